@@ -1,0 +1,73 @@
+import CMeasure
+
+/// Measures peers side by side: each workload is an extension in a file of its own.
+public struct Harness {
+  let configuration: Configuration
+  let peers: [Peer]
+  public let report: Report
+  /// Rigs that are not torn down, because some libraries take minutes to remove 100,000 handlers.
+  let graveyard = Graveyard()
+
+  public init(configuration: Configuration, peers: [Peer], report: Report) {
+    self.configuration = configuration
+    self.peers = peers
+    self.report = report
+  }
+
+  public func run(_ workload: Workload) async {
+    report.say("## \(workload.name) (\(workload.rawValue)): \(workload.summary)")
+    switch workload {
+    case .sending: await measureSending()
+    case .addRemove: await measureAddRemove()
+    case .replaceRandom: await measureReplaceRandom()
+    case .addByPriority: await measureAddByPriority()
+    case .once: await measureOnce()
+    case .contention: await measureContention()
+    case .mixed: await measureMixed()
+    case .latency: await measureLatency()
+    case .lanes: await measureLanes()
+    case .memory: await measureMemory()
+    case .flood: await measureFlood()
+    case .backlog: await measureBacklog()
+    case .instructions: await measureInstructions()
+    }
+  }
+
+  /// Those that take part, by their own account and by the command line's.
+  func contenders(in workload: Workload) -> [Peer] { peers.filter { configuration.includes($0, in: workload) } }
+
+  /// A row for a peer that cannot take part.
+  func decline(_ workload: Workload, _ parameter: String, _ peer: Peer, because reason: String) {
+    var row = Row(workload, parameter, peer)
+    row.status = .notApplicable
+    row.note = reason
+    report.add(row)
+  }
+
+  /// Wall and CPU time of `body`, in nanoseconds.
+  func timed(_ body: () async -> Void) async -> Sample {
+    let cpu = cm_process_cpu(), wall = cm_now()
+    await body()
+    let end = cm_now()
+    return Sample(wall: Double(end - wall), cpu: Double(cm_process_cpu() - cpu))
+  }
+
+  /// Adds permanent handlers for `seconds` at most; returns how many there are.
+  func attach(_ count: Int, to rig: Rig, _ block: CellBlock, seconds: Double, label: String) async -> Int {
+    let cells = block.cells(count), start = cm_now()
+    var done = 0
+    while done < count, Double(cm_now() - start) < seconds * 1e9 {
+      let next = min(count, done + 1_000)
+      await rig.add(Array(cells[done..<next]))
+      done = next
+      Watchdog.kick("\(label): \(done) handlers added")
+    }
+    return done
+  }
+}
+
+/// Keeps rigs alive until the program ends.
+final class Graveyard {
+  private var rigs: [Rig] = []
+  func bury(_ rig: Rig) { rigs.append(rig) }
+}

@@ -1,0 +1,42 @@
+import CMeasure
+import Foundation
+
+/// How much CPU others (and the hypervisor) take: what /proc/stat counts, less our own time. Where there is no such file nobody else
+/// seems to be there.
+struct SystemLoad {
+  private let busy: Double
+  private let own: Double
+  private let time: Double
+
+  static func now() -> SystemLoad { SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now())) }
+
+  /// The CPU that others took since, as a fraction of one core.
+  func others(until later: SystemLoad) -> Double {
+    max(0, (later.busy - busy) - (later.own - own)) / max(1, later.time - time)
+  }
+  func nanoseconds(until later: SystemLoad) -> Double { later.time - time }
+
+  /// Sleeps until others leave the machine alone, for `limit` nanoseconds at most; returns how long.
+  static func waitForQuiet(limit: Double) -> Double {
+    let start = now()
+    while start.nanoseconds(until: now()) < limit {
+      let before = now()
+      cm_sleep(60_000)
+      Watchdog.kick()
+      if before.others(until: now()) < 0.2 { break }
+    }
+    return start.nanoseconds(until: now())
+  }
+
+  /// User, nice, system, interrupts and stolen time of all cores. The file counts in ticks of 10 ms.
+  private static func busyNanoseconds() -> Double {
+    guard let file = fopen("/proc/stat", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [UInt8](repeating: 0, count: 512)
+    let length = fread(&line, 1, line.count, file)
+    guard let first = String(decoding: line[..<length], as: UTF8.self).split(separator: "\n").first else { return 0 }
+    let ticks = first.split(separator: " ").dropFirst().compactMap { Double($0) }
+    guard ticks.count >= 8 else { return 0 }
+    return (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7]) * 1e7
+  }
+}

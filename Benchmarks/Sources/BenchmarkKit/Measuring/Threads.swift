@@ -1,0 +1,40 @@
+import CMeasure
+import Foundation
+
+/// Runs `body` on `count` threads that are released together; returns the nanoseconds from the first start to the last end.
+func runThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int {
+  let box = Unmanaged.passRetained(ThreadBody(body))
+  defer { box.release() }
+  return cm_run_threads(
+    Int32(count), { context, index in Unmanaged<ThreadBody>.fromOpaque(context!).takeUnretainedValue().run(Int(index)) }, box.toOpaque())
+}
+
+/// Carries a closure through C.
+private final class ThreadBody: Sendable {
+  let run: @Sendable (Int) -> Void
+  init(_ run: @escaping @Sendable (Int) -> Void) { self.run = run }
+}
+
+/// Runs code that may block on a thread of its own, so that no thread of the cooperative pool is blocked.
+func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  await withCheckedContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(returning: body()) }
+  }
+}
+
+/// Waits for `condition`: spins briefly, then sleeps, which leaves the cores to those who deliver. False after `seconds`.
+@discardableResult
+func wait(seconds: Int = 10, until condition: () -> Bool) -> Bool {
+  let deadline = cm_now() + seconds * 1_000_000_000
+  var spins = 0
+  while !condition() {
+    if spins < 50 {
+      cm_pause()
+      spins += 1
+      continue
+    }
+    cm_sleep(20)
+    if cm_now() > deadline { return condition() }
+  }
+  return true
+}

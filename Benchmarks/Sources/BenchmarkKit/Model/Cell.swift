@@ -1,0 +1,17 @@
+public import CMeasure
+
+/// Where a handler writes. The body of every handler is exactly `cell.hit(payload)`.
+///
+/// A payload is made by `payload(sender:sequence:)`, and each sender has its own row of the block, so that handlers which run
+/// at the same time never share a cache line.
+public struct Cell: @unchecked Sendable {  // a row has one writer at a time; readers use opaque loads, after the writers
+  @usableFromInline let base: UnsafeMutablePointer<Int>
+
+  @inlinable @inline(__always) public init(_ base: UnsafeMutablePointer<Int>) { self.base = base }
+
+  /// A move, a shift and an add: the cheapest body that depends on the payload and on the handler's own state.
+  @inlinable @inline(__always) public func hit(_ payload: Int) { base[payload &>> rowShift] &+= payload }
+
+  /// The same for libraries that may run one handler at the same time as itself, for the same sender.
+  @inlinable @inline(__always) public func hitAtomically(_ payload: Int) { _ = cm_add(base + (payload &>> rowShift), payload) }
+}

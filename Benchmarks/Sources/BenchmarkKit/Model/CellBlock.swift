@@ -1,0 +1,38 @@
+import CMeasure
+
+/// The cells of one event's handlers: a row for each sender, a column for each handler.
+///
+/// Handlers beyond the number of columns share cells; the sums stay right.
+public final class CellBlock: @unchecked Sendable {  // one writer for each word at a time; read when the writers are done, or opaquely
+  /// A power of two: a payload finds its row by a shift.
+  public static let columns = 2_048
+  /// The most senders that a workload may have.
+  public static let rows = 8
+  /// Columns that permanent handlers use.
+  static let permanent = columns - 64
+
+  private let base: UnsafeMutablePointer<Int>
+
+  public init() {
+    let raw = UnsafeMutableRawPointer.allocate(byteCount: Self.columns * Self.rows * MemoryLayout<Int>.stride, alignment: 128)
+    base = raw.bindMemory(to: Int.self, capacity: Self.columns * Self.rows)
+    base.initialize(repeating: 0, count: Self.columns * Self.rows)
+  }
+  deinit { base.deallocate() }
+
+  /// Cells for `count` permanent handlers.
+  func cells(_ count: Int) -> [Cell] { (0..<count).map { Cell(base + $0 % Self.permanent) } }
+  /// The cell of handlers that come and go.
+  var passing: Cell { Cell(base + passingColumn) }
+  private var passingColumn: Int { Self.columns - 32 }
+
+  func reset() { base.update(repeating: 0, count: Self.columns * Self.rows) }
+
+  func value(row: Int, column: Int) -> Int { cm_read(base + row * Self.columns + column) }
+  /// What the first `columns` permanent handlers got from one sender.
+  func sum(row: Int, columns: Int) -> Int { cm_sum(base + row * Self.columns, columns) }
+  /// What all permanent handlers got from the first sender.
+  var permanentSum: Int { sum(row: 0, columns: Self.permanent) }
+  /// What handlers that come and go got, from all senders.
+  var passingSum: Int { (0..<Self.rows).reduce(0) { $0 &+ value(row: $1, column: passingColumn) } }
+}

@@ -1,0 +1,75 @@
+/// What can be measured. The raw value is the id of its rows.
+public enum Workload: String, CaseIterable, Codable, Sendable {
+  case sending = "W1"
+  case addRemove = "W2"
+  case replaceRandom = "W2R"
+  case addByPriority = "W2P"
+  case once = "W3"
+  case contention = "W4"
+  case mixed = "W5"
+  case latency = "W6"
+  case lanes = "W7"
+  case memory = "W8"
+  case flood = "W9"
+  case backlog = "W10"
+  case instructions = "IC"
+
+  /// What is typed to run it.
+  public var name: String {
+    switch self {
+    case .sending: "sending"
+    case .addRemove: "add-remove"
+    case .replaceRandom: "replace-random"
+    case .addByPriority: "add-by-priority"
+    case .once: "once"
+    case .contention: "contention"
+    case .mixed: "mixed"
+    case .latency: "latency"
+    case .lanes: "lanes"
+    case .memory: "memory"
+    case .flood: "flood"
+    case .backlog: "backlog"
+    case .instructions: "instructions"
+    }
+  }
+
+  /// The rows of the performance budget that it measures.
+  public var budget: [String] {
+    switch self {
+    case .sending: ["P1", "P3"]
+    case .addRemove, .replaceRandom, .addByPriority: ["P5"]
+    case .once: ["P7"]
+    case .contention: ["P4"]
+    case .mixed: ["P6"]
+    case .latency: ["P9"]
+    case .lanes: ["P8"]
+    case .memory: ["P10", "P11"]
+    case .flood: ["P13"]
+    case .backlog: ["P12"]
+    case .instructions: ["P2"]
+    }
+  }
+
+  public var summary: String {
+    switch self {
+    case .sending: "one sender, an idle event, 1 / 8 / 64 / 1,024 inline handlers"
+    case .addRemove: "add a handler and remove it, with 0 / 1,000 / 100,000 others there"
+    case .replaceRandom: "remove a random one of 1,000 / 100,000 handlers and add one in its place"
+    case .addByPriority: "add a handler and remove it, in the middle of 1,000 by priority"
+    case .once: "add a handler that is called once, and send"
+    case .contention: "1, 2 and 4 threads or tasks send to one event with 8 handlers"
+    case .mixed: "2 senders and 2 threads that add and remove, on one event with 8 handlers"
+    case .latency: "from a send to a handler that runs elsewhere, one in flight"
+    case .lanes: "sustained, to one handler that runs elsewhere"
+    case .memory: "bytes of an idle event and of a handler; allocations of a send, an add and a once"
+    case .flood: "threads post as fast as they can to 8 handlers, while a task awaits an isolated call every millisecond"
+    case .backlog: "1,000 and 1,000,000 items wait for one handler that runs elsewhere"
+    case .instructions: "instructions of a send, an add with a remove, and a once; needs valgrind"
+    }
+  }
+
+  /// Chosen by its name, its id, or a row of the budget.
+  public static func matching(_ word: String) -> [Workload] {
+    allCases.filter { $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased()) }
+  }
+}

@@ -1,0 +1,89 @@
+import CMeasure
+
+/// One peer under a flood.
+///
+/// Each thread posts in chunks with the payloads 1 to 16, so that what a handler has got tells how many posts it has got. The posters
+/// look at the queue themselves, every 256 posts: they are awake when it is longest. They count a chunk before they post it, and read what was
+/// posted before they read what was delivered, so a poster that is stopped in between sees too little and not too much.
+struct FloodRun {
+  struct Outcome {
+    var nanosecondsPerPost: Double
+    /// The most posts that were made and not delivered.
+    var peak: Int
+    /// In milliseconds; nil if there is no isolated call.
+    var worstCall: Double?
+    var failure: String?
+  }
+  private static let chunk = 16
+  private static let chunkSum = payloadSum(first: 1, count: chunk)
+  private static let chunksBetweenLooks = 16
+
+  let peer: Peer
+  let rig: Rig
+  let post: @Sendable (Batch) -> Void
+  let block: CellBlock
+  let handlers: Int
+  let threads: Int
+  let posts: Int
+
+  private var chunksPerThread: Int { posts / threads / Self.chunk }
+  /// The posts that are really made.
+  var rounded: Int { chunksPerThread * Self.chunk * threads }
+
+  func run() async -> Outcome {
+    block.reset()
+    let made = PaddedCounters(threads), peaks = PaddedCounters(threads)
+    let caller = rig.isolatedCall.map { call in Task { await Self.callEveryMillisecond(call, expecting: handlers) } }
+    let start = cm_now()
+    await onOwnThread { _ = runThreads(threads) { flood(as: $0, made, peaks) } }
+    wait(seconds: 60) { delivered() == rounded }
+    let nanoseconds = Double(cm_now() - start)
+    caller?.cancel()
+    let calls = await caller?.value
+    var outcome = Outcome(nanosecondsPerPost: nanoseconds / Double(rounded), peak: (0..<threads).map { peaks[$0] }.max() ?? 0)
+    outcome.worstCall = calls?.worst
+    outcome.failure = (0..<threads).lazy.compactMap { block.mismatch(row: $0, columns: handlers, expected: expected(from: $0)) }.first
+    if calls?.isRight == false { outcome.failure = "an isolated call did not find \(handlers) handlers" }
+    return outcome
+  }
+
+  private func expected(from thread: Int) -> Int {
+    chunksPerThread &* payloadSum(first: payload(sender: thread, sequence: 1), count: Self.chunk)
+  }
+
+  private func flood(as thread: Int, _ made: PaddedCounters, _ peaks: PaddedCounters) {
+    let batch = Batch(cell: block.passing, first: payload(sender: thread, sequence: 1), count: Self.chunk)
+    var peak = 0
+    for index in 0..<chunksPerThread {
+      made.set(thread, (index + 1) * Self.chunk)
+      post(batch)
+      if index % Self.chunksBetweenLooks == 0 {
+        let sent = made.sum
+        peak = max(peak, sent - delivered())
+      }
+    }
+    peaks.set(thread, peak)
+  }
+
+  /// What the last handler got, in posts: exact between two chunks, and to a few posts within one.
+  private func delivered() -> Int {
+    (0..<threads).reduce(0) { posts, thread in
+      let sequences = block.value(row: thread, column: handlers - 1) & payload(sender: 0, sequence: -1 & (1 << senderShift - 1))
+      return posts + sequences * Self.chunk / Self.chunkSum
+    }
+  }
+
+  /// Until it is cancelled. Returns the longest call in milliseconds, and whether all of them found as many handlers as there are.
+  private static func callEveryMillisecond(
+    _ call: @Sendable () async -> Int, expecting handlers: Int
+  ) async -> (worst: Double, isRight: Bool) {
+    var worst = 0, isRight = true
+    while !Task.isCancelled {
+      let start = cm_now()
+      if await call() != handlers { isRight = false }
+      worst = max(worst, cm_now() - start)
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+    return (Double(worst) / 1e6, isRight)
+  }
+}

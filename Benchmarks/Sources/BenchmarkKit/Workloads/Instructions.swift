@@ -1,0 +1,85 @@
+import CMeasure
+import Foundation
+
+extension Harness {
+  /// Instructions for one operation, by callgrind: exact, whatever else the machine does. Of all threads together.
+  func measureInstructions() async {
+    guard cm_on_valgrind(), let path = configuration.callgrindPath else {
+      return report.say("# needs to run under callgrind, with --callgrind-output")
+    }
+    let callgrind = Callgrind(path: path)
+    for peer in contenders(in: .instructions) {
+      guard let makeRig = peer.makeRig else { continue }
+      for handlers in configuration.sizes ?? [1, 8, 64] {
+        await countSending(peer, await makeRig(), handlers: handlers, callgrind)
+      }
+      for others in [0, 1_000] { await countAddRemove(peer, await makeRig(), others: others, callgrind) }
+      await countOnce(peer, await makeRig(), callgrind)
+    }
+  }
+
+  private func countSending(_ peer: Peer, _ rig: Rig, handlers: Int, _ callgrind: Callgrind) async {
+    let block = CellBlock()
+    await rig.add(block.cells(handlers))
+    let count = max(20, (peer.kind == .peer ? 1_000 : 2_000) / handlers)
+    await callgrind.count(counted(handlers, "handler"), peer, operations: count, report) { count in
+      block.reset()
+      await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
+      let expected = payloadSum(first: 1, count: count) &* handlers
+      if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == expected } }
+    }
+    await rig.close()
+  }
+
+  private func countAddRemove(_ peer: Peer, _ rig: Rig, others: Int, _ callgrind: Callgrind) async {
+    guard let addRemove = rig.addRemove else { return }
+    let block = CellBlock()
+    _ = await attach(others, to: rig, block, seconds: 60, label: "instructions, \(peer.id)")
+    let parameter = "add and remove, \(counted(others, "other"))"
+    await callgrind.count(parameter, peer, operations: others == 0 ? 200 : 50, report) { count in
+      await addRemove.run(Batch(cell: block.passing, first: 1, count: count))
+    }
+    if others == 0 { await rig.close() } else { graveyard.bury(rig) }
+  }
+
+  private func countOnce(_ peer: Peer, _ rig: Rig, _ callgrind: Callgrind) async {
+    guard let once = rig.once else { return }
+    let block = CellBlock()
+    await callgrind.count("once and send", peer, operations: 200, report) { count in
+      block.reset()
+      await once.run(Batch(cell: block.passing, first: 1, count: count))
+      if peer.isDeferred { wait { block.passingSum == payloadSum(first: 1, count: count) } }
+    }
+    await rig.close()
+  }
+}
+
+/// Asks callgrind to count, and reads what it wrote.
+private final class Callgrind {
+  private let path: String
+  private var dumps = 0
+
+  init(path: String) { self.path = path }
+
+  /// For one operation: what twice as many take beyond what once as many do, so that what surrounds them is not counted.
+  func count(_ parameter: String, _ peer: Peer, operations: Int, _ report: Report, _ body: (Int) async -> Void) async {
+    for _ in 0..<2 { await body(operations) }  // warms up
+    Watchdog.kick("instructions, \(parameter), \(peer.id)")
+    let once = await instructions { await body(operations) }
+    let twice = await instructions { await body(2 * operations) }
+    var row = Row(.instructions, parameter, peer)
+    row.unit = "instructions"
+    row.batch = operations
+    if let once, let twice { row.median = Double(twice - once) / Double(operations) }
+    report.add(row)
+  }
+
+  private func instructions(_ body: () async -> Void) async -> Int? {
+    cm_instructions_begin()
+    await body()
+    cm_instructions_end("section")
+    dumps += 1
+    guard let dump = try? String(contentsOfFile: "\(path).\(dumps)", encoding: .utf8) else { return nil }
+    return dump.split(separator: "\n").first { $0.hasPrefix("totals:") }.flatMap { Int($0.split(separator: " ")[1]) }
+  }
+}

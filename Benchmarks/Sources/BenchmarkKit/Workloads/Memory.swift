@@ -1,0 +1,102 @@
+import CMeasure
+
+extension Harness {
+  /// Bytes on the heap, headers of blocks included, and allocations. Needs the allocation counter to be preloaded.
+  ///
+  /// The bytes of an event include the reference in the array that holds it.
+  func measureMemory() async {
+    guard cm_counts_allocations() else { return report.say("# needs the library AllocationCounter to be preloaded") }
+    for peer in contenders(in: .memory) {
+      Watchdog.kick("memory, \(peer.id)")
+      cm_count_allocations(true)
+      defer { cm_count_allocations(false) }
+      var row = Row(.memory, "heap", peer)
+      if let idleEvents = peer.idleEvents { await measureIdleEvents(idleEvents, &row) }
+      if let makeRig = peer.makeRig {
+        await measureHandlerBytes(await makeRig(), peer, &row)
+        await measureAllocations(await makeRig(), peer, &row)
+      }
+      if row.extra.isEmpty { continue }
+      row.unit = "bytes/handler"
+      row.median = row.extra["handler_bytes"]
+      report.add(row)
+    }
+  }
+
+  private func measureIdleEvents(_ make: (Int) async -> Any, _ row: inout Row) async {
+    let count = 20_000
+    _ = await make(10)  // what the runtime makes once
+    let before = cm_allocations()
+    let events = await make(count)
+    let after = cm_allocations()
+    row.extra["event_bytes"] = Double(after.live_bytes - before.live_bytes) / Double(count)
+    row.extra["event_blocks"] = Double(after.live_blocks - before.live_blocks) / Double(count)
+    blackHole(events)
+  }
+
+  /// At 100,000 handlers; fewer for libraries that take too long to add them.
+  private func measureHandlerBytes(_ rig: Rig, _ peer: Peer, _ row: inout Row) async {
+    let block = CellBlock(), step = 1_000, start = cm_now()
+    _ = await attach(step, to: rig, block, seconds: 4, label: "memory, \(peer.id)")
+    let all = block.cells(100_000)
+    let slices = stride(from: 0, to: all.count, by: step).map { Array(all[$0..<($0 + step)]) }
+    let before = cm_allocations()
+    var added = 0
+    for slice in slices where cm_now() - start < 12_000_000_000 {
+      await rig.add(slice)
+      added += slice.count
+      Watchdog.kick("memory, \(peer.id): \(added) handlers added")
+    }
+    if peer.isDeferred { cm_sleep(20_000) }
+    let after = cm_allocations()
+    withExtendedLifetime((all, slices)) {}  // not to be freed in between
+    row.extra["handler_bytes"] = Double(after.live_bytes - before.live_bytes) / Double(added)
+    row.extra["handler_blocks"] = Double(after.live_blocks - before.live_blocks) / Double(added)
+    row.extra["handlers"] = Double(step + added)
+    graveyard.bury(rig)
+  }
+
+  /// Of a send to 8 handlers, of an add with its remove, and of a once with its send.
+  private func measureAllocations(_ rig: Rig, _ peer: Peer, _ row: inout Row) async {
+    let block = CellBlock(), handlers = 8, sends = 2_000
+    await rig.add(block.cells(handlers))
+    func send(_ count: Int) async {
+      block.reset()
+      await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
+      let expected = payloadSum(first: 1, count: count)
+      if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == expected &* handlers } }
+      row.fail(block.mismatch(row: 0, columns: handlers, expected: expected))
+    }
+    for _ in 0..<3 { await send(sends) }
+    let (allocations, bytes) = await allocated(by: send, each: sends)
+    row.extra["allocations_per_send"] = allocations
+    row.extra["bytes_per_send"] = bytes
+    if let addRemove = rig.addRemove {
+      func change(_ count: Int) async { await addRemove.run(Batch(cell: block.passing, first: 1, count: count)) }
+      await change(50)
+      row.extra["allocations_per_pair"] = await allocated(by: change, each: 500).count
+    }
+    if let once = rig.once {
+      func sendOnce(_ count: Int) async {
+        await once.run(Batch(cell: block.passing, first: 1, count: count))
+        if peer.isDeferred { cm_sleep(10_000) }
+      }
+      await sendOnce(50)
+      row.extra["allocations_per_once"] = await allocated(by: sendOnce, each: 200).count
+    }
+    await rig.close()
+  }
+
+  /// For one operation: what twice as many allocate beyond what once as many do.
+  private func allocated(by body: (Int) async -> Void, each count: Int) async -> (count: Double, bytes: Double) {
+    let first = cm_allocations()
+    await body(count)
+    let second = cm_allocations()
+    await body(2 * count)
+    let third = cm_allocations()
+    func each(_ counter: KeyPath<cm_allocation_counts, Int>) -> Double {
+      Double((third[keyPath: counter] - second[keyPath: counter]) - (second[keyPath: counter] - first[keyPath: counter])) / Double(count)
+    }
+    return (each(\.allocations), each(\.requested))
+  }
+}

@@ -1,0 +1,60 @@
+extension Harness {
+  /// One sender, an idle event with some inline handlers. Every handler's sum is checked after every repeat.
+  func measureSending() async {
+    for handlers in configuration.sizes ?? [1, 8, 64, 1_024] {
+      var contestants: [Contestant] = []
+      for peer in contenders(in: .sending) {
+        guard let makeRig = peer.makeRig else { continue }
+        Watchdog.kick("sending, \(handlers) handlers, \(peer.id): setting up")
+        contestants.append(await sender(peer, await makeRig(), handlers: handlers))
+      }
+      await interleave(.sending, counted(handlers, "handler"), contestants, unit: "ns/send")
+    }
+  }
+
+  private func sender(_ peer: Peer, _ rig: Rig, handlers: Int) async -> Contestant {
+    let block = CellBlock()
+    await rig.add(block.cells(handlers))
+    var contestant = Contestant(peer) { count in
+      block.reset()
+      let each = payloadSum(first: 1, count: count)
+      var sample = await timed {
+        await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
+        if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == each &* handlers } }
+      }
+      sample.failure = block.mismatch(row: 0, columns: handlers, expected: each)
+      return sample
+    } finish: {
+      await rig.close()
+      return nil
+    }
+    contestant.maximum = max(64, (peer.sendCap == nil ? 1 << 22 : 400_000) / handlers)
+    contestant.scale = peer.roundScale
+    return contestant
+  }
+}
+
+extension CellBlock {
+  /// What the first handler that did not get `expected` got.
+  func mismatch(row: Int, columns: Int, expected: Int) -> String? {
+    for column in 0..<columns where value(row: row, column: column) != expected {
+      return "sender \(row), handler \(column): got \(value(row: row, column: column)), expected \(expected)"
+    }
+    return nil
+  }
+}
+
+extension Peer {
+  /// Longer repeats for those that wait for delivery elsewhere, or begin with a switch to the main actor.
+  var roundScale: Double { sendsOnMainActor || (isDeferred && sendCap != nil) ? 4 : 1 }
+}
+
+/// "1 handler", "1,024 handlers".
+func counted(_ count: Int, _ noun: String) -> String {
+  var digits = String(count), end = digits.endIndex
+  while let comma = digits.index(end, offsetBy: -3, limitedBy: digits.startIndex), comma > digits.startIndex {
+    digits.insert(",", at: comma)
+    end = comma
+  }
+  return "\(digits) \(noun)\(count == 1 ? "" : "s")"
+}

@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+  name: "swift-eventing",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Eventing", targets: ["Eventing"]),
+    .executable(name: "stress", targets: ["stress"]),
+  ],
+  targets: [
+    .target(name: "Eventing"),
+    .executableTarget(name: "stress", dependencies: ["Eventing"], path: "Stress"),
+    .testTarget(name: "EventingTests", dependencies: ["Eventing"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// The compiler features of every target.
+for target in package.targets {
+  target.swiftSettings = [
+    // SE-0335: an existential type is written `any`, so that its cost can be seen.
+    .enableUpcomingFeature("ExistentialAny"),
+    // SE-0444: a file uses only what it imports itself.
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // SE-0409: an import is not part of the API unless it says `public`.
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // SE-0461: an async function runs where its caller runs; no hop is made that is not written.
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    // SE-0470: a conformance of an isolated type is isolated like it.
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    // SE-0481: `weak let`, for closures and records that are Sendable.
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    // SE-0458: every use of an unsafe construct is marked.
+    .strictMemorySafety(),
+  ]
+}

@@ -1,0 +1,110 @@
+import Synchronization
+
+/// A place to send values through, from any thread or task, to handlers that run where they need to run.
+///
+///     let progress = Event<Double>()
+///     progress.addHandler { fraction in print(fraction) }                             // right here
+///     progress.addHandler(on: .main) { fraction in view.fraction = fraction }         // on the main actor
+///     progress.addHandler { fraction in try await store.save(fraction) }              // asynchronously, in order
+///     progress.post(0.5)                                                              // does not wait
+///     await progress.send(1)                                                          // every handler has finished
+///
+/// An event delivers one occurrence at a time, in the order of its sequence numbers, and every in-order handler sees that order, however many
+/// threads send. Adding a handler is effective when it returns, and so are removing and locking.
+///
+/// Nothing but `handlers` and its like has to be awaited to be called, and nothing blocks: what cannot be done at once, because the event is busy, is
+/// queued, in order. A handler may call anything of any event, its own included.
+///
+/// An event lives as long as somebody holds it; what was sent is still delivered when it goes.
+public final actor Event<Payload: Sendable> {
+  /// For logs, occurrences and snapshots.
+  public nonisolated let name: String?
+
+  /// The event's executor, and all it has: to be isolated to the event is to be between two occurrences.
+  @usableFromInline nonisolated let mailbox = Mailbox<Payload>()
+
+  /// The mailbox.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe mailbox.asUnownedSerialExecutor() }
+
+  /// An event without handlers.
+  public init(_ name: String? = nil) { self.name = name }
+}
+
+/// An event that carries nothing.
+public typealias Signal = Event<Void>
+
+extension Event {
+  /// Sends without waiting.
+  ///
+  /// If the event is idle, its inline handlers have been called when this returns, on the calling thread, and its other handlers have it on
+  /// their lanes. If it is busy, the occurrence is queued and delivered in its turn, by the thread that is delivering or on the event's own queue.
+  ///
+  /// - From a handler of the same event: delivered after the current occurrence has reached every handler.
+  /// - In a flood, with more than 1,024 occurrences queued, it returns a short fixed time later.
+  /// - Complexity: O(handlers). No allocation where all handlers are inline and the event is idle.
+  @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
+    let own = mailbox.enter()
+    guard own != 0 else { return queue(payload, from: sender) }
+    if let position = mailbox.deliver(payload) {
+      _ = mailbox.deliverRest(payload, from: position, isAwaited: false, sender: sender)
+    }
+    mailbox.leave(own)
+  }
+
+  /// Sends, and returns when every handler that the occurrence reached has finished, on every lane.
+  ///
+  /// - Inside a handler, what waits for that very handler is not waited for: it runs later, and the report counts it as deferred.
+  /// - Cancelling the task does not cut an occurrence in half: `send` waits all the same.
+  /// - Complexity: as ``post(_:from:)``; it suspends only if a handler runs elsewhere or the event is busy.
+  /// - Returns: what became of it.
+  @inlinable @discardableResult
+  public nonisolated(nonsending) func send(
+    _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> SendReport {
+    let own = mailbox.enter()
+    guard own != 0 else { return await queueAndWait(payload, from: sender) }
+    if let position = mailbox.deliver(payload) { return await sendRest(payload, from: position, sender: sender, own) }
+    let report = unsafe SendReport(sequence: mailbox.sequence, delivered: mailbox.table.count)
+    mailbox.leave(own)
+    return report
+  }
+
+  /// Sends without waiting, as ``post(_:from:)`` does; the ticket's report can be awaited later.
+  ///
+  /// - Complexity: as ``post(_:from:)``, and one allocation.
+  public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+    let flight = Flight(.ticket, from: sender)
+    let own = mailbox.enter()
+    if own != 0 {
+      mailbox.deliverQueued(payload, flight)
+      mailbox.leave(own)
+    } else if mailbox.put(.occurrence(payload, by: Thread.current, flight)) {
+      Flood.slowDown()
+    }
+    return Ticket(flight: flight)
+  }
+
+  /// A send, inside, that has something to decide.
+  @inlinable @inline(never) nonisolated(nonsending) func sendRest(
+    _ payload: Payload, from position: Position<Payload>, sender: (any AnyObject & Sendable)?, _ own: UInt
+  ) async -> SendReport {
+    let tally = mailbox.deliverRest(payload, from: position, isAwaited: true, sender: sender)
+    mailbox.leave(own)
+    return await tally.finish()
+  }
+
+  /// A post that found the event busy.
+  @inlinable @inline(never) nonisolated func queue(_ payload: Payload, from sender: (any AnyObject & Sendable)?) {
+    let flight = sender == nil ? nil : Flight(.stamp, from: sender)
+    if mailbox.put(.occurrence(payload, by: Thread.current, flight)) { Flood.slowDown() }
+  }
+
+  /// A send that found the event busy.
+  @inlinable @inline(never) nonisolated(nonsending) func queueAndWait(
+    _ payload: Payload, from sender: (any AnyObject & Sendable)?
+  ) async -> SendReport {
+    let flight = Flight(.send, from: sender)
+    mailbox.put(.occurrence(payload, by: Thread.current, flight))
+    return await flight.wait()
+  }
+}

@@ -1,0 +1,49 @@
+import Synchronization
+
+extension Event {
+  // MARK: Between two occurrences, after all that was sent before
+
+  /// What the handlers are like, in the order in which they are called. O(handlers).
+  public var handlers: [HandlerSnapshot] { mailbox.snapshots { _ in true } }
+
+  /// Those that are locked.
+  public var lockedHandlers: [HandlerSnapshot] { handlers.filter(\.isLocked) }
+
+  /// Those that are not locked.
+  public var unlockedHandlers: [HandlerSnapshot] { handlers.filter { !$0.isLocked } }
+
+  /// Those that belong to that very object.
+  public func handlers(ownedBy owner: AnyObject) -> [HandlerSnapshot] {
+    mailbox.snapshots { $0?.owner?.isSame(as: owner) ?? false }
+  }
+
+  // MARK: At once, from anywhere
+
+  /// How many handlers there are now; those whose owner is gone do not count. O(handlers).
+  public nonisolated var handlerCount: Int { mailbox.livingRecords { _, _ in true }.count }
+
+  /// Whether there is any handler. O(handlers).
+  public nonisolated var hasHandlers: Bool { handlerCount > 0 }
+
+  /// Whether the handler is there. O(1).
+  public nonisolated func contains(_ token: HandlerToken) -> Bool {
+    mailbox.isHome(of: token) && mailbox.isAlive(token.record)
+  }
+
+  /// Whether there is a handler of that name. O(handlers).
+  public nonisolated func contains(named name: String) -> Bool { !mailbox.livingRecords(where: named(name)).isEmpty }
+
+  /// Returns when nothing that was sent before is still running, on whatever lane, handlers that were removed included.
+  ///
+  /// Inside a handler it does not wait for that handler, nor for what waits for it. Cancelling the task changes nothing.
+  public nonisolated(nonsending) func quiesce() async {
+    let flight = Flight(.ticket)
+    mailbox.put(.barrier(flight))
+    _ = await flight.wait()
+  }
+}
+
+extension Event: CustomStringConvertible {
+  /// Its name and payload.
+  public nonisolated var description: String { "event \(name.map { "\"\($0)\" " } ?? "")of \(Payload.self)" }
+}

@@ -1,0 +1,62 @@
+/// What became of one occurrence.
+///
+/// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``, ``dropped``, ``deferred`` or ``failures``.
+/// Found are the handlers that were added before it and that, when their turn came, had not been removed or used up, and whose owner was alive.
+public struct SendReport: Sendable {
+  /// Its place in the order of the event.
+  public var sequence: UInt64
+  /// Handlers that were called and returned.
+  public var delivered: Int
+  /// Handlers that were not called: locked, or removed or used up while it waited for them.
+  public var skipped: Int
+  /// Handlers that had no room for it.
+  public var dropped: Int
+  /// Handlers that run later and were not waited for, because they wait for the one who waits here.
+  public var deferred: Int
+  /// What handlers threw, in the order of the handlers.
+  public var failures: [HandlerFailure]
+
+  @inlinable init(sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, failures: [HandlerFailure] = []) {
+    self.sequence = sequence
+    self.delivered = delivered
+    self.skipped = skipped
+    dropped = 0
+    deferred = 0
+    self.failures = failures
+  }
+
+  /// True if no handler has been, or will be, called.
+  public var reachedNobody: Bool { delivered + deferred + failures.count == 0 }
+
+  /// Throws the error of the first handler, in their order, that threw one. All of them are in ``failures``.
+  public func throwIfFailed() throws {
+    if let failure = failures.first { throw failure.error }
+  }
+}
+
+extension SendReport: CustomStringConvertible {
+  public var description: String {
+    "#\(sequence): \(delivered) delivered, \(skipped) skipped, \(dropped) dropped, \(deferred) deferred, \(failures.count) failed"
+  }
+}
+
+extension SendReport {
+  mutating func count(_ outcome: Outcome) {
+    switch outcome {
+    case .delivered: delivered += 1
+    case .skipped: skipped += 1
+    case .failed(let failure): failures.append(failure)
+    }
+  }
+
+  mutating func add(_ other: SendReport) {
+    sequence = other.sequence
+    delivered += other.delivered
+    skipped += other.skipped
+    failures += other.failures
+  }
+
+  mutating func sortFailures() {
+    if failures.count > 1 { failures.sort { $0.isBefore($1) } }
+  }
+}

@@ -1,0 +1,33 @@
+// Only for their messages.
+
+extension EventSource {
+  /// A name has a label.
+  @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
+  @discardableResult public nonisolated func addHandler(
+    _ name: String, on delivery: Delivery = .inline, priority: Int = 0, _ body: @escaping @Sendable (Payload) throws -> Void
+  ) -> HandlerToken { fatalError("unavailable") }
+
+  /// With an owner, once is a flag.
+  @available(*, unavailable, message: "give the flag: addHandler(once: true, owner: …) { … }")
+  @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
+    named name: String? = nil, owner: Owner, _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
+  ) -> HandlerToken { fatalError("unavailable") }
+}
+
+extension Event {
+  /// A name has a label.
+  @available(*, unavailable, renamed: "lock(named:)")
+  @discardableResult public nonisolated func lock(_ name: String) -> Int { fatalError("unavailable") }
+  /// A name has a label.
+  @available(*, unavailable, renamed: "remove(named:)")
+  @discardableResult public nonisolated func remove(_ name: String) -> Int { fatalError("unavailable") }
+}
+
+extension Handler {
+  /// Where a handler runs is said when it is made.
+  @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .background) { … }")
+  public func on(_ delivery: Delivery) -> Handler { fatalError("unavailable") }
+  /// Where a handler runs is said when it is made.
+  @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .main) { … }")
+  public func on(_ delivery: MainDelivery) -> Handler { fatalError("unavailable") }
+}

@@ -1,0 +1,28 @@
+/// Names a handler. Dropping it changes nothing.
+///
+/// A plain value: it keeps neither its event nor the handler's closure alive. Used twice, late, or on another event it does nothing
+/// and says so: every verb then returns `false`, `nil` or 0.
+public struct HandlerToken: Sendable, Identifiable {
+  @usableFromInline let record: Record
+  @usableFromInline let home: Home
+
+  @inlinable init(_ record: Record, _ home: Home) {
+    self.record = record
+    self.home = home
+  }
+
+  /// A number that no other handler has, of whatever event, before or after.
+  public var id: UInt64 { record.id }
+
+  /// Has the bag remove the handler when the bag goes away.
+  public func store(in bag: HandlerBag) { bag.insert(self) }
+}
+
+extension HandlerToken: Hashable {
+  public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }
+  public func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
+}
+
+extension HandlerToken: CustomStringConvertible {
+  public var description: String { "handler \(id)" }
+}

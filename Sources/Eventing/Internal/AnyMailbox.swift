@@ -1,0 +1,60 @@
+public import Synchronization
+
+/// What a mailbox has whatever its payload: the word that lets one thread in at a time, and the lock beside it.
+///
+/// The word is 0 when the event is idle. Bit 0: exactly one thread, or one scheduled drain, is inside. Bit 1: something is queued. The rest names the
+/// thread that is inside (nothing while a drain is only scheduled), so that a post knows whether a handler of its own event makes it.
+// Safe: `word` and `homeReference` are atomic; what else there is says who guards it.
+@usableFromInline class AnyMailbox: @unchecked Sendable {
+  @usableFromInline final let word = Atomic<UInt>(0)
+  @usableFromInline final let homeReference = OnceReference<Home>()
+  /// Of the last occurrence whose delivery began. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var sequence: UInt64 = 0
+  /// What `home.changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var settled: UInt = 1
+  /// Guards the backlog, and lets threads that are outside read the table: that is changed under the lock, and only from inside.
+  @usableFromInline final let lock = Lock()
+  /// The event's own lock. Under the lock.
+  @usableFromInline @exclusivity(unchecked) final var isGated = false
+  /// `finish()` was called. Under the lock.
+  @usableFromInline @exclusivity(unchecked) final var isFinished = false
+  /// Some handler had an owner, so adding looks for those that are gone. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var hasOwners = false
+  /// The row that is looked at next for an owner that is gone. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var sweep: Int32 = 0
+
+  @inlinable init() {}
+
+  /// Tidies away a handler whose life is over.
+  @usableFromInline func reclaim(_ record: Record) { preconditionFailure("a mailbox has a payload") }
+
+  // MARK: The way in and out
+
+  /// Lets the calling thread in if the event is idle; gives what the word is while it is inside, or 0.
+  @inlinable @inline(__always) final func enter() -> UInt {
+    let own = Thread.current | Word.busy
+    return word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : 0
+  }
+
+  /// True if nothing was queued meanwhile, and the thread is outside again.
+  @inlinable @inline(__always) final func tryLeave(_ own: UInt) -> Bool {
+    edge(.leaving)
+    return word.compareExchange(expected: own, desired: 0, ordering: .releasing).exchanged
+  }
+
+  // MARK: Home
+
+  /// Made with the first handler.
+  @inlinable final var home: Home { homeReference.load() ?? makeHome() }
+
+  @usableFromInline @inline(never) final func makeHome() -> Home { homeReference.set(Home(self)) }
+
+  @inlinable final func isHome(of token: HandlerToken) -> Bool { homeReference.isSame(as: token.home) }
+}
+
+/// The two lowest bits of the mailbox's word.
+@usableFromInline enum Word {
+  @inlinable static var busy: UInt { 1 }
+  @inlinable static var queued: UInt { 2 }
+  @inlinable static var flags: UInt { 3 }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+
+public import Dispatch
+
+/// What only a busy event needs: made when something is queued, or a handler went, for the first time.
+// Safe: what is under the mailbox's lock, and what is touched only from inside, is marked.
+@usableFromInline final class Backlog<Payload: Sendable>: @unchecked Sendable {
+  // Under the lock.
+  /// What waits for the event, in order.
+  @usableFromInline @exclusivity(unchecked) var queue: ContiguousArray<Item<Payload>> = []
+  /// How many occurrences are in `queue`.
+  @usableFromInline @exclusivity(unchecked) var occurrences = 0
+  /// The handlers of the queued adds.
+  @usableFromInline @exclusivity(unchecked) var joining: ContiguousArray<Joiner<Payload>?> = []
+  /// How many of them have joined.
+  @usableFromInline @exclusivity(unchecked) var joined = 0
+  /// Handlers whose life was ended while the event was busy; in no order, since they are silent already.
+  @usableFromInline @exclusivity(unchecked) var leaving: ContiguousArray<Record> = []
+
+  // Only from inside.
+  /// What was in the queue and is being worked off, from `at` on.
+  @usableFromInline @exclusivity(unchecked) var pending: ContiguousArray<Item<Payload>> = []
+  @usableFromInline @exclusivity(unchecked) var at = 0
+  /// Met dead by the occurrence that is being delivered.
+  @usableFromInline @exclusivity(unchecked) var retired: ContiguousArray<Record> = []
+  /// Lanes of handlers that are gone, on which a call may still be running: `quiesce` waits for them.
+  @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<Work<Payload>> = []
+  /// The event's own queue.
+  @usableFromInline @exclusivity(unchecked) var drains: DispatchQueue?
+  @usableFromInline let pressure = Pressure()
+
+  @inlinable init() {}
+
+  /// Under the lock: takes out the one whose turn it is.
+  @inlinable func nextJoiner() -> Joiner<Payload> {
+    var joiner: Joiner<Payload>?
+    unsafe swap(&joiner, &joining[joined])
+    unsafe joined += 1
+    if unsafe joined == joining.count {
+      unsafe joining.removeAll(keepingCapacity: joining.capacity <= 2 * Flood.limit)
+      unsafe joined = 0
+    } else if unsafe joined > Flood.limit, unsafe joined > joining.count / 2 {
+      unsafe joining.removeFirst(joined)
+      unsafe joined = 0
+    }
+    guard let joiner else { preconditionFailure("a joiner joins once") }
+    return joiner
+  }
+}
+
+/// What waits in a mailbox.
+@usableFromInline enum Item<Payload: Sendable>: @unchecked Sendable {
+  /// An occurrence, the thread that queued it, and what travels with it.
+  case occurrence(Payload, by: UInt, Flight?)
+  /// The next so many of those who are joining.
+  case join(Int)
+  /// Somebody waits for all that was sent before.
+  case barrier(Flight)
+  /// A call of an isolated method.
+  case job(UnownedJob)
+  case finish
+  /// Worked off.
+  case done
+}
+
+/// A handler on its way into the table.
+@usableFromInline struct Joiner<Payload: Sendable>: Sendable {
+  @usableFromInline let body: @Sendable (Payload) throws -> Void
+  @usableFromInline let record: Record
+
+  @inlinable init(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
+    self.body = body
+    self.record = record
+  }
+}

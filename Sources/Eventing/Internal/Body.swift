@@ -1,0 +1,21 @@
+extension Handler {
+  /// The closure of a handler, by what it needs around it.
+  @usableFromInline enum Body: Sendable {
+    /// Nothing: the payload alone will do.
+    case direct(@Sendable (Payload) throws -> Void)
+    /// Its owner, or the whole occurrence.
+    case sync(@Sendable (Call<Payload>) throws -> Void)
+    case async(@Sendable (Call<Payload>) async throws -> Void)
+    case mainAsync(@MainActor @Sendable (Call<Payload>) async throws -> Void)
+    /// The actor that is its owner.
+    case isolated(@Sendable (isolated any Actor, Call<Payload>) async throws -> Void)
+  }
+}
+
+/// The closure without its isolation: whoever calls it is on the main queue, and checks that once a batch.
+@usableFromInline func onMainActor<Value>(
+  _ body: @escaping @MainActor @Sendable (Value) throws -> Void
+) -> @Sendable (Value) throws -> Void {
+  // Safe: a synchronous function is called alike with an isolation and without; MainActor.assumeIsolated in the standard library does the same.
+  unsafe unsafeBitCast(body, to: (@Sendable (Value) throws -> Void).self)
+}

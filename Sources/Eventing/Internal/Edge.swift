@@ -1,0 +1,28 @@
+/// A place between two steps where another thread may come in between.
+///
+/// In a debug build, and where `EVENTING_EDGES` is defined, a test can hold a thread there, or make every thread stumble there at random;
+/// in a release build nothing of it is left. Each case is one of the interleavings that the tests force.
+@usableFromInline package enum Edge: Sendable {
+  /// A thread found the event busy and is about to queue.
+  case foundBusy
+  /// The thread inside has delivered and is about to leave.
+  case leaving
+  /// The thread inside could not leave, because something was queued, and is about to take it.
+  case settling
+  /// The lock is held, and the item is in the queue.
+  case queued
+  /// A claim is about to be made.
+  case claiming
+
+  #if DEBUG || EVENTING_EDGES
+    // Safe: set before the threads that read it start, and reset after they ended.
+    nonisolated(unsafe) package static var hook: (@Sendable (Edge) -> Void)?
+    @usableFromInline static func pass(_ edge: Edge) { unsafe hook?(edge) }
+  #endif
+}
+
+@inlinable @inline(__always) func edge(_ edge: @autoclosure () -> Edge) {
+  #if DEBUG || EVENTING_EDGES
+    Edge.pass(edge())
+  #endif
+}

@@ -1,0 +1,212 @@
+import Synchronization
+
+/// What travels with an occurrence beside its payload: what it has to say for itself, and who waits for it.
+///
+/// Made only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and for a handler elsewhere that wants the whole occurrence.
+// Safe: `stamp…` is written inside the mailbox before the flight is given to a lane; all else is guarded by `withLock`.
+@usableFromInline final class Flight: @unchecked Sendable {
+  @usableFromInline enum Purpose: Sendable {
+    /// Nobody waits.
+    case stamp
+    /// A `send`, whose task runs the `.task` handlers as its children.
+    case send
+    /// A ticket, or `quiesce`.
+    case ticket
+  }
+
+  @usableFromInline let purpose: Purpose
+  /// Whether a cycle of waits could go through it. If not, it stays out of the graph and has its own lock.
+  private let isTracked: Bool
+  private let ownLock = Lock()
+
+  // The stamp.
+  @usableFromInline weak let sender: (any AnyObject & Sendable)?
+  @usableFromInline @exclusivity(unchecked) var sequence: UInt64 = 0
+  @usableFromInline @exclusivity(unchecked) var instant: Moment?
+
+  // Under the lock.
+  /// The parts that are still out: one for the event itself, until it has delivered, and one for every lane item.
+  private var open = 1
+  private var isDelivered = false
+  private var report = SendReport()
+  private var parts: [ObjectIdentifier: (node: WaitNode, count: Int)] = [:]
+  private var sleepers: [Sleeper] = []
+  private var nextSleeper = 0
+  private var children: [Child] = []
+
+  /// Orders the resumption of a continuation for the thread sanitizer, which does not see that it does.
+  private let fence = Atomic<UInt8>(0)
+
+  /// Somebody who waits. `excused`: what it does not wait for, because that waits for it.
+  @safe private struct Sleeper {
+    let id: Int
+    let running: Running?
+    var excused: Set<ObjectIdentifier> = []
+    var continuation: UnsafeContinuation<Wake, Never>?
+  }
+  private enum Wake: Sendable {
+    case finished(SendReport)
+    case children([Child])
+  }
+  private struct Child {
+    let priority: TaskPriority?
+    let body: @Sendable () async -> Void
+  }
+
+  @usableFromInline init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
+    self.purpose = purpose
+    self.sender = sender
+    isTracked = purpose == .ticket || (purpose == .send && Context.running.get() != nil)
+  }
+
+  @inlinable var isAwaited: Bool { purpose != .stamp }
+
+  @inlinable func stamp() -> Stamp { unsafe Stamp(sequence: sequence, instant: instant ?? .now, sender: sender) }
+
+  private func withLock<Result>(_ body: () -> Result) -> Result {
+    isTracked ? WaitGraph.lock.withLock(body) : ownLock.withLock(body)
+  }
+
+  // MARK: For the event and its lanes
+
+  /// One more part is out: something on this lane or seat.
+  @usableFromInline func expect(_ node: WaitNode) {
+    withLock {
+      open += 1
+      guard isTracked else { return }
+      parts[ObjectIdentifier(node), default: (node, 0)].count += 1
+      for i in sleepers.indices { judge(node, &sleepers[i]) }
+    }
+  }
+
+  /// A part is done; `outcome` is nil for what counts in no report.
+  @usableFromInline func arrive(_ node: WaitNode, _ outcome: Outcome?) {
+    unsafe wake(
+      withLock {
+        open -= 1
+        if let outcome { report.count(outcome) }
+        if isTracked, let part = parts[ObjectIdentifier(node)] {
+          parts[ObjectIdentifier(node)] = part.count > 1 ? (node, part.count - 1) : nil
+        }
+        return unsafe readySleepers()
+      })
+  }
+
+  /// The event has given the occurrence to all that it found; `part` is what it decided itself.
+  @usableFromInline func finishDelivery(_ part: SendReport) {
+    unsafe wake(
+      withLock {
+        open -= 1
+        isDelivered = true
+        report.add(part)
+        return unsafe readySleepers()
+      })
+  }
+
+  /// A `.task` handler of a `send`: the sender runs it as its child.
+  @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
+    withLock { children.append(Child(priority: priority.map(TaskPriority.init(rawValue:)), body: body)) }
+  }
+
+  // MARK: For those who wait
+
+  /// Returns when every part is done that does not wait for this very caller.
+  @usableFromInline func wait() async -> SendReport {
+    let running = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
+    let id = enrol(running)
+    while true {
+      let wake: Wake = unsafe await withUnsafeContinuation { continuation in
+        let now = withLock { () -> Wake? in
+          guard let i = sleepers.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
+          if let wake = readiness(of: sleepers[i]) { return wake }
+          unsafe sleepers[i].continuation = unsafe continuation
+          return nil
+        }
+        if let now { unsafe continuation.resume(returning: now) }
+      }
+      _ = fence.load(ordering: .acquiring)
+      switch wake {
+      case .finished(let report):
+        leave(id, running)
+        return report
+      case .children(let children):
+        await withDiscardingTaskGroup { group in
+          for child in children { group.addTask(priority: child.priority) { await child.body() } }
+        }
+      }
+    }
+  }
+
+  private func enrol(_ running: Running?) -> Int {
+    withLock {
+      nextSleeper += 1
+      var sleeper = unsafe Sleeper(id: nextSleeper, running: isTracked ? running : nil)
+      for part in parts.values { judge(part.node, &sleeper) }
+      sleepers.append(sleeper)
+      if isTracked, let running { running.seat.waits.append((running.number, self, nextSleeper)) }
+      return nextSleeper
+    }
+  }
+
+  private func leave(_ id: Int, _ running: Running?) {
+    withLock {
+      sleepers.removeAll { $0.id == id }
+      if isTracked { running?.seat.waits.removeAll { $0.flight === self && $0.sleeper == id } }
+    }
+  }
+
+  // MARK: Under the lock
+
+  private func judge(_ node: WaitNode, _ sleeper: inout Sleeper) {
+    guard let running = sleeper.running, running.isCurrent, !sleeper.excused.contains(ObjectIdentifier(node)) else { return }
+    var question = WaitGraph.Question(running)
+    if question.isBlocked(node) { sleeper.excused.insert(ObjectIdentifier(node)) }
+  }
+
+  /// Whether one of those who wait here is held up by something blocked.
+  func isBlocked(for sleeper: Int, _ question: inout WaitGraph.Question) -> Bool {
+    guard let sleeper = sleepers.first(where: { $0.id == sleeper }) else { return false }
+    for (id, part) in parts where !sleeper.excused.contains(id) {
+      if question.isBlocked(part.node) { return true }
+    }
+    return false
+  }
+
+  private func readiness(of sleeper: Sleeper) -> Wake? {
+    guard isDelivered else { return nil }
+    if !children.isEmpty {
+      defer { children = [] }
+      return .children(children)
+    }
+    let excused = sleeper.excused.reduce(0) { $0 + (parts[$1]?.count ?? 0) }
+    guard open == excused else { return nil }
+    var report = report
+    report.deferred += excused
+    report.sortFailures()
+    return .finished(report)
+  }
+
+  private func readySleepers() -> [(UnsafeContinuation<Wake, Never>, Wake)] {
+    var ready: [(UnsafeContinuation<Wake, Never>, Wake)] = unsafe []
+    for i in sleepers.indices {
+      guard let continuation = unsafe sleepers[i].continuation, let wake = readiness(of: sleepers[i]) else { continue }
+      unsafe sleepers[i].continuation = nil
+      unsafe ready.append((continuation, wake))
+    }
+    return unsafe ready
+  }
+
+  private func wake(_ sleepers: [(UnsafeContinuation<Wake, Never>, Wake)]) {
+    for unsafe (continuation, wake) in unsafe sleepers {
+      fence.store(1, ordering: .releasing)
+      unsafe continuation.resume(returning: wake)
+    }
+  }
+}
+
+/// What became of one handler's part in an occurrence.
+@usableFromInline enum Outcome: Sendable {
+  case delivered
+  case skipped
+  case failed(HandlerFailure)
+}

@@ -1,0 +1,27 @@
+import Dispatch
+public import Synchronization
+
+/// How an event under a flood slows those who post, without anybody waiting for anybody (G15).
+///
+/// A post that finds more than `limit` occurrences waiting is queued like any other and then naps for a fixed time. A drain never naps, or
+/// a ring of events would crawl: when what its handlers post meets a flood elsewhere it marks its own event as pressed, and who posts there naps.
+@usableFromInline enum Flood {
+  @inlinable static var limit: Int { 1_024 }
+
+  /// Of an event's own queue: the pressure that its drain passes on.
+  static let drained = DispatchSpecificKey<Pressure>()
+
+  @usableFromInline @inline(never) static func slowDown() {
+    if let pressure = DispatchQueue.getSpecific(key: drained) {
+      pressure.isOn.store(true, ordering: .relaxed)
+    } else {
+      Thread.nap(microseconds: 10)
+    }
+  }
+}
+
+/// Whether what an event's drain posts meets a flood elsewhere.
+@usableFromInline final class Pressure: Sendable {
+  @usableFromInline let isOn = Atomic<Bool>(false)
+  init() {}
+}

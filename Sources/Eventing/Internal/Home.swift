@@ -1,0 +1,24 @@
+public import Synchronization
+
+/// What tokens and lanes know of their event: which one it is, and how to reach it while it lives.
+///
+/// Made with the first handler. As long as a token exists, no other home has its address; so it names its event for good.
+@usableFromInline final class Home: Sendable {
+  @usableFromInline weak let mailbox: AnyMailbox?
+  /// Counts what changes, from outside, how some handler is to be called: see `Mailbox.deliver`. It is here, and not in the mailbox, because
+  /// it is read before every call, and those who post write to the mailbox.
+  @usableFromInline let changes = Atomic<UInt>(1)
+
+  @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
+
+  /// Ends a handler's life, wherever its event is; false if it was over.
+  @usableFromInline func remove(_ record: Record) -> Bool {
+    guard record.end() else { return false }
+    noteChange()
+    mailbox?.reclaim(record)
+    return true
+  }
+
+  /// After a record's state changed, before that is promised to anybody.
+  @inlinable func noteChange() { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+}

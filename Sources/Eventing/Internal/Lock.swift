@@ -1,0 +1,52 @@
+#if canImport(Darwin)
+  public import Darwin
+
+  /// The one lock of the package: for a few instructions, never held together with another, nor while user code runs.
+  ///
+  /// On Apple's systems it is `os_unfair_lock`: it lends its holder the priority of those who wait.
+  @usableFromInline struct Lock: ~Copyable, @unchecked Sendable {
+    // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
+    @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
+
+    @inlinable init() {
+      unsafe handle = .allocate(capacity: 1)
+      unsafe handle.initialize(to: os_unfair_lock_s())
+    }
+    @inlinable deinit { unsafe handle.deallocate() }
+    @inlinable @inline(__always) borrowing func lock() { unsafe os_unfair_lock_lock(handle) }
+    @inlinable @inline(__always) borrowing func unlock() { unsafe os_unfair_lock_unlock(handle) }
+  }
+#else
+  public import Synchronization
+
+  /// The one lock of the package: for a few instructions, never held together with another, nor while user code runs.
+  ///
+  /// It spins, then gives its core away, then naps, so that a holder that lost its core gets one. The thread sanitizer sees it,
+  /// unlike `Synchronization.Mutex` when that is contended; it takes one byte of the event.
+  @usableFromInline struct Lock: ~Copyable, Sendable {
+    @usableFromInline let word = Atomic<UInt8>(0)
+
+    @inlinable init() {}
+    @inlinable @inline(__always) borrowing func lock() {
+      if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
+    }
+    @inlinable @inline(__always) borrowing func unlock() { word.store(0, ordering: .releasing) }
+
+    @usableFromInline @inline(never) borrowing func wait() {
+      var round = 0
+      while word.load(ordering: .relaxed) != 0 || !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
+        round += 1
+        if round < 40 { Thread.spin(2 * round) } else if round < 1_000 { Thread.giveWay() } else { Thread.nap(microseconds: 50) }
+      }
+    }
+  }
+#endif
+
+extension Lock {
+  /// Runs `body` under the lock.
+  @inlinable @inline(__always) borrowing func withLock<Result>(_ body: () -> Result) -> Result {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+}

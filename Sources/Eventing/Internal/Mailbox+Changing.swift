@@ -1,0 +1,235 @@
+public import Synchronization
+
+extension Mailbox {
+  // MARK: Adding
+
+  /// Adds handlers as a group, from any thread: every occurrence sent after this reaches them all, none sent before any.
+  @inlinable @inline(never) func add(_ joiners: ContiguousArray<Joiner<Payload>>) {
+    let own = enter()
+    if own != 0 {
+      for joiner in joiners { insert(joiner) }
+      leave(own)
+    } else {
+      queueJoining(joiners)
+    }
+  }
+
+  /// The same for one that is called inline and has nothing else.
+  @inlinable @inline(__always) func add(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
+    let own = enter()
+    guard own != 0 else { return queueJoining([Joiner(body, record)]) }
+    insertInline(body, record)
+    leave(own)
+  }
+
+  @inlinable @inline(never) func insertInline(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
+    _ = home
+    lock.lock()
+    if unsafe isFinished || isGated {
+      lock.unlock()
+      return insert(Joiner(body, record))
+    }
+    unsafe record.joined = unsafe sequence
+    unsafe table.append(body, record, priority: 0)
+    lock.unlock()
+    if record.has(Bit.once) { unsafe settled = 0 }
+    if unsafe hasOwners { lookAtTwo() }
+  }
+
+  @inlinable @inline(never) func queueJoining(_ joiners: ContiguousArray<Joiner<Payload>>) {
+    edge(.foundBusy)
+    let backlog = backlog
+    lock.lock()
+    if unsafe isFinished {
+      lock.unlock()
+      for joiner in joiners { drop(joiner.record) }
+      return
+    }
+    for joiner in joiners { unsafe backlog.joining.append(joiner) }
+    unsafe backlog.queue.append(.join(joiners.count))
+    edge(.queued)
+    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
+    lock.unlock()
+    if old == 0 { settle(Thread.current) }
+  }
+
+  /// Inside: the next queued adds.
+  @inlinable func join(_ count: Int) {
+    let backlog = backlog
+    for _ in 0..<count {
+      lock.lock()
+      let joiner = backlog.nextJoiner()
+      if !joiner.record.has(Bit.gone) { enrol(joiner) }
+      lock.unlock()
+      if unsafe joiner.record.slot < 0 { drop(joiner.record) } else { lookForOrphans() }
+    }
+  }
+
+  /// Inside.
+  @inlinable func insert(_ joiner: Joiner<Payload>) {
+    lock.lock()
+    let isLate = unsafe isFinished
+    if !isLate { enrol(joiner) }
+    lock.unlock()
+    if isLate { drop(joiner.record) } else { lookForOrphans() }
+  }
+
+  /// Inside, under the lock.
+  @inlinable func enrol(_ joiner: Joiner<Payload>) {
+    let record = joiner.record
+    if unsafe isGated { record.set(Bit.gated) }
+    unsafe record.joined = unsafe sequence
+    let options = record.details(Payload.self)?.options
+    if let options {
+      if options.wantsStamp { unsafe table.clocked += 1 }
+      if options.owner != nil { unsafe hasOwners = true }
+    }
+    unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
+    if record.has(Bit.decide) { unsafe settled = 0 }
+  }
+
+  @inlinable func lookForOrphans() {
+    if unsafe hasOwners { lookAtTwo() }
+  }
+
+  /// Ends a handler that never joined.
+  @inlinable func drop(_ record: Record) {
+    record.set(Bit.removed)
+    retire(record)
+  }
+
+  /// Inside: two rows are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
+  @usableFromInline func lookAtTwo() {
+    for _ in 0..<2 {
+      guard let record = nextToLookAt() else { return }
+      guard let owner = record.details(Payload.self)?.options.owner, owner.object == nil else { continue }
+      record.set(Bit.removed)
+      tidy(record)
+    }
+  }
+
+  private func nextToLookAt() -> Record? {
+    var left = unsafe Int(sweep)
+    var found: Record?
+    unsafe table.forEachBand { band in
+      let count = unsafe Int(band.pointee.count)
+      if left >= 0, left < count { unsafe found = band.pointee.rows[left].record }
+      left -= count
+    }
+    unsafe sweep = unsafe found == nil ? 0 : sweep &+ 1
+    guard let found, unsafe found.slot >= 0 else { return nil }
+    return found
+  }
+
+  // MARK: Tidying
+
+  /// Inside: drops a dead handler's closure now, and its row when that is cheap.
+  @inlinable func tidy(_ record: Record) {
+    guard unsafe record.slot >= 0 else { return }  // still joining, which sees to it, or done
+    let details = record.details(Payload.self)
+    lock.lock()
+    let row = unsafe table.remove(record, priority: details?.options.priority ?? 0)
+    if details?.options.wantsStamp == true { unsafe table.clocked -= 1 }
+    if unsafe table.dead > 0 { unsafe settled = 0 }
+    lock.unlock()
+    retire(record)
+    _ = consume row  // user code may run here: outside of the lock
+  }
+
+  /// Inside: gives up how a handler runs; a lane ends after what it holds.
+  @inlinable func retire(_ record: Record) {
+    if let details = record.details(Payload.self), unsafe details.work != nil { return endWork(details) }
+    record.set(Bit.removed)
+  }
+
+  @usableFromInline func endWork(_ details: DetailedRecord<Payload>) {
+    let work = unsafe details.work
+    unsafe details.work = nil
+    switch work {
+    case .serial(let lane): if !lane.finish() { keepEnding(work) }
+    case .parallel(let lane): if !lane.finish() { keepEnding(work) }
+    default: details.set(Bit.removed)
+    }
+  }
+
+  private func keepEnding(_ lane: Work<Payload>?) {
+    guard let lane else { return }
+    let backlog = backlog
+    if unsafe backlog.ending.count > 8, unsafe backlog.ending.count == backlog.ending.capacity { unsafe backlog.ending.removeAll { $0.isOver } }
+    unsafe backlog.ending.append(lane)
+  }
+
+  /// Inside: what the occurrence that is being delivered met dead.
+  @inlinable func noteRetired(_ record: Record) {
+    if unsafe record.slot >= 0 { unsafe backlog.retired.append(record) }
+  }
+
+  /// Inside, after an occurrence: one that met dead rows leaves none.
+  @inlinable @inline(never) func tidyRetired() {
+    if let backlog = backlogReference.load() {
+      while let record = unsafe backlog.retired.popLast() { tidy(record) }
+    }
+    guard unsafe table.dead > 0 else { return }
+    lock.lock()
+    unsafe table.compact()
+    lock.unlock()
+  }
+
+  // MARK: The end
+
+  /// Queues the end of the event.
+  @usableFromInline func finish() {
+    lock.lock()
+    let isFirst = unsafe !isFinished
+    unsafe isFinished = true
+    lock.unlock()
+    if isFirst { put(.finish) }
+  }
+
+  /// Inside: what was sent has been delivered; lanes end after what they hold.
+  @usableFromInline func finishTable() {
+    var records: [Record] = []
+    unsafe table.forEachRow { row in unsafe records.append(row.pointee.record) }
+    for record in records {
+      tidy(record)
+    }
+  }
+
+  /// Inside: sends a flight through all lanes after what they hold.
+  @inlinable func barrier(_ flight: Flight) {
+    unsafe table.forEachRow { row in
+      unsafe row.pointee.record.details(Payload.self)?.work?.sendBarrier(flight)
+    }
+    if let backlog = backlogReference.load() {
+      unsafe backlog.ending.removeAll { $0.isOver }
+      for lane in unsafe backlog.ending { lane.sendBarrier(flight) }
+    }
+    flight.finishDelivery(SendReport())
+  }
+}
+
+extension Mailbox {
+  /// Makes the record of a handler.
+  @usableFromInline func joiner(_ handler: Handler<Payload>, _ home: Home) -> Joiner<Payload> {
+    let once = handler.isOnce ? Bit.once : 0
+    if handler.options.isEmpty, case .inline = handler.place, case .direct(let body) = handler.body {
+      return Joiner(body, Record(once))
+    }
+    return detailedJoiner(handler, once, home)
+  }
+
+  func detailedJoiner(_ handler: Handler<Payload>, _ once: UInt32, _ home: Home) -> Joiner<Payload> {
+    if case .inline = handler.place, case .direct(let body) = handler.body {
+      // An owner is asked for before each call; all else that a direct handler may have costs its calls nothing.
+      let special = handler.options.owner == nil ? 0 : Bit.special
+      return Joiner(body, DetailedRecord<Payload>(once | special, handler.options, handler.place))
+    }
+    let record = DetailedRecord<Payload>(once | Bit.special, handler.options, handler.place)
+    switch (handler.place, handler.body) {
+    case (.inline, .sync(let body)): unsafe record.work = .call(body)
+    case (.concurrent, let body), (.task, let body): unsafe record.work = .parallel(ParallelLane(record, home, body))
+    case (_, let body): unsafe record.work = .serial(SerialLane(record, home, body))
+    }
+    return Joiner({ _ in }, record)
+  }
+}

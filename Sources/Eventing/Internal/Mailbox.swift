@@ -1,0 +1,180 @@
+public import Dispatch
+public import Synchronization
+
+/// The executor of an event: a mailbox that lets one thread in at a time, and queues for the rest.
+///
+/// 1. *Idle*, the common case: enter, deliver, leave; two atomic steps. Who is inside alone touches the table, so a delivery takes no lock,
+///    copies nothing and counts no references.
+/// 2. *Busy*: the item is queued, and in the same step, under the lock, the word is marked busy and queued. If it turns out that the event fell
+///    idle meanwhile, the thread that queued is inside now.
+/// 3. Who cannot leave, because something is queued, settles: it works the queue off, or hands it over (see `settle`).
+///
+/// It is the handlers' part of an `Event` too, so that lanes and drains can hold it without holding the event.
+// Safe: see the lines on guards in this class, AnyMailbox and Backlog.
+@usableFromInline final class Mailbox<Payload: Sendable>: AnyMailbox, SerialExecutor, @unchecked Sendable {
+  /// Walked from inside. Changed from inside, and under the lock.
+  @usableFromInline @exclusivity(unchecked) var table = Table<Payload>()
+  @usableFromInline let backlogReference = OnceReference<Backlog<Payload>>()
+
+  @inlinable override init() { super.init() }
+
+  deinit {
+    // Nobody is inside: who posts, drains or awaits holds the mailbox. What lanes hold is still delivered.
+    unsafe table.forEachRow { row in
+      let record = unsafe row.pointee.record
+      unsafe record.slot = -1
+      retire(record)
+    }
+  }
+
+  // MARK: Executor
+
+  // No checkIsolated(): the default one stops `assumeIsolated` from outside; an empty one would allow a data race.
+
+  @usableFromInline func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    put(.job(job))
+  }
+
+  @usableFromInline func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
+
+  // MARK: In, out, and in the queue
+
+  @inlinable @inline(__always) func leave(_ own: UInt) {
+    if !tryLeave(own) { settle(own & ~Word.flags) }
+  }
+
+  /// Made when first needed.
+  @inlinable var backlog: Backlog<Payload> { backlogReference.load() ?? backlogReference.set(Backlog()) }
+
+  /// Queues an item, and settles if the event fell idle meanwhile.
+  ///
+  /// Both bits are set in one step: with a test and then a store, an owner who leaves in between is missed, and the event is dead for ever.
+  /// - Returns: whether whoever posts this should slow down: there is a flood, and it is not a handler of this event that posts.
+  @inlinable @inline(never) @discardableResult func put(_ item: Item<Payload>) -> Bool {
+    edge(.foundBusy)
+    let backlog = backlog
+    lock.lock()
+    unsafe backlog.queue.append(item)
+    if case .occurrence = item { unsafe backlog.occurrences &+= 1 }
+    let isFlooded = unsafe backlog.occurrences > Flood.limit || backlog.pressure.isOn.load(ordering: .relaxed)
+    edge(.queued)
+    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
+    lock.unlock()
+    if old == 0 {
+      settle(Thread.current)
+      return false
+    }
+    return isFlooded && old & ~Word.flags != Thread.current
+  }
+
+  @usableFromInline override func reclaim(_ record: Record) {
+    let own = enter()
+    guard own != 0 else { return queueLeaving(record) }
+    tidy(record)
+    leave(own)
+  }
+
+  /// Ends a handler's life, from any thread; false if it was over.
+  @inlinable func remove(_ record: Record) -> Bool {
+    let own = enter()
+    if own != 0 {
+      let isMine = record.end()  // nothing is being delivered: no need to note the change
+      if isMine { tidy(record) }
+      leave(own)
+      return isMine
+    }
+    guard record.end() else { return false }
+    home.noteChange()
+    queueLeaving(record)
+    return true
+  }
+
+  @inlinable @inline(never) func queueLeaving(_ record: Record) {
+    edge(.foundBusy)
+    let backlog = backlog
+    lock.lock()
+    unsafe backlog.leaving.append(record)
+    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
+    lock.unlock()
+    if old == 0 { settle(Thread.current) }
+  }
+
+  // MARK: Settling
+
+  /// Inside: works the queue off, in order, and leaves.
+  ///
+  /// `poster` is the thread that is inside because it posted: it makes changes, and delivers what its own handlers posted. At the first
+  /// occurrence of another thread, or isolated call, it hands all the rest over. ``Settler/drain`` does everything, ``Settler/pool`` isolated calls only.
+  @inlinable func settle(_ poster: UInt) {
+    let own = Thread.current | Word.busy
+    if word.load(ordering: .relaxed) | Word.queued != own | Word.queued { word.bitwiseOr(own, ordering: .relaxed) }
+    let backlog = backlog
+    while true {
+      while unsafe backlog.at < backlog.pending.count {
+        if poster != Settler.drain, !isForSettler(poster, unsafe backlog.pending[backlog.at]) { return handOver(backlog) }
+        var item = Item<Payload>.done
+        unsafe swap(&item, &backlog.pending[backlog.at])  // taken out: a payload goes when it is delivered, not with its batch
+        unsafe backlog.at += 1
+        switch item {
+        case .occurrence(let payload, _, let flight): deliverQueued(payload, flight)
+        case .join(let count): join(count)
+        case .barrier(let flight): barrier(flight)
+        case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        case .finish: finishTable()
+        case .done: break
+        }
+      }
+      // A flood leaves no buffer behind.
+      unsafe backlog.pending.removeAll(keepingCapacity: backlog.pending.capacity <= 2 * Flood.limit)
+      unsafe backlog.at = 0
+      var leaving: ContiguousArray<Record> = []
+      edge(.settling)
+      lock.lock()
+      unsafe swap(&backlog.queue, &backlog.pending)
+      unsafe swap(&backlog.leaving, &leaving)
+      unsafe backlog.occurrences = 0
+      if poster == Settler.drain { backlog.pressure.isOn.store(false, ordering: .relaxed) }
+      let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty
+      word.store(isEmpty ? 0 : own, ordering: .releasing)
+      lock.unlock()
+      if isEmpty { return }  // outside: touch nothing from here on
+      for record in leaving { tidy(record) }
+    }
+  }
+
+  @inlinable @inline(__always) func isForSettler(_ poster: UInt, _ item: Item<Payload>) -> Bool {
+    switch item {
+    case .occurrence(_, let thread, _): thread == poster
+    case .job: poster == Settler.pool  // a job never runs inside enqueue()
+    default: true
+    }
+  }
+
+  /// Hands the rest over. Handlers may block, so they get a serial queue of the event's own: on `DispatchQueue.global()` two blocked blocks delay the third by
+  /// a second, in Swift's pool for as long as they block. An isolated call does not, and goes to the pool: 1 microsecond there, 15 on a queue.
+  @inlinable func handOver(_ backlog: Backlog<Payload>) {
+    word.bitwiseAnd(Word.flags, ordering: .relaxed)  // nobody is inside until the drain starts
+    if case .job = unsafe backlog.pending[backlog.at] {
+      Scheduling.block(on: .global()) { self.settle(Settler.pool) }
+    } else {
+      Scheduling.block(on: drains(backlog)) { self.settle(Settler.drain) }
+    }
+  }
+
+  @usableFromInline func drains(_ backlog: Backlog<Payload>) -> DispatchQueue {
+    if let queue = unsafe backlog.drains { return queue }
+    let queue = DispatchQueue(label: "eventing.event")
+    queue.setSpecific(key: Flood.drained, value: backlog.pressure)
+    unsafe backlog.drains = queue
+    return queue
+  }
+}
+
+/// Who settles, if not a thread that posted: no thread has these numbers.
+@usableFromInline enum Settler {
+  /// The event's own queue.
+  @inlinable static var drain: UInt { 0 }
+  /// Swift's pool.
+  @inlinable static var pool: UInt { .max }
+}

@@ -1,0 +1,151 @@
+import Synchronization
+
+/// The lane of a handler whose calls may overlap: up to a limit, or each in a task of its own.
+// Safe: all state is guarded by `lock`, but `seats`, which the lock of the wait graph guards; `body` is dropped when no call can begin any more.
+@usableFromInline final class ParallelLane<Payload: Sendable>: Lane<Payload>, @unchecked Sendable {
+  /// How many calls may overlap; `nil` for a task each.
+  private let limit: Int?
+  private let priority: UInt8?
+  private let executor: (any TaskExecutor)?
+  private let lock = Lock()
+
+  // Under the lock.
+  @exclusivity(unchecked) private var items: ContiguousArray<LaneItem<Payload>> = []
+  @exclusivity(unchecked) private var at = 0
+  /// The seats of calls that run, or have been promised to a task; and who waits for each to end.
+  @exclusivity(unchecked) private var active: [ObjectIdentifier: (seat: Seat, waiting: [Flight])] = [:]
+  @exclusivity(unchecked) private var freeSeats: [Seat] = []
+  @exclusivity(unchecked) private var isEnding = false
+
+  /// All seats of a limited lane. Under the lock of the wait graph.
+  @exclusivity(unchecked) private var seats: [Seat] = []
+
+  @usableFromInline override init(_ record: DetailedRecord<Payload>, _ home: Home, _ body: Handler<Payload>.Body) {
+    switch record.place {
+    case .concurrent(let limit): (self.limit, priority) = (limit, nil)
+    case .task(let priority): (limit, self.priority) = (nil, priority)
+    default: preconditionFailure("\(record.place) has no parallel lane")
+    }
+    executor = Scheduling.executorOfThisTask
+    super.init(record, home, body)
+  }
+
+  override func isBlocked(_ question: inout WaitGraph.Question) -> Bool {
+    guard let limit, unsafe seats.count == limit else { return false }
+    for seat in unsafe seats where !question.isBlocked(seat) { return false }
+    return true
+  }
+
+  // MARK: For the event, from inside it
+
+  @usableFromInline func take(_ payload: Payload, _ tally: inout Tally) {
+    let flight = tally.flight(stamped: record.options.wantsStamp)
+    guard limit == nil else {
+      if let flight, flight.isAwaited { flight.expect(self) }
+      return push(.call(payload, flight))
+    }
+    let seat = Seat()
+    lock.withLock { unsafe active[ObjectIdentifier(seat)] = (seat, []) }
+    if let flight, flight.isAwaited { flight.expect(seat) }
+    if let flight, flight.purpose == .send {
+      flight.adopt(priority: priority) { await self.runOnce(payload, flight, seat) }
+    } else {
+      Scheduling.task(priority: priority, on: executor) { await self.runOnce(payload, flight, seat) }
+    }
+  }
+
+  /// Ends the lane after what it holds; true if that is nothing.
+  @usableFromInline func finish() -> Bool {
+    let isIdle = lock.withLock {
+      unsafe isEnding = true
+      return unsafe items.isEmpty && active.isEmpty
+    }
+    if isIdle { close() }
+    return isIdle
+  }
+
+  @usableFromInline func sendBarrier(_ flight: Flight) {
+    flight.expect(self)
+    if limit == nil { pass(flight, except: nil) } else { push(.barrier(flight)) }
+  }
+
+  private func push(_ item: LaneItem<Payload>) {
+    let (seat, isNew) = lock.withLock { () -> (Seat?, Bool) in
+      unsafe items.append(item)
+      guard let limit, unsafe active.count < limit else { return (nil, false) }
+      let free = unsafe freeSeats.popLast()
+      let seat = free ?? Seat()
+      unsafe active[ObjectIdentifier(seat)] = (seat, [])
+      return (seat, free == nil)
+    }
+    guard let seat else { return }
+    if isNew { WaitGraph.lock.withLock { unsafe seats.append(seat) } }
+    Scheduling.task(priority: priority, on: executor) { await self.work(on: seat) }
+  }
+
+  // MARK: Calls
+
+  /// Takes one item after the other until there are no more.
+  private func work(on seat: Seat) async {
+    while let item = nextItem(seat) {
+      switch item {
+      case .call(let payload, let flight):
+        conclude(await callNow(payload, flight, seat: seat, on: nil), flight, at: self)
+        leaveIfSpent()
+      case .barrier(let flight): pass(flight, except: seat)
+      case .end, .done: break
+      }
+    }
+  }
+
+  private func runOnce(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
+    conclude(await callNow(payload, flight, seat: seat, on: nil), flight, at: seat)
+    leaveIfSpent()
+    let (waiting, isLast) = lock.withLock {
+      unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], isEnding && active.isEmpty)
+    }
+    if isLast { close() }
+    for flight in waiting { flight.arrive(seat, nil) }
+  }
+
+  private func nextItem(_ seat: Seat) -> LaneItem<Payload>? {
+    let id = ObjectIdentifier(seat)
+    let (item, waiting, isLast) = lock.withLock { () -> (LaneItem<Payload>?, [Flight], Bool) in
+      let waiting = unsafe active[id]?.waiting ?? []
+      guard unsafe at < items.count else {
+        unsafe active[id] = nil
+        unsafe freeSeats.append(seat)
+        return unsafe (nil, waiting, isEnding && active.isEmpty)
+      }
+      unsafe active[id]?.waiting = []
+      var item = LaneItem<Payload>.done
+      unsafe swap(&item, &items[at])
+      unsafe at += 1
+      if unsafe at == items.count {
+        unsafe items.removeAll(keepingCapacity: items.capacity <= 2 * Flood.limit)
+        unsafe at = 0
+      } else if unsafe at > Flood.limit, unsafe at > items.count / 2 {
+        unsafe items.removeFirst(at)
+        unsafe at = 0
+      }
+      return (item, waiting, false)
+    }
+    if isLast { close() }
+    for flight in waiting { flight.arrive(seat, nil) }
+    return item
+  }
+
+  /// Lets a barrier through when every call has ended that runs now, each on its own: one of them may be waiting for this barrier.
+  private func pass(_ flight: Flight, except own: Seat?) {
+    let running = lock.withLock { unsafe active.values.map(\.seat).filter { $0 !== own } }
+    for seat in running { flight.expect(seat) }
+    var late: [Seat] = []
+    lock.withLock {
+      for seat in running {
+        if unsafe active[ObjectIdentifier(seat)] != nil { unsafe active[ObjectIdentifier(seat)]?.waiting.append(flight) } else { late.append(seat) }
+      }
+    }
+    for seat in late { flight.arrive(seat, nil) }
+    flight.arrive(self, nil)
+  }
+}

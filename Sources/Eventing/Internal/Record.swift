@@ -1,0 +1,100 @@
+public import Synchronization
+
+/// The bits of a handler's state. With none of `Bit.decide` set, there is nothing to decide: call it.
+@usableFromInline enum Bit {
+  /// It was removed, or its owner or event is gone.
+  @inlinable static var removed: UInt32 { 1 << 0 }
+  /// A once handler whose call has begun.
+  @inlinable static var spent: UInt32 { 1 << 1 }
+  /// Under `lock(token)` and its like.
+  @inlinable static var locked: UInt32 { 1 << 2 }
+  /// Under the event's own lock: in every record, so that a call pays nothing for it.
+  @inlinable static var gated: UInt32 { 1 << 3 }
+  /// Called at most once.
+  @inlinable static var once: UInt32 { 1 << 4 }
+  /// It has an owner, or runs elsewhere, or wants more than the payload.
+  @inlinable static var special: UInt32 { 1 << 5 }
+  /// Its record is a ``DetailedRecord``. The one bit that calls for no decision.
+  @inlinable static var detailed: UInt32 { 1 << 6 }
+  /// One `withLocked` that is running; the bits from here up count them.
+  @inlinable static var scope: UInt32 { 1 << 8 }
+
+  @inlinable static var gone: UInt32 { removed | spent }
+  @inlinable static var lockedOrInScope: UInt32 { locked | ~(scope - 1) }
+  @inlinable static var mute: UInt32 { gone | gated | lockedOrInScope }
+  @inlinable static var decide: UInt32 { ~detailed }
+}
+
+/// What a token names: a handler's state, which any thread may change at any time, and its place in the table.
+///
+/// It holds no closure, so a token that is kept keeps nothing else alive. 40 bytes, the most that fit into malloc's block of 48.
+// Safe: `state` is atomic, `id` never changes, and `slot` and `joined` are touched only from inside the mailbox.
+@usableFromInline class Record: @unchecked Sendable {
+  @usableFromInline final let state: Atomic<UInt32>
+  /// The row in its band; -1 before it joined and after it was tidied away.
+  @usableFromInline @exclusivity(unchecked) final var slot: Int32 = -1
+  /// Never used again, by whatever event.
+  @usableFromInline final let id: UInt64
+  /// The sequence number of the last occurrence before it joined.
+  @usableFromInline @exclusivity(unchecked) final var joined: UInt64 = 0
+
+  @usableFromInline static let nextID = Atomic<UInt64>(1)
+
+  @inlinable init(_ bits: UInt32) {
+    state = Atomic(bits)
+    id = Record.nextID.wrappingAdd(1, ordering: .relaxed).oldValue
+  }
+
+  @inlinable final func has(_ bits: UInt32) -> Bool { state.load(ordering: .acquiring) & bits != 0 }
+  @inlinable @discardableResult final func set(_ bits: UInt32) -> UInt32 {
+    state.bitwiseOr(bits, ordering: .acquiringAndReleasing).oldValue
+  }
+  @inlinable @discardableResult final func clear(_ bits: UInt32) -> UInt32 {
+    state.bitwiseAnd(~bits, ordering: .acquiringAndReleasing).oldValue
+  }
+
+  /// The one atomic step directly before a call. A call that is refused spends nothing, so there is nothing to give back.
+  @inlinable final func claim() -> Bool {
+    edge(.claiming)
+    var seen = state.load(ordering: .acquiring)
+    while seen & Bit.mute == 0 {
+      if seen & Bit.once == 0 { return true }
+      let (done, now) = state.compareExchange(expected: seen, desired: seen | Bit.spent, ordering: .acquiringAndReleasing)
+      if done { return true }
+      seen = now
+    }
+    return false
+  }
+
+  /// True for the one caller that ends the handler's life. A once handler that was not called by then never is.
+  @inlinable final func end() -> Bool { set(Bit.removed) & Bit.gone == 0 }
+
+  // MARK: `withLocked`, which counts
+
+  @inlinable final func enterScope() { state.wrappingAdd(Bit.scope, ordering: .acquiringAndReleasing) }
+  @inlinable final func leaveScope() { state.wrappingSubtract(Bit.scope, ordering: .acquiringAndReleasing) }
+}
+
+/// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
+// Safe: all is immutable but `work`, which is touched only from inside the mailbox.
+@usableFromInline final class DetailedRecord<Payload: Sendable>: Record, @unchecked Sendable {
+  @usableFromInline let options: HandlerOptions
+  @usableFromInline let place: Place
+  /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
+  @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
+
+  @inlinable init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) {
+    self.options = options
+    self.place = place
+    super.init(bits | Bit.detailed)
+  }
+}
+
+extension Record {
+  /// The details, if it has any.
+  @inlinable final func details<Payload: Sendable>(_: Payload.Type) -> DetailedRecord<Payload>? {
+    guard state.load(ordering: .relaxed) & Bit.detailed != 0 else { return nil }
+    // Safe: the bit is set by DetailedRecord.init alone, and a record is only ever in the table of the event that made it.
+    return unsafe unsafeDowncast(self, to: DetailedRecord<Payload>.self)
+  }
+}

@@ -1,0 +1,22 @@
+public import Synchronization
+
+/// One handler in the table, 32 bytes: it owns its references, and lends them without a retain.
+@safe @usableFromInline struct Row<Payload: Sendable>: ~Copyable {
+  /// What an inline handler is called with directly; for a special one it does nothing.
+  @usableFromInline let body: @Sendable (Payload) throws -> Void
+  @usableFromInline let held: Unmanaged<Record>
+  /// How many occurrences the event has skipped for this handler.
+  @usableFromInline var skipped: UInt = 0
+
+  @inlinable init(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
+    self.body = body
+    unsafe held = .passRetained(record)
+  }
+  @inlinable deinit { unsafe held.release() }
+
+  @inlinable var record: Record { unsafe held.takeUnretainedValue() }
+  @inlinable @inline(__always) borrowing func bits() -> UInt32 {
+    unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
+  }
+  @inlinable @inline(__always) borrowing func call(_ payload: Payload) throws { try body(payload) }
+}

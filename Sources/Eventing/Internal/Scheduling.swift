@@ -1,0 +1,48 @@
+public import Dispatch
+
+/// The one place of the package that starts tasks and schedules blocks.
+@usableFromInline package enum Scheduling {
+  /// Where the tasks of handlers run that are added while it is bound; a test puts its scheduler here.
+  @TaskLocal package static var executor: (any TaskExecutor)?
+
+  @usableFromInline static var executorOfThisTask: (any TaskExecutor)? { executor }
+
+  /// A task that inherits nothing from whoever happens to start it.
+  @usableFromInline static func task(
+    priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
+  ) {
+    let priority = priority.map(TaskPriority.init(rawValue:))
+    if let executor {
+      Task.detached(executorPreference: executor, priority: priority) { await body() }
+    } else {
+      Task.detached(priority: priority) { await body() }
+    }
+  }
+
+  @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+
+  /// A serial queue of the quality of service that has the name of the priority.
+  @usableFromInline static func backgroundQueue(_ rawPriority: UInt8) -> DispatchQueue {
+    let priority = TaskPriority(rawValue: rawPriority)
+    let quality: DispatchQoS =
+      switch priority {
+      case .high: .userInitiated
+      case .medium: .default
+      case .background: .background
+      case .low: .utility
+      default: priority > .high ? .userInteractive : priority > .medium ? .userInitiated : priority > .low ? .default : .utility
+      }
+    return DispatchQueue(label: "eventing.background", qos: quality)
+  }
+
+  // MARK: The main queue
+
+  private static let mainKey: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+  }()
+
+  /// True only on the main queue, and so on the main actor. Not asked of the thread: on Linux the main actor leaves the main thread at its first suspension.
+  @usableFromInline static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) == true }
+}

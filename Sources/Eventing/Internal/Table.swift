@@ -1,0 +1,122 @@
+import Synchronization
+
+/// The handlers of one event in the order in which they are called: bands of descending priority, in each the order of addition.
+///
+/// A plain value without threads; the mailbox guards it. Adding costs O(1), with several priorities O(log priorities); removing costs
+/// the same, spread over the removals.
+@safe @usableFromInline struct Table<Payload: Sendable>: ~Copyable {
+  @usableFromInline typealias BandPointer = Band<Payload>.Pointer
+
+  /// The band of the highest priority; each knows the next.
+  @usableFromInline var first: BandPointer?
+  /// How many rows there are, dead ones included.
+  @usableFromInline var count = 0
+  /// How many of them are dead.
+  @usableFromInline var dead = 0
+  /// All bands by descending priority, while there are several; one needs no search.
+  @usableFromInline var index: ContiguousArray<BandPointer> = unsafe []
+  /// How many handlers want to know the instant at which a delivery begins.
+  @usableFromInline var clocked = 0
+
+  @inlinable init() {}
+
+  /// Adds a handler behind those of its priority.
+  @inlinable mutating func append(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record, priority: Int) {
+    let band: BandPointer
+    if let only = unsafe first, unsafe index.isEmpty, unsafe only.pointee.priority == priority {
+      unsafe band = unsafe only
+    } else {
+      unsafe band = unsafe makeBand(priority)
+    }
+    unsafe band.pointee.append(body, record)
+    count &+= 1
+  }
+
+  /// Takes a handler's closure out of its row. The caller releases it where user code may run.
+  @inlinable mutating func remove(_ record: Record, priority: Int) -> Row<Payload> {
+    let band: BandPointer = unsafe index.isEmpty ? first! : index[position(of: priority)]
+    let before = unsafe (count: band.pointee.count, dead: band.pointee.dead)
+    let row = unsafe band.pointee.remove(record)
+    unsafe count &-= Int(before.count &- band.pointee.count)
+    unsafe dead &+= Int(band.pointee.dead &- before.dead)
+    if unsafe band.pointee.count == 0, priority != 0 { dropBand(priority) }
+    return row
+  }
+
+  /// Closes the gaps that removed handlers left.
+  @inlinable mutating func compact() {
+    count &-= dead
+    dead = 0
+    unsafe forEachBand { band in if unsafe band.pointee.dead > 0 { unsafe band.pointee.compact() } }
+    for unsafe band in unsafe index where unsafe band.pointee.count == 0 && band.pointee.priority != 0 {
+      unsafe dropBand(band.pointee.priority)
+    }
+  }
+
+  // MARK: Walking
+
+  @inlinable borrowing func forEachBand(_ body: (BandPointer) -> Void) {
+    var band = unsafe first
+    while let here = unsafe band {
+      unsafe band = unsafe here.pointee.next
+      unsafe body(here)
+    }
+  }
+
+  /// Calls `body` with each row, dead ones too, in order.
+  @inlinable borrowing func forEachRow(_ body: (UnsafeMutablePointer<Row<Payload>>) -> Void) {
+    unsafe forEachBand { band in
+      for i in unsafe 0..<Int(band.pointee.count) { unsafe body(band.pointee.rows + i) }
+    }
+  }
+
+  // MARK: Bands
+
+  /// Where a priority is, or belongs, among several.
+  @usableFromInline borrowing func position(of priority: Int) -> Int {
+    var low = 0
+    var high = unsafe index.count
+    while low < high {
+      let middle = (low + high) / 2
+      if unsafe index[middle].pointee.priority > priority { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  @inlinable @inline(never) mutating func makeBand(_ priority: Int) -> BandPointer {
+    if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
+    let at = position(of: priority)
+    if unsafe at < index.count, unsafe index[at].pointee.priority == priority { return unsafe index[at] }
+    let band = BandPointer.allocate(capacity: 1)
+    unsafe band.initialize(to: Band(priority, before: at < index.count ? index[at] : nil))
+    unsafe index.insert(band, at: at)
+    if at > 0 { unsafe index[at - 1].pointee.next = unsafe band }
+    settleIndex()
+    return unsafe band
+  }
+
+  /// The band of priority 0 stays, so that adding and removing the only handler does not make it again and again.
+  @inlinable @inline(never) mutating func dropBand(_ priority: Int) {
+    if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
+    let at = position(of: priority)
+    let band = unsafe index.remove(at: at)
+    if at > 0 { unsafe index[at - 1].pointee.next = unsafe band.pointee.next }
+    unsafe band.deinitialize(count: 1)
+    unsafe band.deallocate()
+    settleIndex()
+  }
+
+  @inlinable mutating func settleIndex() {
+    unsafe first = unsafe index.first
+    if unsafe index.count < 2 { unsafe index = unsafe [] }
+  }
+
+  @inlinable deinit {
+    var band = unsafe first
+    while let here = unsafe band {
+      unsafe band = unsafe here.pointee.next
+      unsafe here.deinitialize(count: 1)
+      unsafe here.deallocate()
+    }
+  }
+}

@@ -1,0 +1,34 @@
+#if canImport(Darwin)
+  public import Darwin
+#elseif canImport(Glibc)
+  public import Glibc
+#elseif canImport(Musl)
+  public import Musl
+#elseif canImport(Android)
+  public import Android
+#endif
+internal import Synchronization
+
+/// What the package asks of the platform's threads.
+@usableFromInline enum Thread {
+  /// A number that no other living thread has; its two lowest bits are clear.
+  @inlinable @inline(__always) static var current: UInt {
+    #if canImport(Glibc)
+      pthread_self()
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+
+  /// Passes a short time without touching memory that others write.
+  @usableFromInline static func spin(_ rounds: Int) {
+    let nothing = Atomic<UInt8>(0)
+    for _ in 0..<rounds { _ = nothing.load(ordering: .relaxed) }
+  }
+
+  /// Lets another thread have the core.
+  @usableFromInline static func giveWay() { sched_yield() }
+
+  /// Sleeps, holding nothing and waiting for nobody. Linux makes 65 microseconds of 10.
+  @usableFromInline static func nap(microseconds: UInt32) { _ = usleep(microseconds) }
+}
