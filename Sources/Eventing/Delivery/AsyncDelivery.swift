@@ -31,6 +31,7 @@ public struct AsyncDelivery: Sendable {
 }
 
 extension AsyncDelivery: CustomStringConvertible {
+  /// In one line.
   public var description: String { place.description }
 }
 

@@ -27,5 +27,6 @@ public struct Delivery: Sendable {
 }
 
 extension Delivery: CustomStringConvertible {
+  /// In one line.
   public var description: String { place.description }
 }

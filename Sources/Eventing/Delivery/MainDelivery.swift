@@ -8,5 +8,6 @@ public struct MainDelivery: Sendable {
 }
 
 extension MainDelivery: CustomStringConvertible {
+  /// In one line.
   public var description: String { Place.main.description }
 }

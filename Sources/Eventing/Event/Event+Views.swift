@@ -63,6 +63,7 @@ extension Handler {
     let converted: Handler<Inner>.Body =
       switch body {
       case .direct(let body): .sync { try body(convert($0).payload) }
+      case .directAsync(let body): .async { try await body(convert($0).payload) }
       case .sync(let body): .sync { try body(convert($0)) }
       case .async(let body): .async { try await body(convert($0)) }
       case .mainAsync(let body): .mainAsync { try await body(convert($0)) }

@@ -13,5 +13,6 @@ public struct Occurrence<Payload: Sendable>: Sendable {
 }
 
 extension Occurrence: CustomStringConvertible {
+  /// In one line.
   public var description: String { "\(eventName ?? "event") #\(sequence): \(payload)" }
 }

@@ -35,6 +35,7 @@ public struct SendReport: Sendable {
 }
 
 extension SendReport: CustomStringConvertible {
+  /// In one line.
   public var description: String {
     "#\(sequence): \(delivered) delivered, \(skipped) skipped, \(dropped) dropped, \(deferred) deferred, \(failures.count) failed"
   }

@@ -14,5 +14,6 @@ public struct Ticket: Sendable {
 }
 
 extension Ticket: CustomStringConvertible {
+  /// In one line.
   public var description: String { "ticket" }
 }

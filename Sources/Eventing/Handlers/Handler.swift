@@ -22,7 +22,7 @@ public struct Handler<Payload: Sendable>: Sendable {
 
   /// An asynchronous handler.
   public init(on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void) {
-    self.init(delivery.place, .async { try await body($0.payload) })
+    self.init(delivery.place, .directAsync(body))
   }
 
   /// A handler on the main actor.
@@ -37,5 +37,6 @@ public struct Handler<Payload: Sendable>: Sendable {
 }
 
 extension Handler: CustomStringConvertible {
+  /// In one line.
   public var description: String { "\(options.name ?? "handler") on \(place)\(isOnce ? ", once" : "")" }
 }

@@ -30,5 +30,6 @@ public final class HandlerBag: Sendable {
 }
 
 extension HandlerBag: CustomStringConvertible {
+  /// In one line.
   public var description: String { "bag of \(lock.withLock { unsafe tokens.count }) handlers" }
 }

@@ -19,5 +19,6 @@ public struct HandlerFailure: Sendable {
 }
 
 extension HandlerFailure: CustomStringConvertible {
+  /// In one line.
   public var description: String { "\(handler): \(error)" }
 }

@@ -25,6 +25,7 @@ public struct HandlerSnapshot: Sendable, Identifiable {
 }
 
 extension HandlerSnapshot: CustomStringConvertible {
+  /// In one line.
   public var description: String {
     "\(name ?? "handler \(id)") on \(delivery)\(isLocked ? ", locked" : "")\(isOnce ? ", once" : ""), \(callCount) calls"
   }

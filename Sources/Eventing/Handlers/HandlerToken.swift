@@ -19,10 +19,13 @@ public struct HandlerToken: Sendable, Identifiable {
 }
 
 extension HandlerToken: Hashable {
+  /// Whether both name the same handler.
   public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }
+  /// By its number.
   public func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
 }
 
 extension HandlerToken: CustomStringConvertible {
+  /// In one line.
   public var description: String { "handler \(id)" }
 }

@@ -3,6 +3,7 @@ extension Handler {
   @usableFromInline enum Body: Sendable {
     /// Nothing: the payload alone will do.
     case direct(@Sendable (Payload) throws -> Void)
+    case directAsync(@Sendable (Payload) async throws -> Void)
     /// Its owner, or the whole occurrence.
     case sync(@Sendable (Call<Payload>) throws -> Void)
     case async(@Sendable (Call<Payload>) async throws -> Void)
@@ -18,4 +19,23 @@ extension Handler {
 ) -> @Sendable (Value) throws -> Void {
   // Safe: a synchronous function is called alike with an isolation and without; MainActor.assumeIsolated in the standard library does the same.
   unsafe unsafeBitCast(body, to: (@Sendable (Value) throws -> Void).self)
+}
+
+/// The closure of a lane. A class with constants, so that its calls retain nothing.
+@usableFromInline final class LaneBody<Payload: Sendable>: Sendable {
+  @usableFromInline let body: Handler<Payload>.Body
+  /// The body if it is `direct`.
+  @usableFromInline let direct: @Sendable (Payload) throws -> Void
+  @usableFromInline let isDirect: Bool
+
+  @inlinable init(_ body: Handler<Payload>.Body) {
+    self.body = body
+    if case .direct(let body) = body {
+      direct = body
+      isDirect = true
+    } else {
+      direct = { _ in }
+      isDirect = false
+    }
+  }
 }

@@ -143,7 +143,7 @@ import Synchronization
       var sleeper = unsafe Sleeper(id: nextSleeper, running: isTracked ? running : nil)
       for part in parts.values { judge(part.node, &sleeper) }
       sleepers.append(sleeper)
-      if isTracked, let running { running.seat.waits.append((running.number, self, nextSleeper)) }
+      if isTracked, let running { running.seat.waits.append((running, self, nextSleeper)) }
       return nextSleeper
     }
   }
@@ -197,7 +197,7 @@ import Synchronization
   }
 
   private func wake(_ sleepers: [(UnsafeContinuation<Wake, Never>, Wake)]) {
-    for unsafe (continuation, wake) in unsafe sleepers {
+    for unsafe(continuation, wake) in unsafe sleepers {
       fence.store(1, ordering: .releasing)
       unsafe continuation.resume(returning: wake)
     }

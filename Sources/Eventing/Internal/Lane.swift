@@ -9,74 +9,80 @@ public import Synchronization
 @usableFromInline class Lane<Payload: Sendable>: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord<Payload>
   @usableFromInline final let home: Home
-  @usableFromInline @exclusivity(unchecked) final var body: Handler<Payload>.Body?
+  @usableFromInline @exclusivity(unchecked) final var body: LaneBody<Payload>?
   @usableFromInline final let over = Atomic<Bool>(false)
   @usableFromInline final let calls = Atomic<Int>(0)
   @usableFromInline final let skipped = Atomic<Int>(0)
+  /// It has no owner and does not ask for more than the payload.
+  @usableFromInline final let isPlain: Bool
 
   @inlinable init(_ record: DetailedRecord<Payload>, _ home: Home, _ body: Handler<Payload>.Body) {
     self.record = record
     self.home = home
-    unsafe self.body = body
+    unsafe self.body = LaneBody(body)
+    isPlain = record.options.owner == nil && !record.options.wantsStamp
     super.init()
   }
 
   /// No call will begin any more.
   @inlinable final var isOver: Bool { over.load(ordering: .acquiring) }
 
-  /// The owner, held for the call; `isGone` if there was one and it is no more.
-  @inlinable final func loadOwner() -> (owner: (any AnyObject & Sendable)?, isGone: Bool) {
-    guard let box = record.options.owner else { return (nil, false) }
-    let owner = box.object
-    if owner == nil { record.set(Bit.removed) }
-    return (owner, owner == nil)
+  /// Whether a call may begin: the owner is there, which is then held for the call, and the claim allows it.
+  @inlinable @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
+    if !isPlain, let box = record.options.owner {
+      owner = box.object
+      if owner == nil { record.set(Bit.removed) }
+    }
+    return record.claim()
   }
 
   @inlinable final func call(_ payload: Payload, _ owner: (any AnyObject & Sendable)?, _ flight: Flight?) -> Call<Payload> {
     Call(payload, owner, record.options.wantsStamp ? flight?.stamp() : nil)
   }
 
-  @inlinable final func failure(_ error: any Error) -> Outcome {
+  @inlinable @inline(never) final func failure(_ error: any Error) -> Outcome {
     .failed(HandlerFailure(HandlerToken(record, home), error, priority: record.options.priority))
   }
 
   /// One call of a synchronous handler, if the claim allows it.
-  @inlinable final func callNow(_ payload: Payload, _ flight: Flight?) -> Outcome {
-    let (owner, isGone) = loadOwner()
-    guard !isGone, record.claim() else { return .skipped }
-    calls.wrappingAdd(1, ordering: .relaxed)
+  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ flight: Flight?, _ body: LaneBody<Payload>?) -> Outcome {
+    var owner: (any AnyObject & Sendable)?
+    guard claim(&owner), let body else { return .skipped }
+    countCall()
     do {
-      switch unsafe body {
-      case .direct(let body): try body(payload)
-      case .sync(let body): try body(call(payload, owner, flight))
-      default: preconditionFailure("a queue runs synchronous handlers only")
-      }
+      if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, flight, body) }
       return .delivered
     } catch {
       return failure(error)
+    }
+  }
+
+  @inlinable @inline(never) final func callDetailed(
+    _ payload: Payload, _ owner: (any AnyObject & Sendable)?, _ flight: Flight?, _ body: LaneBody<Payload>
+  ) throws {
+    switch body.body {
+    case .direct(let body): try body(payload)
+    case .sync(let body): try body(call(payload, owner, flight))
+    default: preconditionFailure("a queue runs synchronous handlers only")
     }
   }
 
   /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
   @inlinable final func callNow(
-    _ payload: Payload, _ flight: Flight?, seat: Seat, on place: isolated (any Actor)?
+    _ payload: Payload, _ flight: Flight?, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
   ) async -> Outcome {
-    let (owner, isGone) = loadOwner()
-    let body = unsafe body
-    guard !isGone, record.claim() else { return .skipped }
-    calls.wrappingAdd(1, ordering: .relaxed)
-    let running = seat.begin()
-    defer { seat.end() }
+    var owner: (any AnyObject & Sendable)?
+    guard claim(&owner), let body else { return .skipped }
+    countCall()
     do {
-      try await Context.running.withValue(running) {
-        switch body {
-        case .async(let body): try await body(call(payload, owner, flight))
-        case .mainAsync(let body): try await body(call(payload, owner, flight))
-        case .isolated(let body):
-          guard let actor = record.options.owner?.actor else { preconditionFailure("the owner is the actor") }
-          try await body(actor, call(payload, owner, flight))
-        default: preconditionFailure("a task runs asynchronous handlers only")
-        }
+      switch body.body {
+      case .directAsync(let body): try await body(payload)
+      case .async(let body): try await body(call(payload, owner, flight))
+      case .mainAsync(let body): try await body(call(payload, owner, flight))
+      case .isolated(let body):
+        guard let actor = record.options.owner?.actor else { preconditionFailure("the owner is the actor") }
+        try await body(actor, call(payload, owner, flight))
+      default: preconditionFailure("a task runs asynchronous handlers only")
       }
       return .delivered
     } catch {
@@ -84,14 +90,13 @@ public import Synchronization
     }
   }
 
+  @inlinable @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
+
   /// After a call, or none.
-  @inlinable final func conclude(_ outcome: Outcome, _ flight: Flight?, at node: WaitNode) {
+  @inlinable @inline(__always) final func conclude(_ outcome: Outcome, _ flight: Flight?, at node: WaitNode) {
     if case .skipped = outcome { skipped.wrappingAdd(1, ordering: .relaxed) }
     if let flight, flight.isAwaited { flight.arrive(node, outcome) }
-  }
-
-  /// A used-up once handler needs its event no more: its row goes.
-  @inlinable final func leaveIfSpent() {
+    // A used-up once handler needs its event no more: its row goes.
     if record.has(Bit.spent) { home.mailbox?.reclaim(record) }
   }
 

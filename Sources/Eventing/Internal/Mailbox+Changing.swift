@@ -145,6 +145,7 @@ extension Mailbox {
   @usableFromInline func endWork(_ details: DetailedRecord<Payload>) {
     let work = unsafe details.work
     unsafe details.work = nil
+    unsafe details.plainLane = nil
     switch work {
     case .serial(let lane): if !lane.finish() { keepEnding(work) }
     case .parallel(let lane): if !lane.finish() { keepEnding(work) }
@@ -155,7 +156,9 @@ extension Mailbox {
   private func keepEnding(_ lane: Work<Payload>?) {
     guard let lane else { return }
     let backlog = backlog
-    if unsafe backlog.ending.count > 8, unsafe backlog.ending.count == backlog.ending.capacity { unsafe backlog.ending.removeAll { $0.isOver } }
+    if unsafe backlog.ending.count > 8, unsafe backlog.ending.count == backlog.ending.capacity {
+      unsafe backlog.ending.removeAll { $0.isOver }
+    }
     unsafe backlog.ending.append(lane)
   }
 
@@ -228,7 +231,10 @@ extension Mailbox {
     switch (handler.place, handler.body) {
     case (.inline, .sync(let body)): unsafe record.work = .call(body)
     case (.concurrent, let body), (.task, let body): unsafe record.work = .parallel(ParallelLane(record, home, body))
-    case (_, let body): unsafe record.work = .serial(SerialLane(record, home, body))
+    case (_, let body):
+      let lane = SerialLane(record, home, body)
+      unsafe record.work = .serial(lane)
+      if handler.options.owner == nil { unsafe record.plainLane = .passUnretained(lane) }
     }
     return Joiner({ _ in }, record)
   }

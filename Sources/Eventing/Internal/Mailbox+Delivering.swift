@@ -96,7 +96,9 @@ extension Mailbox {
       for i in from..<max(from, count) {
         let row = unsafe band.pointee.rows + i
         let bits = unsafe row.pointee.bits()
-        if bits & Bit.decide != 0 {
+        if unsafe row.pointee.offer(payload, bits, &tally) {
+          isQuiet = false
+        } else if bits & Bit.decide != 0 {
           if unsafe decide(row, bits, payload, &tally) { isQuiet = false }
         } else {
           do {

@@ -89,9 +89,7 @@ import Synchronization
   private func work(on seat: Seat) async {
     while let item = nextItem(seat) {
       switch item {
-      case .call(let payload, let flight):
-        conclude(await callNow(payload, flight, seat: seat, on: nil), flight, at: self)
-        leaveIfSpent()
+      case .call(let payload, let flight): conclude(await call(payload, flight, seat), flight, at: self)
       case .barrier(let flight): pass(flight, except: seat)
       case .end, .done: break
       }
@@ -99,13 +97,20 @@ import Synchronization
   }
 
   private func runOnce(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
-    conclude(await callNow(payload, flight, seat: seat, on: nil), flight, at: seat)
-    leaveIfSpent()
+    conclude(await call(payload, flight, seat), flight, at: seat)
     let (waiting, isLast) = lock.withLock {
       unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], isEnding && active.isEmpty)
     }
     if isLast { close() }
     for flight in waiting { flight.arrive(seat, nil) }
+  }
+
+  private func call(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async -> Outcome {
+    let running = Running(seat)
+    let body = unsafe body
+    let outcome = await Context.running.withValue(running) { await callNow(payload, flight, body, on: nil) }
+    running.end()
+    return outcome
   }
 
   private func nextItem(_ seat: Seat) -> LaneItem<Payload>? {
@@ -142,7 +147,11 @@ import Synchronization
     var late: [Seat] = []
     lock.withLock {
       for seat in running {
-        if unsafe active[ObjectIdentifier(seat)] != nil { unsafe active[ObjectIdentifier(seat)]?.waiting.append(flight) } else { late.append(seat) }
+        if unsafe active[ObjectIdentifier(seat)] != nil {
+          unsafe active[ObjectIdentifier(seat)]?.waiting.append(flight)
+        } else {
+          late.append(seat)
+        }
       }
     }
     for seat in late { flight.arrive(seat, nil) }

@@ -20,12 +20,22 @@ extension Place: CustomStringConvertible {
     switch self {
     case .inline: "inline"
     case .main: "main"
-    case .background(let priority): "background(\(TaskPriority(rawValue: priority)))"
+    case .background(let priority): "background(\(priorityName(priority)))"
     case .queue(let queue): "queue(\(queue.label))"
-    case .inOrder(let priority): priority.map { "in order(\(TaskPriority(rawValue: $0)))" } ?? "in order"
+    case .inOrder(let priority): priority.map { "in order(\(priorityName($0)))" } ?? "in order"
     case .concurrent(let limit): "concurrent(limit: \(limit))"
-    case .task(let priority): priority.map { "task(\(TaskPriority(rawValue: $0)))" } ?? "task"
+    case .task(let priority): priority.map { "task(\(priorityName($0)))" } ?? "task"
     case .actor: "actor"
     }
+  }
+}
+
+private func priorityName(_ rawPriority: UInt8) -> String {
+  switch TaskPriority(rawValue: rawPriority) {
+  case .high: "high"
+  case .medium: "medium"
+  case .utility: "utility"
+  case .background: "background"
+  default: "priority \(rawPriority)"
   }
 }

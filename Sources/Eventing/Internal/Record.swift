@@ -76,12 +76,14 @@ public import Synchronization
 }
 
 /// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
-// Safe: all is immutable but `work`, which is touched only from inside the mailbox.
-@usableFromInline final class DetailedRecord<Payload: Sendable>: Record, @unchecked Sendable {
+// Safe: all is immutable but `work` and `plainLane`, which are touched only from inside the mailbox.
+@safe @usableFromInline final class DetailedRecord<Payload: Sendable>: Record, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: Place
   /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
   @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
+  /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
+  @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane<Payload>>?
 
   @inlinable init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) {
     self.options = options

@@ -18,5 +18,17 @@ public import Synchronization
   @inlinable @inline(__always) borrowing func bits() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }
+  /// Gives an occurrence to the lane of a handler that has one and nothing to decide; false for any other. Counts no references: the lane's own
+  /// thread does, on the same cache line.
+  @inlinable @inline(__always) borrowing func offer(_ payload: Payload, _ bits: UInt32, _ tally: inout Tally) -> Bool {
+    guard bits == Bit.special | Bit.detailed else { return false }
+    return unsafe held._withUnsafeGuaranteedRef { record in
+      // Safe: the bit says so, as in `Record.details`.
+      guard let lane = unsafe unsafeDowncast(record, to: DetailedRecord<Payload>.self).plainLane else { return false }
+      unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+      return true
+    }
+  }
+
   @inlinable @inline(__always) borrowing func call(_ payload: Payload) throws { try body(payload) }
 }

@@ -1,5 +1,4 @@
 public import Dispatch
-public import Synchronization
 
 /// The lane of a handler that runs one call at a time, in order: on a queue, in a task, or on an actor.
 ///
@@ -44,7 +43,7 @@ public import Synchronization
   // MARK: For the event, from inside it
 
   /// Takes a handler's part in an occurrence: calls it, or queues it.
-  @inlinable func take(_ payload: Payload, _ tally: inout Tally) {
+  @inlinable @inline(__always) func take(_ payload: Payload, _ tally: inout Tally) {
     if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload, &tally) {
       return tally.count(outcome)
     }
@@ -84,9 +83,8 @@ public import Synchronization
     unsafe isRunning = true
     lock.unlock()
     guard isFree else { return nil }
-    let outcome = callNow(payload, record.options.wantsStamp ? tally.flight(stamped: true) : nil)
-    if case .skipped = outcome { skipped.wrappingAdd(1, ordering: .relaxed) }
-    leaveIfSpent()
+    let outcome = callNow(payload, record.options.wantsStamp ? tally.flight(stamped: true) : nil, unsafe body)
+    conclude(outcome, nil, at: self)
     lock.lock()
     let isDry = unsafe items.isEmpty
     if isDry { unsafe isRunning = false }
@@ -114,40 +112,63 @@ public import Synchronization
 
   @inlinable func drainQueue() {
     if isMain { MainActor.preconditionIsolated() }
+    let body = unsafe body
     var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) {
-      conclude(callNow(payload, flight), flight, at: self)
-      leaveIfSpent()
-    }
+    while let (payload, flight) = next(&left) { conclude(callNow(payload, flight, body), flight, at: self) }
   }
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
   @inlinable func drainTask(on place: isolated (any Actor)?) async {
-    guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
     var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) {
-      conclude(await callNow(payload, flight, seat: seat, on: place), flight, at: self)
-      leaveIfSpent()
+    while await drainBound(&left, on: place) {}
+  }
+
+  /// Runs calls under one binding of ``Context/running``, until there are none or one leaves a task behind.
+  ///
+  /// - Returns: whether there may be more.
+  @inlinable func drainBound(_ left: inout Int, on place: isolated (any Actor)?) async -> Bool {
+    guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
+    let running = unsafe Unmanaged.passRetained(Running(seat))
+    return await Context.running.withValue(unsafe running.takeRetainedValue()) {
+      _ = place  // a closure is isolated to what it captures: without this it would leave the actor, and come back after the claim
+      let hasMore = await unsafe drainBound(running, &left, on: place)
+      unsafe running._withUnsafeGuaranteedRef { $0.end() }
+      return hasMore
     }
+  }
+
+  @inlinable func drainBound(_ running: Unmanaged<Running>, _ left: inout Int, on place: isolated (any Actor)?) async -> Bool {
+    let references = unsafe Running.references(to: running)
+    let body = unsafe body
+    while let (payload, flight) = next(&left) {
+      conclude(await callNow(payload, flight, body, on: place), flight, at: self)
+      if unsafe Running.references(to: running) != references { return true }
+    }
+    return false
   }
 
   /// The same on an actor that is the owner: a hop each call, because the actor is held for the length of a call only.
   @usableFromInline func drainOnOwner() async {
+    guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
     var left = SerialLane.callsBeforeGivingWay
     while let (payload, flight) = next(&left) {
-      if let actor = record.options.owner?.actor {
-        await callOnOwner(payload, flight, actor)
-      } else {
-        record.set(Bit.removed)
-        conclude(.skipped, flight, at: self)
-      }
-      leaveIfSpent()
+      let running = Running(seat)
+      await Context.running.withValue(running) { await callOnOwner(payload, flight) }
+      running.end()
     }
   }
 
-  private func callOnOwner(_ payload: Payload, _ flight: Flight?, _ actor: isolated any Actor) async {
-    guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
-    conclude(await callNow(payload, flight, seat: seat, on: actor), flight, at: self)
+  private func callOnOwner(_ payload: Payload, _ flight: Flight?) async {
+    if let actor = record.options.owner?.actor {
+      await call(payload, flight, on: actor)
+    } else {
+      record.set(Bit.removed)
+      conclude(.skipped, flight, at: self)
+    }
+  }
+
+  private func call(_ payload: Payload, _ flight: Flight?, on actor: isolated any Actor) async {
+    unsafe conclude(await callNow(payload, flight, body, on: actor), flight, at: self)
   }
 
   /// The next delivery, or nil: the lane has run dry and stopped, or has scheduled itself again to let others run.

@@ -48,7 +48,7 @@ import Synchronization
     count &-= dead
     dead = 0
     unsafe forEachBand { band in if unsafe band.pointee.dead > 0 { unsafe band.pointee.compact() } }
-    for unsafe band in unsafe index where unsafe band.pointee.count == 0 && band.pointee.priority != 0 {
+    for unsafeband in unsafe index where unsafe band.pointee.count == 0 && band.pointee.priority != 0 {
       unsafe dropBand(band.pointee.priority)
     }
   }

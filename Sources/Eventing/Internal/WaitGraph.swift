@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// Who waits for whom, so that no `send` waits for itself (G16).
 ///
 /// A lane has seats, on each of which one call runs at a time. A call waits for flights, a flight for the lanes and seats that it has
@@ -41,24 +39,16 @@ public import Synchronization
 }
 
 /// The place of one running call.
-// Safe: `number` is atomic, and `waits` is guarded by the lock of the graph.
+// Safe: `waits` is guarded by the lock of the graph.
 @usableFromInline final class Seat: WaitNode, @unchecked Sendable {
-  /// Counts up at the beginning and at the end of every call: odd while one runs.
-  @usableFromInline let number = Atomic<UInt>(0)
-  /// What calls on this seat wait for; those of ended calls no longer count.
-  var waits: [(number: UInt, flight: Flight, sleeper: Int)] = []
+  /// What the calls on this seat wait for; those of ended calls do not count.
+  var waits: [(running: Running, flight: Flight, sleeper: Int)] = []
 
   @inlinable override init() {}
 
-  @inlinable func begin() -> Running {
-    Running(self, number.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue)
-  }
-  @inlinable func end() { number.wrappingAdd(1, ordering: .acquiringAndReleasing) }
-
   override func isBlocked(_ question: inout WaitGraph.Question) -> Bool {
     if self === question.goal.seat { return true }
-    let now = number.load(ordering: .acquiring)
-    for wait in waits where wait.number == now {
+    for wait in waits where wait.running.isCurrent {
       if wait.flight.isBlocked(for: wait.sleeper, &question) { return true }
     }
     return false
