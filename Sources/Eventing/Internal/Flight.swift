@@ -197,9 +197,9 @@ import Synchronization
   }
 
   private func wake(_ sleepers: [(UnsafeContinuation<Wake, Never>, Wake)]) {
-    for unsafe(continuation, wake) in unsafe sleepers {
+    unsafe sleepers.forEach { sleeper in
       fence.store(1, ordering: .releasing)
-      unsafe continuation.resume(returning: wake)
+      unsafe sleeper.0.resume(returning: sleeper.1)
     }
   }
 }

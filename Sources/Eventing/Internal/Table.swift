@@ -48,9 +48,8 @@ import Synchronization
     count &-= dead
     dead = 0
     unsafe forEachBand { band in if unsafe band.pointee.dead > 0 { unsafe band.pointee.compact() } }
-    for unsafeband in unsafe index where unsafe band.pointee.count == 0 && band.pointee.priority != 0 {
-      unsafe dropBand(band.pointee.priority)
-    }
+    let empty = unsafe index.filter { unsafe $0.pointee.count == 0 && $0.pointee.priority != 0 }.map { unsafe $0.pointee.priority }
+    for priority in empty { dropBand(priority) }
   }
 
   // MARK: Walking
