@@ -12,6 +12,7 @@ extension EventSource {
   ///   - delivery: Where it runs.
   ///   - priority: Handlers of higher priority come first; among equals, those that were added first.
   ///   - once: Whether it is called once at most: used up by a call that begins, never by one that was skipped.
+  ///   - body: What is called with each payload.
   @inlinable @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,

@@ -5,13 +5,15 @@ public import Synchronization
 /// The word is 0 when the event is idle. Bit 0: exactly one thread, or one scheduled drain, is inside. Bit 1: something is queued. The rest names the
 /// thread that is inside (nothing while a drain is only scheduled), so that a post knows whether a handler of its own event makes it.
 // Safe: `word` and `homeReference` are atomic; what else there is says who guards it.
-@usableFromInline class AnyMailbox: @unchecked Sendable {
+@safe @usableFromInline class AnyMailbox: @unchecked Sendable {
   @usableFromInline final let word = Atomic<UInt>(0)
   @usableFromInline final let homeReference = OnceReference<Home>()
   /// Of the last occurrence whose delivery began. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var sequence: UInt64 = 0
   /// What `home.changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var settled: UInt = 1
+  /// The first handler that the occurrence that is being delivered met dead; its row holds it. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var firstRetired: Unmanaged<Record>?
   /// Guards the backlog, and lets threads that are outside read the table: that is changed under the lock, and only from inside.
   @usableFromInline final let lock = Lock()
   /// The event's own lock. Under the lock.

@@ -21,7 +21,7 @@ public import Dispatch
   /// What was in the queue and is being worked off, from `at` on.
   @usableFromInline @exclusivity(unchecked) var pending: ContiguousArray<Item<Payload>> = []
   @usableFromInline @exclusivity(unchecked) var at = 0
-  /// Met dead by the occurrence that is being delivered.
+  /// Met dead by the occurrence that is being delivered, beside the mailbox's `firstRetired`.
   @usableFromInline @exclusivity(unchecked) var retired: ContiguousArray<Record> = []
   /// Lanes of handlers that are gone, on which a call may still be running: `quiesce` waits for them.
   @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<Work<Payload>> = []

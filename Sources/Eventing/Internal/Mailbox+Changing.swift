@@ -164,15 +164,26 @@ extension Mailbox {
 
   /// Inside: what the occurrence that is being delivered met dead.
   @inlinable func noteRetired(_ record: Record) {
-    if unsafe record.slot >= 0 { unsafe backlog.retired.append(record) }
+    guard unsafe record.slot >= 0 else { return }
+    if unsafe firstRetired == nil { unsafe firstRetired = .passUnretained(record) } else { unsafe backlog.retired.append(record) }
   }
 
   /// Inside, after an occurrence: one that met dead rows leaves none.
-  @inlinable @inline(never) func tidyRetired() {
-    if let backlog = backlogReference.load() {
-      while let record = unsafe backlog.retired.popLast() { tidy(record) }
+  @inlinable @inline(__always) func tidyRetired() {
+    if let record = unsafe firstRetired {
+      unsafe firstRetired = nil
+      unsafe record._withUnsafeGuaranteedRef { tidy($0) }
+      tidyOthers()
     }
-    guard unsafe table.dead > 0 else { return }
+    if unsafe table.dead > 0 { compact() }
+  }
+
+  @inlinable @inline(never) func tidyOthers() {
+    guard let backlog = backlogReference.load(), unsafe !backlog.retired.isEmpty else { return }
+    while let record = unsafe backlog.retired.popLast() { tidy(record) }
+  }
+
+  @inlinable @inline(never) func compact() {
     lock.lock()
     unsafe table.compact()
     lock.unlock()

@@ -99,7 +99,8 @@ extension Mailbox {
         if unsafe row.pointee.offer(payload, bits, &tally) {
           isQuiet = false
         } else if bits & Bit.decide != 0 {
-          if unsafe decide(row, bits, payload, &tally) { isQuiet = false }
+          let again = unsafe row.pointee.held._withUnsafeGuaranteedRef { unsafe decide(row, $0, bits, payload, &tally) }
+          if again { isQuiet = false }
         } else {
           do {
             unsafe try row.pointee.call(payload)
@@ -120,9 +121,8 @@ extension Mailbox {
   ///
   /// - Returns: whether there will be next time, too.
   @inlinable func decide(
-    _ row: UnsafeMutablePointer<Row<Payload>>, _ bits: UInt32, _ payload: Payload, _ tally: inout Tally
+    _ row: UnsafeMutablePointer<Row<Payload>>, _ record: Record, _ bits: UInt32, _ payload: Payload, _ tally: inout Tally
   ) -> Bool {
-    let record = unsafe row.pointee.record
     let details = bits & Bit.detailed == 0 ? nil : record.details(Payload.self)
     var owner: (any AnyObject & Sendable)?
     if bits & Bit.gone != 0 {

@@ -1,5 +1,7 @@
 /// What becomes known of an occurrence while it is delivered with something to decide.
-@usableFromInline struct Tally {
+///
+/// Not copyable: a copy would count references of all that is in it.
+@usableFromInline struct Tally: ~Copyable {
   @usableFromInline let sequence: UInt64
   @usableFromInline var delivered = 0
   @usableFromInline var skipped = 0
@@ -48,7 +50,7 @@
   }
 
   /// Outside, for a send: waits for what is still out.
-  @inlinable nonisolated(nonsending) func finish() async -> SendReport {
+  @inlinable nonisolated(nonsending) consuming func finish() async -> SendReport {
     guard let flight else { return report }
     flight.finishDelivery(report)
     return await flight.wait()
