@@ -72,7 +72,7 @@ extension Event {
   /// Sends without waiting, as ``post(_:from:)`` does; the ticket's report can be awaited later.
   ///
   /// - Complexity: as ``post(_:from:)``, and one allocation.
-  public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+  @inlinable public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
     let flight = Flight(.ticket, from: sender)
     let own = mailbox.enter()
     if own != 0 {

@@ -28,8 +28,12 @@ extension Event {
   /// Removes all handlers with that tag, and returns how many there were. O(handlers).
   @discardableResult public nonisolated func remove(tagged tag: String) -> Int { mailbox.removeAll(where: tagged(tag)) }
 
-  /// Removes all handlers of that very object, and returns how many there were. O(handlers). May be called in its `deinit`.
-  @discardableResult public nonisolated func remove(ownedBy owner: AnyObject) -> Int { mailbox.removeAll(where: owned(owner)) }
+  /// Removes all handlers of that very object, and returns how many there were. O(handlers).
+  ///
+  /// In the owner's `deinit` they count as gone already.
+  @discardableResult public nonisolated func remove(ownedBy owner: AnyObject) -> Int {
+    mailbox.removeAll { $1?.owner?.mayBe(owner) ?? false }
+  }
 
   /// Removes all handlers, and returns how many there were. O(handlers).
   @discardableResult public nonisolated func removeAll() -> Int { mailbox.removeAll { _, _ in true } }

@@ -4,6 +4,8 @@
 public struct Ticket: Sendable {
   let flight: Flight
 
+  @usableFromInline init(flight: Flight) { self.flight = flight }
+
   /// Waits until every handler that the occurrence reached has finished, and says what became of it.
   ///
   /// Cancelling the task that waits changes nothing: the handlers run all the same, and so does the wait.

@@ -68,7 +68,7 @@ public import Synchronization
   }
 
   /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
-  @inlinable final func callNow(
+  @inlinable @inline(__always) final func callNow(
     _ payload: Payload, _ flight: Flight?, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
   ) async -> Outcome {
     var owner: (any AnyObject & Sendable)?

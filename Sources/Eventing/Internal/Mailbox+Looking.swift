@@ -34,13 +34,19 @@ extension Mailbox {
     return owner.object != nil
   }
 
-  /// Ends all that match. Returns how many there were.
+  /// Ends all that match. Returns how many there were; those whose owner is gone do not count.
   func removeAll(where isIncluded: (Record, HandlerOptions?) -> Bool) -> Int {
-    let ended = records(where: isIncluded).filter { record in isAlive(record) && record.end() }
+    var count = 0
+    let ended = records(where: isIncluded).filter { record in
+      let wasAlive = isAlive(record)
+      guard record.end() else { return false }
+      if wasAlive { count += 1 }
+      return true
+    }
     guard !ended.isEmpty else { return 0 }
     home.noteChange()
     for record in ended { reclaim(record) }
-    return ended.count
+    return count
   }
 
   /// The event's own lock: a bit in every record, those that join later included.

@@ -21,5 +21,8 @@
   ///
   /// The weak reference is read only where the address fits: then it gives nothing, or the object that the caller holds anyway,
   /// so that no last reference can be released here, under whatever lock.
-  @usableFromInline func isSame(as other: AnyObject) -> Bool { identity == ObjectIdentifier(other) && object != nil }
+  @usableFromInline func isSame(as other: AnyObject) -> Bool { mayBe(other) && object != nil }
+
+  /// True for the very object, in its `deinit` too, when the weak reference gives nothing any more; or for one that is gone.
+  func mayBe(_ other: AnyObject) -> Bool { identity == ObjectIdentifier(other) }
 }
