@@ -139,7 +139,7 @@ extension Mailbox {
     }
     // Locked: skipped now, on a lane too, and not only when it would run there.
     if bits & Bit.mute != 0 {
-      unsafe row.pointee.skipped &+= 1
+      unsafe row.pointee.countSkipped()
       tally.skipped &+= 1
       return true
     }
@@ -153,7 +153,7 @@ extension Mailbox {
     default: break
     }
     guard record.claim() else {
-      unsafe row.pointee.skipped &+= 1
+      unsafe row.pointee.countSkipped()
       tally.skipped &+= 1
       return true
     }

@@ -68,7 +68,7 @@ extension Mailbox {
       let details = record.details(Payload.self)
       guard isIncluded(details?.options), isAlive(record) else { return }
       let lane = unsafe details?.work?.lane
-      let skipped = unsafe Int(row.pointee.skipped)
+      let skipped = unsafe row.pointee.skipped.load(ordering: .relaxed)
       let offered = unsafe Int(sequence &- record.joined)
       let bits = record.state.load(ordering: .acquiring)
       found.append(

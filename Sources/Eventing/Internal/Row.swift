@@ -6,7 +6,9 @@ public import Synchronization
   @usableFromInline let body: @Sendable (Payload) throws -> Void
   @usableFromInline let held: Unmanaged<Record>
   /// How many occurrences the event has skipped for this handler.
-  @usableFromInline var skipped: UInt = 0
+  ///
+  /// Atomic so that those who read rows under the lock are in nobody's way; changed only from inside.
+  @usableFromInline let skipped = Atomic<Int>(0)
 
   @inlinable init(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
     self.body = body
@@ -18,6 +20,8 @@ public import Synchronization
   @inlinable @inline(__always) borrowing func bits() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }
+  @inlinable borrowing func countSkipped() { skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+
   /// Gives an occurrence to the lane of a handler that has one and nothing to decide; false for any other. Counts no references: the lane's own
   /// thread does, on the same cache line.
   @inlinable @inline(__always) borrowing func offer(_ payload: Payload, _ bits: UInt32, _ tally: inout Tally) -> Bool {
