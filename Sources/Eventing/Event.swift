@@ -64,7 +64,7 @@ extension Event {
     let own = mailbox.enter()
     guard own != 0 else { return await queueAndWait(payload, from: sender) }
     if let position = mailbox.deliver(payload) { return await sendRest(payload, from: position, sender: sender, own) }
-    let report = unsafe SendReport(sequence: mailbox.sequence, delivered: mailbox.table.count)
+    let report = unsafe SendReport(sequence: mailbox.sequence, delivered: Int(mailbox.table.count))
     mailbox.leave(own)
     return report
   }

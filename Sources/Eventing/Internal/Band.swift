@@ -23,7 +23,7 @@ import Synchronization
 
   /// Appends a row and tells its record where it is.
   @inlinable mutating func append(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
-    if count == capacity { resize(count < 64 ? 2 * count : count + count / 4) }
+    if count == capacity { resize(count < 512 ? 2 * count : count + count / 8) }
     unsafe (rows + Int(count)).initialize(to: Row(body, record))
     unsafe record.slot = count
     count &+= 1

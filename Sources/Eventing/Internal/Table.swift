@@ -9,14 +9,14 @@ import Synchronization
 
   /// The band of the highest priority; each knows the next.
   @usableFromInline var first: BandPointer?
-  /// How many rows there are, dead ones included.
-  @usableFromInline var count = 0
-  /// How many of them are dead.
-  @usableFromInline var dead = 0
   /// All bands by descending priority, while there are several; one needs no search.
   @usableFromInline var index: ContiguousArray<BandPointer> = unsafe []
+  /// How many rows there are, dead ones included.
+  @usableFromInline var count: Int32 = 0
+  /// How many of them are dead.
+  @usableFromInline var dead: Int32 = 0
   /// How many handlers want to know the instant at which a delivery begins.
-  @usableFromInline var clocked = 0
+  @usableFromInline var clocked: Int32 = 0
 
   @inlinable init() {}
 
@@ -37,8 +37,8 @@ import Synchronization
     let band: BandPointer = unsafe index.isEmpty ? first! : index[position(of: priority)]
     let before = unsafe (count: band.pointee.count, dead: band.pointee.dead)
     let row = unsafe band.pointee.remove(record)
-    unsafe count &-= Int(before.count &- band.pointee.count)
-    unsafe dead &+= Int(band.pointee.dead &- before.dead)
+    unsafe count &-= before.count &- band.pointee.count
+    unsafe dead &+= band.pointee.dead &- before.dead
     if unsafe band.pointee.count == 0, priority != 0 { dropBand(priority) }
     return row
   }
