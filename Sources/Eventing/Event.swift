@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A place to send values through, from any thread or task, to handlers that run where they need to run.
 ///
 ///     let progress = Event<Double>()

@@ -1,5 +1,3 @@
-import Synchronization
-
 // Locking is effective on return, as removing is: no call is decided after it until the handler is unlocked. What is delivered meanwhile is skipped for that
 // handler, on a lane too; its place in the order and its once-flag are kept. Locking twice is locking once. A handler's lock, a `withLocked` and
 // the event's own lock are apart: ending one leaves the others.

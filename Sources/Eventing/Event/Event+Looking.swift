@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Event {
   // MARK: Between two occurrences, after all that was sent before
 

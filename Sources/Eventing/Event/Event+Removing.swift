@@ -1,5 +1,3 @@
-import Synchronization
-
 // Removing is effective on return: no call is decided after it, on a lane neither, and a handler that an earlier handler of the same occurrence removes is
 // not called. At most one call, which another thread had decided just before, may still be running; `quiesce()` waits for it. On the handler's own
 // serial context (the main actor for `on: .main`, its serial queue, its actor) nothing at all runs afterwards.

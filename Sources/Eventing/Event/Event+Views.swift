@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Event: EventSource {
   /// Adds handlers as a group: every one of them sees an occurrence, or none.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {

@@ -1,5 +1,3 @@
-import Synchronization
-
 public import Dispatch
 
 /// What only a busy event needs: made when something is queued, or a handler went, for the first time.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The handlers of one priority, in the order of addition: rows in a buffer of their own, and the next band.
 @safe @usableFromInline struct Band<Payload: Sendable>: ~Copyable {
   @usableFromInline typealias Pointer = UnsafeMutablePointer<Band<Payload>>

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The lane of a handler whose calls may overlap: up to a limit, or each in a task of its own.
 // Safe: all state is guarded by `lock`, but `seats`, which the lock of the wait graph guards; `body` is dropped when no call can begin any more.
 @usableFromInline final class ParallelLane<Payload: Sendable>: Lane<Payload>, @unchecked Sendable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The handlers of one event in the order in which they are called: bands of descending priority, in each the order of addition.
 ///
 /// A plain value without threads; the mailbox guards it. Adding costs O(1), with several priorities O(log priorities); removing costs
