@@ -27,7 +27,7 @@ let package = Package(
     .executableTarget(
       name: "EventBenchmarks",
       dependencies: [
-        "BenchmarkKit",
+        "BenchmarkKit", "CMeasure",
         .product(name: "Eventing", package: "swift-eventing"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
@@ -36,3 +36,8 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+for target in package.targets where !["CMeasure", "AllocationCounter"].contains(target.name) {
+  // Not NonisolatedNonsendingByDefault: the naive actors are measured as most people compile them.
+  target.swiftSettings = [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
+}

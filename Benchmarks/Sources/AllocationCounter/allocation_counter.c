@@ -1,7 +1,7 @@
 // Counts what the process allocates. Preload it (LD_PRELOAD); nothing links it. For the GNU C library only: elsewhere the library is
 // empty, and the harness says that it cannot count.
 #define _GNU_SOURCE
-#include "../CMeasure/include/cmeasure.h"
+#include "allocation_counter.h"
 
 #if defined(__linux__)
 #include <features.h>

@@ -34,15 +34,15 @@ import Synchronization
   private var nextSleeper = 0
   private var children: [Child] = []
 
-  /// Orders the resumption of a continuation for the thread sanitizer, which does not see that it does.
-  private let fence = Atomic<UInt8>(0)
-
   /// Somebody who waits. `excused`: what it does not wait for, because that waits for it.
+  ///
+  /// The continuation carries nothing: what there is to know is read under the lock afterwards. (The thread sanitizer does not see that a resumption orders
+  /// what it carries.)
   @safe private struct Sleeper {
     let id: Int
     let running: Running?
     var excused: Set<ObjectIdentifier> = []
-    var continuation: UnsafeContinuation<Wake, Never>?
+    var continuation: UnsafeContinuation<Void, Never>?
   }
   private enum Wake: Sendable {
     case finished(SendReport)
@@ -115,17 +115,7 @@ import Synchronization
     let running = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
     let id = enrol(running)
     while true {
-      let wake: Wake = unsafe await withUnsafeContinuation { continuation in
-        let now = withLock { () -> Wake? in
-          guard let i = sleepers.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
-          if let wake = readiness(of: sleepers[i]) { return wake }
-          unsafe sleepers[i].continuation = unsafe continuation
-          return nil
-        }
-        if let now { unsafe continuation.resume(returning: now) }
-      }
-      _ = fence.load(ordering: .acquiring)
-      switch wake {
+      switch withLock({ readiness(of: sleeper(id)) }) {
       case .finished(let report):
         leave(id, running)
         return report
@@ -133,7 +123,20 @@ import Synchronization
         await withDiscardingTaskGroup { group in
           for child in children { group.addTask(priority: child.priority) { await child.body() } }
         }
+      case nil: await sleep(id)
       }
+    }
+  }
+
+  private func sleep(_ id: Int) async {
+    unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      let isEarly = withLock {
+        let i = sleeper(id)
+        if isReady(i) { return true }
+        unsafe sleepers[i].continuation = unsafe continuation
+        return false
+      }
+      if isEarly { unsafe continuation.resume() }
     }
   }
 
@@ -172,35 +175,40 @@ import Synchronization
     return false
   }
 
-  private func readiness(of sleeper: Sleeper) -> Wake? {
-    guard isDelivered else { return nil }
+  private func sleeper(_ id: Int) -> Int {
+    guard let i = sleepers.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
+    return i
+  }
+
+  /// How many parts are out that this one does not wait for.
+  private func excused(_ sleeper: Int) -> Int { sleepers[sleeper].excused.reduce(0) { $0 + (parts[$1]?.count ?? 0) } }
+
+  private func isReady(_ sleeper: Int) -> Bool { isDelivered && (!children.isEmpty || open == excused(sleeper)) }
+
+  private func readiness(of sleeper: Int) -> Wake? {
+    guard isReady(sleeper) else { return nil }
     if !children.isEmpty {
       defer { children = [] }
       return .children(children)
     }
-    let excused = sleeper.excused.reduce(0) { $0 + (parts[$1]?.count ?? 0) }
-    guard open == excused else { return nil }
     var report = report
-    report.deferred += excused
+    report.deferred += excused(sleeper)
     report.sortFailures()
     return .finished(report)
   }
 
-  private func readySleepers() -> [(UnsafeContinuation<Wake, Never>, Wake)] {
-    var ready: [(UnsafeContinuation<Wake, Never>, Wake)] = unsafe []
-    for i in sleepers.indices {
-      guard let continuation = unsafe sleepers[i].continuation, let wake = readiness(of: sleepers[i]) else { continue }
+  private func readySleepers() -> [UnsafeContinuation<Void, Never>] {
+    var ready: [UnsafeContinuation<Void, Never>] = unsafe []
+    for i in sleepers.indices where isReady(i) {
+      guard let continuation = unsafe sleepers[i].continuation else { continue }
       unsafe sleepers[i].continuation = nil
-      unsafe ready.append((continuation, wake))
+      unsafe ready.append(continuation)
     }
     return unsafe ready
   }
 
-  private func wake(_ sleepers: [(UnsafeContinuation<Wake, Never>, Wake)]) {
-    unsafe sleepers.forEach { sleeper in
-      fence.store(1, ordering: .releasing)
-      unsafe sleeper.0.resume(returning: sleeper.1)
-    }
+  private func wake(_ sleepers: [UnsafeContinuation<Void, Never>]) {
+    unsafe sleepers.forEach { unsafe $0.resume() }
   }
 }
 

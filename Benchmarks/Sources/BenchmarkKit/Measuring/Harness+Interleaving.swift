@@ -50,22 +50,14 @@ extension Harness {
     for count in [1, 4, 16] where count <= contestant.maximum {  // one-time costs
       if let failure = await contestant.run(count).failure { return (count, failure) }
     }
-    func scaled(_ count: Int, _ factor: Double) -> Int { max(1, min(contestant.maximum, Int(Double(count) * factor))) }
     var count = 1
     while true {
-      let sample = await contestant.run(count)
-      if let failure = sample.failure { return (count, failure) }
-      if sample.wall >= target * 0.25 || count >= contestant.maximum {
-        count = scaled(count, target / max(sample.wall, 1))
-        break
-      }
-      count = min(contestant.maximum, count * (sample.wall < target * 0.02 ? 8 : 2))
+      let first = await contestant.run(count), second = await contestant.run(count)
+      if let failure = first.failure ?? second.failure { return (count, failure) }
+      let factor = target / max(min(first.wall, second.wall), 1)  // the slower one may have been interrupted
+      if count == contestant.maximum && factor > 1 { return (count, nil) }
+      if factor < 1.5 { return (max(1, Int(Double(count) * factor)), nil) }
+      count = min(contestant.maximum, Int((Double(count) * min(8, factor)).rounded(.up)))
     }
-    let warm = await contestant.run(count)  // again, on warm code
-    count = scaled(count, min(64, target / max(warm.wall, 1)))
-    for _ in 0..<2 {
-      if let failure = await contestant.run(count).failure { return (count, failure) }
-    }
-    return (count, warm.failure)
   }
 }

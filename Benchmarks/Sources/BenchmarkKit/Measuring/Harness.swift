@@ -1,21 +1,21 @@
 import CMeasure
 
 /// Measures peers side by side: each workload is an extension in a file of its own.
-public struct Harness {
+package struct Harness {
   let configuration: Configuration
   let peers: [Peer]
-  public let report: Report
+  package let report: Report
   /// Rigs that are not torn down, because some libraries take minutes to remove 100,000 handlers.
   let graveyard = Graveyard()
 
-  public init(configuration: Configuration, peers: [Peer], report: Report) {
+  package init(configuration: Configuration, peers: [Peer], report: Report) {
     self.configuration = configuration
     self.peers = peers
     self.report = report
   }
 
-  public func run(_ workload: Workload) async {
-    report.say("## \(workload.name) (\(workload.rawValue)): \(workload.summary)")
+  package func run(_ workload: Workload) async {
+    report.begin(workload)
     switch workload {
     case .sending: await measureSending()
     case .addRemove: await measureAddRemove()
@@ -36,8 +36,9 @@ public struct Harness {
   /// Those that take part, by their own account and by the command line's.
   func contenders(in workload: Workload) -> [Peer] { peers.filter { configuration.includes($0, in: workload) } }
 
-  /// A row for a peer that cannot take part.
+  /// A row for a library that cannot take part; a limit needs none.
   func decline(_ workload: Workload, _ parameter: String, _ peer: Peer, because reason: String) {
+    if peer.kind == .limit { return }
     var row = Row(workload, parameter, peer)
     row.status = .notApplicable
     row.note = reason

@@ -13,10 +13,7 @@ final class PaddedCounters: @unchecked Sendable {  // each has one writer; all a
   }
   deinit { base.deallocate() }
 
-  subscript(index: Int) -> Int {
-    get { cm_load(base + index * Self.stride) }
-    set { cm_store(base + index * Self.stride, newValue) }
-  }
+  subscript(index: Int) -> Int { cm_load(base + index * Self.stride) }
   func set(_ index: Int, _ value: Int) { cm_store(base + index * Self.stride, value) }
   var sum: Int { (0..<count).reduce(0) { $0 + self[$1] } }
 }

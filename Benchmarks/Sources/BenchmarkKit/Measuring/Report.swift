@@ -1,16 +1,22 @@
 import Foundation
 
 /// Collects the rows, prints each one as it comes, and writes them all as JSON.
-public final class Report {
-  public private(set) var rows: [Row] = []
+package final class Report {
+  package private(set) var rows: [Row] = []
+  private var workloads: [Workload] = []
   private let path: String?
 
-  public init(path: String?) { self.path = path }
+  package init(path: String?) { self.path = path }
+
+  func begin(_ workload: Workload) {
+    workloads.append(workload)
+    say("## \(workload.name) (\(workload.rawValue)): \(workload.summary)")
+  }
 
   func add(_ row: Row) {
     rows.append(row)
     let figures = [
-      left(row.workload.rawValue, 4), left(row.parameter, 16), left(row.label, 52), right(text(row.median), 11), left(row.unit, 12),
+      left(row.workload.rawValue, 4), left(row.parameter, 22), left(row.label, 58), right(text(row.median), 11), left(row.unit, 12),
       "min " + right(text(row.min), 9), "cpu " + right(text(row.cpu), 9), row.status.rawValue,
     ]
     let extra = row.extra.sorted { $0.key < $1.key }.map { "\($0.key)=\(text($0.value))" }
@@ -22,12 +28,32 @@ public final class Report {
     fflush(nil)
   }
 
-  public func save() throws {
+  package func save() throws {
     guard let path else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    try encoder.encode(rows).write(to: URL(fileURLWithPath: path))
+    try encoder.encode(Document(workloads: workloads.map(Document.Description.init), rows: rows)).write(to: URL(fileURLWithPath: path))
+  }
+
+  /// What is written.
+  private struct Document: Encodable {
+    /// A workload, in words.
+    struct Description: Encodable {
+      var id: String
+      var name: String
+      var budget: [String]
+      var summary: String
+
+      init(_ workload: Workload) {
+        id = workload.rawValue
+        name = workload.name
+        budget = workload.budget
+        summary = workload.summary
+      }
+    }
+    var workloads: [Description]
+    var rows: [Row]
   }
 
   private func text(_ figure: Double?) -> String { figure.map { String(format: $0 < 100 ? "%.2f" : "%.0f", $0) } ?? "-" }

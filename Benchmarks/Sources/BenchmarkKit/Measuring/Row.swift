@@ -1,6 +1,6 @@
 /// One line of a table: one peer in one workload at one size.
-public struct Row: Codable, Sendable {
-  public enum Status: String, Codable, Sendable {
+package struct Row: Codable, Sendable {
+  package enum Status: String, Codable, Sendable {
     case ok
     /// It lost, repeated or mixed up something, and says what.
     case wrong = "WRONG"
@@ -8,29 +8,29 @@ public struct Row: Codable, Sendable {
     case notApplicable = "n/a"
   }
 
-  public var workload: Workload
-  public var parameter: String
-  public var peer: String
-  public var label: String
-  public var kind: Peer.Kind
-  public var unit = ""
+  package var workload: Workload
+  package var parameter: String
+  package var peer: String
+  package var label: String
+  package var kind: Peer.Kind
+  package var unit = ""
   /// The figure. The times are of the wall clock, for one operation.
-  public var median: Double?
-  public var min: Double?
-  public var p25: Double?
-  public var p75: Double?
+  package var median: Double?
+  package var min: Double?
+  package var p25: Double?
+  package var p75: Double?
   /// CPU time of all threads for one operation.
-  public var cpu: Double?
+  package var cpu: Double?
   /// Figures that only this workload has.
-  public var extra: [String: Double] = [:]
+  package var extra: [String: Double] = [:]
   /// What other processes took of a core in the rounds that count, median.
-  public var noise: Double?
+  package var noise: Double?
   /// One for each round that counts, in the same order for all peers; a round in which this peer failed has none.
-  public var samples: [Double?] = []
+  package var samples: [Double?] = []
   /// Operations in one repeat.
-  public var batch = 0
-  public var status = Status.ok
-  public var note = ""
+  package var batch = 0
+  package var status = Status.ok
+  package var note = ""
 
   init(_ workload: Workload, _ parameter: String, _ peer: Peer, label: String? = nil) {
     self.workload = workload

@@ -5,14 +5,18 @@
 public struct Batch: Sendable {
   /// Where handlers write that are added and removed by the batch.
   public let cell: Cell
+  /// The first payload.
   public let first: Int
+  /// How many there are.
   public let count: Int
 
+  /// A request for `count` payloads from `first` on.
   public init(cell: Cell, first: Int, count: Int) {
     self.cell = cell
     self.first = first
     self.count = count
   }
 
+  /// The payloads, in their order.
   @inlinable @inline(__always) public var values: Range<Int> { first..<(first &+ count) }
 }

@@ -1,5 +1,5 @@
 /// How an adapter works a batch off: `sync` ones are called on threads, `async` ones on tasks.
-public enum BulkOperation: Sendable {
+package enum BulkOperation: Sendable {
   case sync(@Sendable (Batch) -> Void)
   case async(@Sendable (Batch) async -> Void)
 

@@ -1,7 +1,7 @@
 /// A library, or one way to use it, that stands in the tables.
-public struct Peer: Sendable {
+package struct Peer: Sendable {
   /// What a row is there for.
-  public enum Kind: String, Codable, Sendable {
+  package enum Kind: String, Codable, Sendable {
     /// A floor: does less than any library must.
     case limit
     /// The library that this package is about.
@@ -10,31 +10,29 @@ public struct Peer: Sendable {
   }
 
   /// What is typed to choose it.
-  public var id: String
-  public var label: String
-  public var kind: Kind
+  package var id: String
+  package var label: String
+  package var kind: Kind
   /// How it works, in a line.
-  public var mechanism: String
+  package var mechanism: String
   /// Sends and changes may come from several threads at once.
-  public var isThreadSafe = true
+  package var isThreadSafe = true
   /// A send may return before its handlers have run: the harness waits for delivery, within the timing.
-  public var isDeferred = false
+  package var isDeferred = false
   /// The sends that one sender may make in a round of a contended workload. Without it, a queue that is not bounded grows for as long
   /// as the round lasts. Nil: for the whole round.
-  public var sendCap: Int?
+  package var sendCap: Int?
   /// It sends from the main actor: rounds are longer, since each begins with a switch to it.
-  public var sendsOnMainActor = false
+  package var sendsOnMainActor = false
   /// Nil: all.
-  public var workloads: Set<Workload>?
-  /// Why it cannot take part, where that is worth a row.
-  public var exclusions: [Workload: String] = [:]
+  package var workloads: Set<Workload>?
   /// For the workloads whose handler runs elsewhere.
-  public var routes: [Route] = []
+  package var routes: [Route] = []
   /// Makes that many events without handlers; they live as long as the result.
-  public var idleEvents: (@Sendable (Int) async -> Any)?
-  public var makeRig: (@Sendable () async -> Rig)?
+  package var idleEvents: (@Sendable (Int) async -> Any)?
+  package var makeRig: (@Sendable () async -> Rig)?
 
-  public init(_ id: String, _ label: String, _ kind: Kind, mechanism: String, makeRig: (@Sendable () async -> Rig)? = nil) {
+  package init(_ id: String, _ label: String, _ kind: Kind, mechanism: String, makeRig: (@Sendable () async -> Rig)? = nil) {
     self.id = id
     self.label = label
     self.kind = kind
@@ -43,7 +41,7 @@ public struct Peer: Sendable {
   }
 
   /// A copy with some properties changed.
-  public func with(_ change: (inout Peer) -> Void) -> Peer {
+  package func with(_ change: (inout Peer) -> Void) -> Peer {
     var copy = self
     change(&copy)
     return copy

@@ -1,37 +1,37 @@
 /// One live event, as closures that an adapter fills in. What a library cannot do is nil, and its row says so.
-public struct Rig: Sendable {
+package struct Rig: Sendable {
   /// Adds a permanent handler `{ cell.hit($0) }` for each cell; they are live when it returns.
-  public var add: @Sendable ([Cell]) async -> Void
+  package var add: @Sendable ([Cell]) async -> Void
   /// Sends every payload of the batch. Unless the peer `isDeferred`, all handlers have run when it returns.
-  public var send: BulkOperation
+  package var send: BulkOperation
   /// `batch.count` times: add a handler on `batch.cell`, then remove it.
-  public var addRemove: BulkOperation?
+  package var addRemove: BulkOperation?
   /// `batch.count` times: remove one of the handlers that `add` added, chosen by `VictimPicker(seed: batch.first)`, and add one on
   /// `batch.cell` in its place.
-  public var replaceRandom: BulkOperation?
+  package var replaceRandom: BulkOperation?
   /// For each payload: add a handler on `batch.cell` that is called once, and send the payload.
-  public var once: BulkOperation?
+  package var once: BulkOperation?
   /// The same with priorities.
-  public var ranked: Ranked?
+  package var ranked: Ranked?
   /// Awaits an isolated call of the event and returns its number of handlers.
-  public var isolatedCall: (@Sendable () async -> Int)?
+  package var isolatedCall: (@Sendable () async -> Int)?
   /// Frees everything, and ends the tasks of consumers.
-  public var close: @Sendable () async -> Void
+  package var close: @Sendable () async -> Void
 
   /// Handlers that are called in the order of their priorities.
-  public struct Ranked: Sendable {
+  package struct Ranked: Sendable {
     /// Adds a permanent handler for each cell, with its index as its priority.
-    public var add: @Sendable ([Cell]) async -> Void
+    package var add: @Sendable ([Cell]) async -> Void
     /// `batch.count` times: add a handler on `batch.cell` with priority `batch.first`, then remove it.
-    public var addRemove: BulkOperation
+    package var addRemove: BulkOperation
 
-    public init(add: @escaping @Sendable ([Cell]) async -> Void, addRemove: BulkOperation) {
+    package init(add: @escaping @Sendable ([Cell]) async -> Void, addRemove: BulkOperation) {
       self.add = add
       self.addRemove = addRemove
     }
   }
 
-  public init(
+  package init(
     add: @escaping @Sendable ([Cell]) async -> Void,
     send: BulkOperation,
     addRemove: BulkOperation? = nil,

@@ -1,26 +1,30 @@
 /// A way to one handler that runs somewhere else: on a queue, in a task, on the main actor.
-public struct Route: Sendable {
-  public let label: String
+package struct Route: Sendable {
+  package let label: String
   /// The handler may run at the same time as itself, and so out of order.
-  public let isConcurrent: Bool
-  public let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
+  package let isConcurrent: Bool
+  /// False if a send waits for the handler, or if an item costs so much more the more there are that a long backlog takes minutes.
+  package let standsBacklog: Bool
+  package let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
 
   /// A route with its handler added.
-  public struct Live: Sendable {
-    public let send: BulkOperation
-    public let close: @Sendable () async -> Void
+  package struct Live: Sendable {
+    package let send: BulkOperation
+    package let close: @Sendable () async -> Void
 
-    public init(send: BulkOperation, close: @escaping @Sendable () async -> Void = {}) {
+    package init(send: BulkOperation, close: @escaping @Sendable () async -> Void = {}) {
       self.send = send
       self.close = close
     }
   }
 
-  public init(
-    _ label: String, isConcurrent: Bool = false, make: @escaping @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
+  package init(
+    _ label: String, isConcurrent: Bool = false, standsBacklog: Bool = true,
+    make: @escaping @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
   ) {
     self.label = label
     self.isConcurrent = isConcurrent
+    self.standsBacklog = standsBacklog
     self.make = make
   }
 }

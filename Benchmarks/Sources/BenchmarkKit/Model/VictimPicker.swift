@@ -1,10 +1,10 @@
 /// Picks the handlers that are replaced; the same sequence for every library.
-public struct VictimPicker {
+package struct VictimPicker {
   @usableFromInline var state: UInt64
 
-  @inlinable @inline(__always) public init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
+  @inlinable @inline(__always) package init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
 
-  @inlinable @inline(__always) public mutating func pick(below count: Int) -> Int {
+  @inlinable @inline(__always) package mutating func pick(below count: Int) -> Int {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Int((state >> 33) % UInt64(count))
   }

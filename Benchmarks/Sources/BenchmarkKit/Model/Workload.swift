@@ -1,5 +1,5 @@
 /// What can be measured. The raw value is the id of its rows.
-public enum Workload: String, CaseIterable, Codable, Sendable {
+package enum Workload: String, CaseIterable, Codable, Sendable {
   case sending = "W1"
   case addRemove = "W2"
   case replaceRandom = "W2R"
@@ -15,7 +15,7 @@ public enum Workload: String, CaseIterable, Codable, Sendable {
   case instructions = "IC"
 
   /// What is typed to run it.
-  public var name: String {
+  package var name: String {
     switch self {
     case .sending: "sending"
     case .addRemove: "add-remove"
@@ -34,7 +34,7 @@ public enum Workload: String, CaseIterable, Codable, Sendable {
   }
 
   /// The rows of the performance budget that it measures.
-  public var budget: [String] {
+  package var budget: [String] {
     switch self {
     case .sending: ["P1", "P3"]
     case .addRemove, .replaceRandom, .addByPriority: ["P5"]
@@ -50,7 +50,7 @@ public enum Workload: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  public var summary: String {
+  package var summary: String {
     switch self {
     case .sending: "one sender, an idle event, 1 / 8 / 64 / 1,024 inline handlers"
     case .addRemove: "add a handler and remove it, with 0 / 1,000 / 100,000 others there"
@@ -69,7 +69,7 @@ public enum Workload: String, CaseIterable, Codable, Sendable {
   }
 
   /// Chosen by its name, its id, or a row of the budget.
-  public static func matching(_ word: String) -> [Workload] {
+  package static func matching(_ word: String) -> [Workload] {
     allCases.filter { $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased()) }
   }
 }

@@ -8,7 +8,7 @@ extension Harness {
     for items in configuration.sizes ?? [1_000, 1_000_000] {
       var contestants: [Contestant] = []
       for peer in contenders(in: .backlog) {
-        for route in peer.routes where !route.isConcurrent {
+        for route in peer.routes where route.standsBacklog && !route.isConcurrent {
           let gate = BacklogGate()
           let live = await route.make { gate.receive($0) }
           guard case .sync(let post) = live.send else {  // it waits for its handler, so there is no backlog

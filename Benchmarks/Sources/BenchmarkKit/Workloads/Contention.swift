@@ -38,7 +38,7 @@ extension Harness {
       }
       // Nothing is outstanding when such threads end: do not count their creation.
       if let inThreads, !peer.isDeferred { sample.wall = Double(inThreads) }
-      sample.failure = (0..<senders).lazy.compactMap { block.mismatch(row: $0, columns: handlers, expected: expected[$0]) }.first
+      sample.failure = block.mismatch(columns: handlers, expected: expected)
       return sample
     } finish: {
       await rig.close()

@@ -10,7 +10,7 @@ extension Harness {
         guard peer.isThreadSafe || threads == 1, let rig = await peer.makeRig?(), case .sync(let post) = rig.send else { continue }
         let block = CellBlock()
         await rig.add(block.cells(handlers))
-        let share = peer.kind == .subject ? 1 : 10  // ten times slower, and only there to compare with
+        let share = peer.kind == .subject ? 1 : 20  // the others are only there to compare with, and some are a hundred times slower
         let posts = (configuration.isQuick ? 1_000_000 : 5_000_000) / share
         floods.append(FloodRun(peer: peer, rig: rig, post: post, block: block, handlers: handlers, threads: threads, posts: posts))
       }

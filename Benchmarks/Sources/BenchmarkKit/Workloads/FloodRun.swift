@@ -3,8 +3,8 @@ import CMeasure
 /// One peer under a flood.
 ///
 /// Each thread posts in chunks with the payloads 1 to 16, so that what a handler has got tells how many posts it has got. The posters
-/// look at the queue themselves, every 256 posts: they are awake when it is longest. They count a chunk before they post it, and read what was
-/// posted before they read what was delivered, so a poster that is stopped in between sees too little and not too much.
+/// look at the queue themselves, every 256 posts: they are awake when it is longest. They count a chunk before they post it, and read
+/// what was posted before they read what was delivered, so a poster that is stopped in between sees too little and not too much.
 struct FloodRun {
   struct Outcome {
     var nanosecondsPerPost: Double
@@ -36,19 +36,21 @@ struct FloodRun {
     let caller = rig.isolatedCall.map { call in Task { await Self.callEveryMillisecond(call, expecting: handlers) } }
     let start = cm_now()
     await onOwnThread { _ = runThreads(threads) { flood(as: $0, made, peaks) } }
-    wait(seconds: 60) { delivered() == rounded }
+    wait(seconds: 60) { mismatch() == nil }
     let nanoseconds = Double(cm_now() - start)
     caller?.cancel()
     let calls = await caller?.value
     var outcome = Outcome(nanosecondsPerPost: nanoseconds / Double(rounded), peak: (0..<threads).map { peaks[$0] }.max() ?? 0)
     outcome.worstCall = calls?.worst
-    outcome.failure = (0..<threads).lazy.compactMap { block.mismatch(row: $0, columns: handlers, expected: expected(from: $0)) }.first
+    outcome.failure = mismatch()
     if calls?.isRight == false { outcome.failure = "an isolated call did not find \(handlers) handlers" }
     return outcome
   }
 
-  private func expected(from thread: Int) -> Int {
-    chunksPerThread &* payloadSum(first: payload(sender: thread, sequence: 1), count: Self.chunk)
+  /// What the first handler got that did not get everything, once.
+  private func mismatch() -> String? {
+    let chunks = (0..<threads).map { payloadSum(first: payload(sender: $0, sequence: 1), count: Self.chunk) }
+    return block.mismatch(columns: handlers, expected: chunks.map { $0 &* chunksPerThread })
   }
 
   private func flood(as thread: Int, _ made: PaddedCounters, _ peaks: PaddedCounters) {
@@ -68,7 +70,7 @@ struct FloodRun {
   /// What the last handler got, in posts: exact between two chunks, and to a few posts within one.
   private func delivered() -> Int {
     (0..<threads).reduce(0) { posts, thread in
-      let sequences = block.value(row: thread, column: handlers - 1) & payload(sender: 0, sequence: -1 & (1 << senderShift - 1))
+      let sequences = block.value(row: thread, column: handlers - 1) & ((1 << senderShift) - 1)
       return posts + sequences * Self.chunk / Self.chunkSum
     }
   }

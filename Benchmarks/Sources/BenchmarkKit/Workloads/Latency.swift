@@ -3,8 +3,8 @@ import CMeasure
 extension Harness {
   /// From a send to a handler that runs elsewhere, one occurrence in flight.
   ///
-  /// Busy: the sender spins for 5 µs before each one and while it waits. Asleep: it sleeps 100 µs after each one, so both cores are idle in
-  /// between, as in most apps.
+  /// Busy: the sender spins for 5 µs before each one and while it waits. Asleep: it sleeps 100 µs after each one, so the cores are idle
+  /// in between, as in most apps.
   func measureLatency(each count: Int = 400) async {
     for isAsleep in [false, true] {
       let parameter = isAsleep ? "asleep between" : "busy between"

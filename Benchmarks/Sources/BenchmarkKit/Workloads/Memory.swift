@@ -65,7 +65,7 @@ extension Harness {
       await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
       let expected = payloadSum(first: 1, count: count)
       if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == expected &* handlers } }
-      row.fail(block.mismatch(row: 0, columns: handlers, expected: expected))
+      row.fail(block.mismatch(columns: handlers, expected: [expected]))
     }
     for _ in 0..<3 { await send(sends) }
     let (allocations, bytes) = await allocated(by: send, each: sends)

@@ -22,7 +22,7 @@ extension Harness {
         await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
         if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == each &* handlers } }
       }
-      sample.failure = block.mismatch(row: 0, columns: handlers, expected: each)
+      sample.failure = block.mismatch(columns: handlers, expected: [each])
       return sample
     } finish: {
       await rig.close()
@@ -31,16 +31,6 @@ extension Harness {
     contestant.maximum = max(64, (peer.sendCap == nil ? 1 << 22 : 400_000) / handlers)
     contestant.scale = peer.roundScale
     return contestant
-  }
-}
-
-extension CellBlock {
-  /// What the first handler that did not get `expected` got.
-  func mismatch(row: Int, columns: Int, expected: Int) -> String? {
-    for column in 0..<columns where value(row: row, column: column) != expected {
-      return "sender \(row), handler \(column): got \(value(row: row, column: column)), expected \(expected)"
-    }
-    return nil
   }
 }
 

@@ -1,0 +1,88 @@
+import CMeasure
+
+/// One peer in the mixed workload.
+struct MixedLoad {
+  /// In a second.
+  struct Rates {
+    var sends: Double
+    var pairs: Double
+  }
+  struct Failure: Error { var text: String }
+  private static let senders = 2
+  private static let changers = 2
+
+  let peer: Peer
+  let rig: Rig
+  let addRemove: BulkOperation
+  let block: CellBlock
+  let handlers: Int
+
+  /// Runs a round and checks it.
+  func run(seconds: Double) async -> Result<Rates, Failure> {
+    block.reset()
+    let start = cm_now(), done = PaddedCounters(Self.senders + Self.changers)
+    await Self.runAll(roles, until: start + Int(seconds * 1e9), counting: done)
+    let changed = Double(cm_now() - start) / 1e9
+    let sent = (0..<Self.senders).map { done[$0] }, pairs = (0..<Self.changers).map { done[Self.senders + $0] }
+    let expected = sent.enumerated().map { payloadSum(first: payload(sender: $0, sequence: 1), count: $1) }
+    if peer.isDeferred {
+      let total = expected.reduce(0, &+) &* handlers
+      wait { (0..<Self.senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total }
+    }
+    let delivered = peer.isDeferred ? Double(cm_now() - start) / 1e9 : changed
+    if let wrong = block.mismatch(columns: handlers, expected: expected) { return .failure(Failure(text: wrong)) }
+    return .success(Rates(sends: Double(sent.reduce(0, +)) / delivered, pairs: Double(pairs.reduce(0, +)) / changed))
+  }
+
+  /// What one thread or task does, over and over.
+  private struct Role: Sendable {
+    let operation: BulkOperation
+    let most: Int
+    let chunk: Int
+    let batch: @Sendable (_ done: Int) -> Batch
+  }
+
+  private var roles: [Role] {
+    let cell = block.passing, sends = peer.isDeferred ? 8 : 32, pairs = 8
+    let senders = (0..<Self.senders).map { sender in
+      Role(operation: rig.send, most: peer.sendCap ?? .max, chunk: sends) { done in
+        Batch(cell: cell, first: payload(sender: sender, sequence: 1 + done), count: sends)
+      }
+    }
+    let changer = Role(operation: addRemove, most: .max, chunk: pairs) { _ in Batch(cell: cell, first: 1, count: pairs) }
+    return senders + Array(repeating: changer, count: Self.changers)
+  }
+
+  /// Synchronous roles get threads that are released together: with threads that start one by one the first to come can keep the others
+  /// out for a whole round. Asynchronous ones get tasks.
+  private static func runAll(_ roles: [Role], until deadline: Int, counting done: PaddedCounters) async {
+    await withTaskGroup(of: Void.self) { group in
+      var threads: [@Sendable () -> Void] = []
+      for (index, role) in roles.enumerated() {
+        switch role.operation {
+        case .sync(let body):
+          threads.append {
+            var count = 0
+            while cm_now() < deadline, count < role.most {
+              body(role.batch(count))
+              count += role.chunk
+            }
+            done.set(index, count)
+          }
+        case .async(let body):
+          group.addTask {
+            var count = 0
+            while cm_now() < deadline, count < role.most {
+              await body(role.batch(count))
+              count += role.chunk
+              await Task.yield()
+            }
+            done.set(index, count)
+          }
+        }
+      }
+      let bodies = threads
+      if !bodies.isEmpty { await onOwnThread { _ = runThreads(bodies.count) { bodies[$0]() } } }
+    }
+  }
+}

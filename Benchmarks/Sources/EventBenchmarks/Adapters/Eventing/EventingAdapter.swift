@@ -1,0 +1,72 @@
+import BenchmarkKit
+import Eventing
+
+/// The library: `post` from a thread, and `await send` from a task and from the main actor.
+func eventingPeers() -> [Peer] {
+  let post = eventing("eventing-post", "Eventing post", "does not wait for its handlers") { event in
+    .sync { batch in for value in batch.values { event.post(value) } }
+  }
+  let send = eventing("eventing-send", "Eventing await send", "waits for its handlers") { event in
+    .async { batch in for value in batch.values { await event.send(value) } }
+  }
+  let sendOnMain = eventing("eventing-send-main", "Eventing await send, from the main actor", "waits, on the main actor") { event in
+    .async { @MainActor batch in for value in batch.values { await event.send(value) } }
+  }
+  return [
+    post.with {
+      $0.isDeferred = true  // by another thread that is delivering; the event bounds its own backlog
+      $0.idleEvents = { count in (0..<count).map { _ in Event<Int>() } }
+      $0.routes = eventingRoutes()
+    },
+    send.with { $0.workloads = [.sending, .contention, .mixed, .memory, .instructions] },
+    sendOnMain.with {
+      $0.workloads = [.sending, .memory, .instructions]
+      $0.sendsOnMainActor = true
+    },
+  ]
+}
+
+private func eventing(
+  _ id: String, _ label: String, _ mechanism: String, send: @escaping @Sendable (Event<Int>) -> BulkOperation
+) -> Peer {
+  Peer(id, label, .subject, mechanism: mechanism) {
+    let event = Event<Int>(), store = TokenStore<HandlerToken>()
+    return Rig(
+      add: { cells in for cell in cells { store.tokens.append(event.addHandler { cell.hit($0) }) } },
+      send: send(event),
+      addRemove: .sync { batch in
+        let cell = batch.cell
+        for _ in 0..<batch.count { event.remove(event.addHandler { cell.hit($0) }) }
+      },
+      replaceRandom: .sync { batch in
+        let cell = batch.cell
+        var victims = VictimPicker(seed: batch.first)
+        for _ in 0..<batch.count {
+          let index = victims.pick(below: store.tokens.count)
+          event.remove(store.tokens[index])
+          store.tokens[index] = event.addHandler { cell.hit($0) }
+        }
+      },
+      once: .sync { batch in
+        let cell = batch.cell
+        for value in batch.values {
+          event.once { cell.hit($0) }
+          event.post(value)
+        }
+      },
+      ranked: ranked(event),
+      isolatedCall: { await event.handlers.count },
+      close: { await event.quiesce() })
+  }
+}
+
+private func ranked(_ event: Event<Int>) -> Rig.Ranked {
+  Rig.Ranked(
+    add: { cells in
+      for (index, cell) in cells.enumerated() { event.addHandler(priority: index) { cell.hit($0) } }
+    },
+    addRemove: .sync { batch in
+      let cell = batch.cell, priority = batch.first
+      for _ in 0..<batch.count { event.remove(event.addHandler(priority: priority) { cell.hit($0) }) }
+    })
+}

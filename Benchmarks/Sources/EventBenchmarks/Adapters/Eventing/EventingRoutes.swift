@@ -1,0 +1,26 @@
+import BenchmarkKit
+import Dispatch
+import Eventing
+
+/// One route for each kind of delivery that is not inline.
+func eventingRoutes() -> [Route] {
+  [
+    route(".background") { event, handler in event.addHandler(on: .background) { handler($0) } },
+    route(".queue") { event, handler in event.addHandler(on: .queue(DispatchQueue(label: "benchmark"))) { handler($0) } },
+    route(".main") { event, handler in event.addHandler(on: .main) { handler($0) } },
+    route("async") { event, handler in event.addHandler { (value: Int) async in handler(value) } },
+    route(".concurrent(limit: 4)", isConcurrent: true) { event, handler in
+      event.addHandler(on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }
+    },
+  ]
+}
+
+private func route(
+  _ label: String, isConcurrent: Bool = false, add: @escaping @Sendable (Event<Int>, @escaping Body) -> HandlerToken
+) -> Route {
+  Route(label, isConcurrent: isConcurrent) { handler in
+    let event = Event<Int>()
+    _ = add(event, handler)
+    return Route.Live(send: .sync { batch in for value in batch.values { event.post(value) } }, close: { await event.quiesce() })
+  }
+}

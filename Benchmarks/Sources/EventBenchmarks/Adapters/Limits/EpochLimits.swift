@@ -1,0 +1,113 @@
+import BenchmarkKit
+import CMeasure
+import Synchronization
+
+/// Readers that share nothing: the floor for sends by several threads.
+func epochLimits() -> [Peer] {
+  let epoch = Peer("epoch", "LIMIT striped epochs", .limit, mechanism: "a sender writes its own line only; a change copies, swaps, waits") {
+    let bus = EpochBus()
+    return Rig(
+      add: { cells in bus.add(cells.map { cell in { cell.hit($0) } }) },
+      send: .sync { batch in
+        let stripe = sender(of: batch.first)
+        for value in batch.values { bus.send(value, stripe: stripe) }
+      },
+      addRemove: .sync { batch in
+        let cell = batch.cell
+        for _ in 0..<batch.count {
+          bus.add([{ cell.hit($0) }])
+          bus.removeLast()
+        }
+      })
+  }
+  return [epoch.with { $0.idleEvents = { count in (0..<count).map { _ in EpochBus() } } }]
+}
+
+/// A published array that nobody changes. A send enters its stripe of the present epoch, walks, and leaves; a change publishes a new array
+/// and waits until nobody can be in the old one.
+final class EpochBus: @unchecked Sendable {  // words are atomic, arrays do not change, changes are under the lock
+  private struct Handlers {
+    var boxes: UnsafeMutablePointer<Unmanaged<HandlerBox>>
+    var count: Int
+  }
+  private static let stripes = CellBlock.rows
+  private static let line = 16  // words, so that no two stripes share a cache line
+
+  /// The address of the present `Handlers`.
+  private let current: UnsafeMutablePointer<Int>
+  private let epoch: UnsafeMutablePointer<Int>
+  /// For each stripe and parity of the epoch: how many are inside.
+  private let inside: UnsafeMutablePointer<Int>
+  private let changes = Mutex(())
+
+  init() {
+    func words(_ count: Int) -> UnsafeMutablePointer<Int> {
+      let words = UnsafeMutablePointer<Int>.allocate(capacity: count)
+      words.initialize(repeating: 0, count: count)
+      return words
+    }
+    current = words(Self.line)
+    epoch = words(Self.line)
+    inside = words(2 * Self.line * Self.stripes)
+    cm_store(current, Int(bitPattern: Self.published(Handlers(boxes: .allocate(capacity: 1), count: 0))))
+  }
+
+  @inline(never) func send(_ value: Int, stripe: Int) {
+    let mine = counter(stripe, parity: cm_load(epoch) & 1)
+    _ = cm_add(mine, 1)
+    let handlers = present.pointee
+    var index = 0
+    while index < handlers.count {
+      handlers.boxes[index]._withUnsafeGuaranteedRef { $0.body(value) }
+      index &+= 1
+    }
+    _ = cm_add(mine, -1)
+  }
+
+  @inline(never) func add(_ bodies: [Body]) {
+    changes.withLock { _ in
+      let old = present, kept = old.pointee.count, count = kept + bodies.count
+      let boxes = UnsafeMutablePointer<Unmanaged<HandlerBox>>.allocate(capacity: max(count, 1))
+      boxes.initialize(from: old.pointee.boxes, count: kept)
+      for (index, body) in bodies.enumerated() { (boxes + kept + index).initialize(to: .passRetained(HandlerBox(body))) }
+      replace(old, with: Handlers(boxes: boxes, count: count))
+    }
+  }
+
+  @inline(never) func removeLast() {
+    changes.withLock { _ in
+      let old = present, count = old.pointee.count - 1
+      let boxes = UnsafeMutablePointer<Unmanaged<HandlerBox>>.allocate(capacity: max(count, 1))
+      boxes.initialize(from: old.pointee.boxes, count: count)
+      let removed = old.pointee.boxes[count]
+      replace(old, with: Handlers(boxes: boxes, count: count))
+      removed.release()
+    }
+  }
+
+  private var present: UnsafeMutablePointer<Handlers> { UnsafeMutablePointer(bitPattern: cm_load(current))! }
+  private func counter(_ stripe: Int, parity: Int) -> UnsafeMutablePointer<Int> { inside + (2 * stripe + parity) &* Self.line }
+
+  private static func published(_ handlers: Handlers) -> UnsafeMutablePointer<Handlers> {
+    let pointer = UnsafeMutablePointer<Handlers>.allocate(capacity: 1)
+    pointer.initialize(to: handlers)
+    return pointer
+  }
+
+  private func replace(_ old: UnsafeMutablePointer<Handlers>, with new: Handlers) {
+    cm_store(current, Int(bitPattern: Self.published(new)))
+    for _ in 0..<2 {  // twice: a sender may have read the epoch before it entered
+      let parity = cm_load(epoch) & 1
+      cm_store(epoch, 1 - parity)
+      for stripe in 0..<Self.stripes {
+        var spins = 0
+        while cm_add(counter(stripe, parity: parity), 0) != 0 {
+          spins += 1
+          if spins > 200 { cm_sleep(1) } else { cm_pause() }
+        }
+      }
+    }
+    old.pointee.boxes.deallocate()
+    old.deallocate()
+  }
+}

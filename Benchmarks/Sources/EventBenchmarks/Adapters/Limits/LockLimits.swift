@@ -1,0 +1,100 @@
+import BenchmarkKit
+import Synchronization
+
+/// The least that a lock costs, held during the calls and not.
+func lockLimits() -> [Peer] {
+  let held = Peer(
+    "lock-held", "LIMIT lock held during the calls", .limit, mechanism: "one lock around a borrowing loop; no handler may call back"
+  ) {
+    let bus = HeldLockBus()
+    return Rig(
+      add: { cells in for cell in cells { bus.add { cell.hit($0) } } },
+      send: .sync { batch in for value in batch.values { bus.send(value) } },
+      addRemove: .sync { batch in
+        let cell = batch.cell
+        for _ in 0..<batch.count {
+          bus.add { cell.hit($0) }
+          bus.removeLast()
+        }
+      })
+  }
+  let snapshot = Peer("lock-snapshot", "LIMIT lock and snapshot", .limit, mechanism: "locks, retains the array, unlocks, walks it") {
+    let bus = SnapshotBus(), store = TokenStore<Int>()
+    return Rig(
+      add: { cells in for cell in cells { store.tokens.append(bus.add { cell.hit($0) }) } },
+      send: .sync { batch in for value in batch.values { bus.send(value) } },
+      addRemove: .sync { batch in
+        let cell = batch.cell
+        for _ in 0..<batch.count { bus.remove(bus.add { cell.hit($0) }) }
+      },
+      replaceRandom: .sync { batch in
+        let cell = batch.cell
+        var victims = VictimPicker(seed: batch.first)
+        for _ in 0..<batch.count {
+          let index = victims.pick(below: store.tokens.count)
+          bus.remove(store.tokens[index])
+          store.tokens[index] = bus.add { cell.hit($0) }
+        }
+      },
+      once: .sync { batch in
+        let cell = batch.cell
+        for value in batch.values {
+          let token = bus.add { cell.hit($0) }
+          bus.send(value)
+          bus.remove(token)
+        }
+      })
+  }
+  return [
+    held.with { $0.idleEvents = { count in (0..<count).map { _ in HeldLockBus() } } },
+    snapshot.with { $0.idleEvents = { count in (0..<count).map { _ in SnapshotBus() } } },
+  ]
+}
+
+/// Calls handlers under its lock.
+final class HeldLockBus: Sendable {
+  private let bus = Mutex(BorrowingLoopBus())
+
+  @inline(never) func add(_ body: @escaping Body) { bus.withLock { $0.add(body) } }
+  @inline(never) func removeLast() { bus.withLock { $0.removeLast() } }
+  @inline(never) func send(_ value: Int) { bus.withLock { $0.send(value) } }
+}
+
+/// Calls handlers outside of its lock; a change while a send holds the array copies it.
+final class SnapshotBus: Sendable {
+  private struct State {
+    var bodies: [Body] = []
+    /// Ascending, so that a binary search finds one.
+    var ids: [Int] = []
+    var lastID = 0
+  }
+  private let state = Mutex(State())
+
+  @inline(never) func add(_ body: @escaping Body) -> Int {
+    state.withLock { state in
+      state.lastID += 1
+      state.bodies.append(body)
+      state.ids.append(state.lastID)
+      return state.lastID
+    }
+  }
+
+  @inline(never) func remove(_ id: Int) {
+    let removed: Body? = state.withLock { state in
+      var low = 0, high = state.ids.count
+      while low < high {
+        let middle = (low + high) / 2
+        if state.ids[middle] < id { low = middle + 1 } else { high = middle }
+      }
+      guard low < state.ids.count, state.ids[low] == id else { return nil }
+      state.ids.remove(at: low)
+      return state.bodies.remove(at: low)
+    }
+    _ = consume removed  // outside of the lock
+  }
+
+  @inline(never) func send(_ value: Int) {
+    let snapshot = state.withLock { $0.bodies }
+    for body in snapshot { body(value) }
+  }
+}

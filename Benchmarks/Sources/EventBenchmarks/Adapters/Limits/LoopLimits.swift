@@ -1,0 +1,107 @@
+import BenchmarkKit
+
+/// Loops over closures, and nothing else: no lock, no removal during a send. The second one is the `limit` of the performance budget.
+func loopLimits() -> [Peer] {
+  let plain = Peer("loop", "LIMIT loop over [(Int) -> Void]", .limit, mechanism: "array walk; a thunk and a retain for each call") {
+    let bus = LoopBus()
+    return Rig(
+      add: { cells in for cell in cells { bus.handlers.append { cell.hit($0) } } },
+      send: .sync { batch in for value in batch.values { bus.send(value) } },
+      addRemove: .sync { batch in
+        let cell = batch.cell
+        for _ in 0..<batch.count {
+          bus.handlers.append { cell.hit($0) }
+          bus.handlers.removeLast()
+        }
+      },
+      once: .sync { batch in
+        let cell = batch.cell
+        for value in batch.values {
+          bus.handlers.append { cell.hit($0) }
+          bus.send(value)
+          bus.handlers.removeLast()
+        }
+      })
+  }
+  let borrowing = Peer("loop-borrowing", "LIMIT loop that borrows", .limit, mechanism: "walks boxes that it owns; no reference counting") {
+    let bus = BorrowingLoopBus()
+    return Rig(
+      add: { cells in for cell in cells { bus.add { cell.hit($0) } } },
+      send: .sync { batch in for value in batch.values { bus.send(value) } },
+      addRemove: .sync { batch in
+        let cell = batch.cell
+        for _ in 0..<batch.count {
+          bus.add { cell.hit($0) }
+          bus.removeLast()
+        }
+      },
+      once: .sync { batch in
+        let cell = batch.cell
+        for value in batch.values {
+          bus.add { cell.hit($0) }
+          bus.send(value)
+          bus.removeLast()
+        }
+      })
+  }
+  return [
+    plain.with {
+      $0.isThreadSafe = false
+      $0.idleEvents = { count in (0..<count).map { _ in LoopBus() } }
+    },
+    borrowing.with {
+      $0.isThreadSafe = false
+      $0.idleEvents = { count in (0..<count).map { _ in BorrowingLoopBus() } }
+    },
+  ]
+}
+
+/// The obvious loop.
+final class LoopBus: @unchecked Sendable {  // used by one thread at a time
+  var handlers: [Body] = []
+  @inline(never) func send(_ value: Int) { for handler in handlers { handler(value) } }
+}
+
+/// Holds a closure, so that it can be called through a reference that is not retained.
+final class HandlerBox: Sendable {
+  let body: Body
+  init(_ body: @escaping Body) { self.body = body }
+}
+
+/// The loop without reference counting. Its array is a raw one: a walk over a property retains the array once a send, about 11 ns.
+final class BorrowingLoopBus: @unchecked Sendable {  // used by one thread at a time
+  private var boxes = UnsafeMutablePointer<Unmanaged<HandlerBox>>.allocate(capacity: 4)
+  private var count = 0
+  private var capacity = 4
+
+  func add(_ body: @escaping Body) {
+    if count == capacity {
+      let larger = UnsafeMutablePointer<Unmanaged<HandlerBox>>.allocate(capacity: capacity * 2)
+      larger.update(from: boxes, count: count)
+      boxes.deallocate()
+      boxes = larger
+      capacity *= 2
+    }
+    (boxes + count).initialize(to: .passRetained(HandlerBox(body)))
+    count += 1
+  }
+
+  func removeLast() {
+    count -= 1
+    boxes[count].release()
+  }
+
+  @inline(never) func send(_ value: Int) {
+    let boxes = boxes, count = count
+    var index = 0
+    while index < count {
+      boxes[index]._withUnsafeGuaranteedRef { $0.body(value) }
+      index &+= 1
+    }
+  }
+
+  deinit {
+    for index in 0..<count { boxes[index].release() }
+    boxes.deallocate()
+  }
+}

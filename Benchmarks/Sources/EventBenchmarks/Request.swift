@@ -1,0 +1,94 @@
+import BenchmarkKit
+
+/// What the command line asks for.
+struct Request {
+  enum Task {
+    case measure([Workload])
+    /// The workloads that the words stand for.
+    case workloads([Workload])
+    case list
+    case selfTest
+    case help
+  }
+  struct Mistake: Error, CustomStringConvertible { var description: String }
+
+  var task: Task
+  var configuration = Configuration()
+
+  /// All but those that need a tool around the program.
+  private static let usual = Workload.allCases.filter { ![.memory, .instructions].contains($0) }
+
+  init(_ arguments: some Sequence<String>) throws {
+    var words = Array(arguments), workloads: [Workload] = [], onlyNames = false, other: Task?
+    func value(of option: String) throws -> String {
+      guard !words.isEmpty else { throw Mistake(description: "\(option) needs a value; --help lists the options") }
+      return words.removeFirst()
+    }
+    func number<Number: LosslessStringConvertible>(of option: String) throws -> Number {
+      let text = try value(of: option)
+      guard let number = Number(text) else { throw Mistake(description: "\(option) needs a number, not \"\(text)\"") }
+      return number
+    }
+    func list(of option: String) throws -> [String] { try value(of: option).split(separator: ",").map(String.init) }
+
+    while !words.isEmpty {
+      let word = words.removeFirst()
+      switch word {
+      case "--rounds": configuration.rounds = try number(of: word)
+      case "--milliseconds": configuration.milliseconds = try number(of: word)
+      case "--patience": configuration.patience = try number(of: word)
+      case "--peers": configuration.only = Set(try list(of: word))
+      case "--without": configuration.without = Set(try list(of: word))
+      case "--sizes":
+        configuration.sizes = try list(of: word).map {
+          guard let size = Int($0), size >= 0 else { throw Mistake(description: "--sizes needs numbers, not \"\($0)\"") }
+          return size
+        }
+      case "--json": configuration.jsonPath = try value(of: word)
+      case "--callgrind-output": configuration.callgrindPath = try value(of: word)
+      case "--quick":
+        configuration.isQuick = true
+        configuration.rounds = 5
+      case "--workloads": onlyNames = true
+      case "--list": other = .list
+      case "--self-test": other = .selfTest
+      case "--help", "-h": other = .help
+      default:
+        let matching = Workload.matching(word)
+        if matching.isEmpty { throw Mistake(description: "\"\(word)\" is neither a workload nor an option; --help lists both") }
+        workloads += matching.filter { !workloads.contains($0) }
+      }
+    }
+    if onlyNames { other = .workloads(workloads.isEmpty ? Workload.allCases : workloads) }
+    task = other ?? .measure(workloads.isEmpty ? Self.usual : workloads)
+  }
+
+  static var help: String {
+    let workloads = Workload.allCases.map { workload in
+      let name = workload.name.padding(18), id = workload.rawValue.padding(5), budget = workload.budget.joined(separator: " ").padding(9)
+      return "  \(name)\(id)\(budget)\(workload.summary)"
+    }
+    return """
+      event-benchmarks [workload …] [option …]
+
+      A workload is chosen by its name, its id, or a row of the performance budget. Without one: all but memory and instructions.
+      \(workloads.joined(separator: "\n"))
+
+      --quick               5 rounds, and no waiting for a quiet machine
+      --rounds N            rounds that count (41)
+      --milliseconds X      length of one repeat (1.2)
+      --patience SECONDS    for each table, to wait for a quiet machine (150)
+      --peers ID,ID         only these            --without ID,ID     all but these
+      --sizes N,N           numbers of handlers, threads or items, in place of the workload's own
+      --json PATH           writes the rows
+      --callgrind-output PATH   where callgrind writes, for instructions
+      --workloads           the names of the workloads that the words stand for
+      --list                the peers and how they work
+      --self-test           checks that libraries broken on purpose are found out
+      """
+  }
+}
+
+extension String {
+  fileprivate func padding(_ width: Int) -> String { self + String(repeating: " ", count: max(1, width - count)) }
+}
