@@ -1,5 +1,27 @@
-import Eventing
-let e = Event<Int>()
-e.addHandler { print($0) }
-e.post(1)
-print(await e.send(2))
+import Foundation
+
+// Makes trouble for events and tells whether they kept what they promise: see Scenarios, and Oracle for how it is told.
+//
+// The code here runs on the main actor and awaits, so that the main queue is served while scenarios run.
+
+func fail(_ message: String, code: Int32) -> Never {
+  Print.error("stress: \(message)")
+  exit(code)
+}
+
+do {
+  let options = try Options(Array(CommandLine.arguments.dropFirst()))
+  switch options.command {
+  case .help: Print.out(Options.usage)
+  case .list:
+    for scenario in scenarios { Print.out("\(scenario.name.padding(toLength: 9, withPad: " ", startingAt: 0)) \(scenario.summary)") }
+  case .replay(let path):
+    let isSame = try await Task.detached { try await Replay.run(path) }.value
+    exit(isSame ? 0 : 1)
+  case .run:
+    let isClean = try await Task.detached { try await Director(options).run() }.value
+    exit(isClean ? 0 : 1)
+  }
+} catch let error as UsageError {
+  fail(error.message, code: 64)
+}

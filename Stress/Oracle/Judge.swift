@@ -1,0 +1,126 @@
+import Eventing
+
+/// Compares what happened to one event with what had to, and what could.
+struct Judge {
+  let trial: Trial
+  let checks: Checks
+  let probes: [Probe]
+  let voices: [Voice]
+  /// The place of each send in the order of the event, from 1; 0 if the witness never saw it.
+  private(set) var position: [[Int]] = []
+  /// For each place: when the send began and returned, when the witness was called, and a time by which all inline calls had returned.
+  private(set) var sent: [Span] = []
+  private(set) var seen: [UInt64] = []
+  private(set) var done: [UInt64] = []
+  /// How many calls each occurrence made.
+  var callCounts: [Int] = []
+
+  var last: Int { sent.count - 1 }
+
+  init(_ trial: Trial) {
+    self.trial = trial
+    checks = trial.checks
+    probes = trial.probes
+    voices = trial.voices
+  }
+
+  mutating func run() {
+    guard order() else { return }
+    callCounts = [Int](repeating: 0, count: sent.count)
+    var judged = HandlerJudge(self)
+    for probe in probes {
+      judged.judge(probe)
+    }
+    callCounts = judged.callCounts
+    trial.stage.must += judged.must
+    trial.stage.may += judged.may
+    trial.stage.did += judged.did
+    for voice in voices {
+      for (index, report) in voice.reports {
+        let place = position[voice.number][index]
+        if place > 0 { judge(report, at: place) }
+      }
+    }
+  }
+
+  // MARK: The order of the event
+
+  /// Lays the sends out in the order that the witness saw; false if it makes no sense.
+  private mutating func order() -> Bool {
+    position = voices.map { [Int](repeating: 0, count: $0.sent.count) }
+    let none = Span(start: 0, end: 0)
+    (sent, seen, done) = ([none], [0], [0])
+    var next = [Int](repeating: 0, count: voices.count)
+    for call in trial.witness.calls {
+      let (voice, index) = (Int(call.voice), Int(call.index))
+      let isDue = trial.gates.isEmpty ? index == next[voice] : index >= next[voice]
+      checks.expect(.g2, isDue, "sender \(voice): number \(index) came when \(next[voice]) was due")
+      next[voice] = index + 1
+      guard checks.expect(.g21, position[voice][index] == 0, "number \(index) of sender \(voice) was delivered twice") else { return false }
+      position[voice][index] = sent.count
+      sent.append(voices[voice].sent[index])
+      seen.append(call.at)
+    }
+    done = seen.dropFirst() + [trial.settled.end]
+    let total = voices.reduce(0) { $0 + $1.sent.count }
+    let (unseen, unexcused) = countUnseen()
+    guard checks.expect(.g21, last + unseen == total, "\(total) were sent, \(last) delivered") else { return false }
+    checks.expect(.g21, unexcused == 0, "\(unexcused) occurrences reached nobody, and no lock of the event excuses that")
+    return keepsRealTime()
+  }
+
+  /// What a lock of the event kept from the witness has no known place in the order: its place is 0.
+  private func countUnseen() -> (unseen: Int, unexcused: Int) {
+    var (unseen, unexcused) = (0, 0)
+    for voice in voices {
+      var latest = trial.settled.end  // by then it had been delivered: the next one of the same sender had been
+      for index in voice.sent.indices.reversed() {
+        let place = position[voice.number][index]
+        if place > 0 {
+          latest = done[place]
+          continue
+        }
+        unseen += 1
+        let time = Span(start: voice.sent[index].start, end: latest)
+        if !trial.gates.contains(where: { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }) { unexcused += 1 }
+      }
+    }
+    return (unseen, unexcused)
+  }
+
+  /// What had returned before another send began comes first.
+  private func keepsRealTime() -> Bool {
+    var earliestEnd = UInt64.max
+    for place in stride(from: last, to: 0, by: -1) {
+      checks.expect(.g1, sent[place].start <= earliestEnd, "occurrence \(place) overtook one whose post had returned before")
+      earliestEnd = min(earliestEnd, sent[place].end)
+    }
+    return true
+  }
+
+  // MARK: Reports
+
+  /// Every handler that an occurrence found is in its report, once.
+  private func judge(_ report: SendReport, at place: Int) {
+    let isRight = trial.gates.isEmpty ? report.sequence == UInt64(place) : report.sequence >= UInt64(place)
+    checks.expect(.g1, isRight, "the report of occurrence \(place) says \(report.sequence)")
+    let called = report.delivered + report.failures.count + report.deferred
+    checks.expect(.g21, called == callCounts[place], "occurrence \(place): \(callCounts[place]) calls; \(report)")
+    let found = called + report.skipped + report.dropped
+    let (least, most) = handlersFound(at: place)
+    checks.expect(.g21, least <= found && found <= most, "occurrence \(place) found \(least) to \(most) handlers; \(report)")
+  }
+
+  private func handlersFound(at place: Int) -> (least: Int, most: Int) {
+    var (least, most) = (0, 0)
+    for probe in probes {
+      if sent[place].isBefore(probe.adding) { continue }
+      if let removing = probe.removing, removing.isBefore(sent[place]) { continue }
+      most += 1
+      if probe.isOnce || !probe.adding.isBefore(sent[place]) { continue }
+      if let removing = probe.removing, removing.start <= done[place] { continue }
+      least += 1
+    }
+    return (least, most)
+  }
+}

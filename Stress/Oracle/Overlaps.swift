@@ -1,0 +1,25 @@
+extension Stage {
+  /// Counts the operations of this round that began while another worker's was under way, one of the two being a change if there were any.
+  ///
+  /// A scenario without any has proved nothing: its workers took turns.
+  func countOverlaps() {
+    var spans: [(span: Span, worker: Int, isChange: Bool)] = []
+    for worker in workers {
+      spans += worker.voice.sent.map { ($0, worker.index, false) }
+      spans += worker.actions.map { ($0, worker.index, false) }
+      spans += worker.changes.map { ($0, worker.index, true) }
+    }
+    let isAnyPair = !spans.contains { $0.isChange }
+    spans.sort { $0.span.start < $1.span.start }
+    // The latest end so far of each worker's operations, and of its changes.
+    var ends = [(any: UInt64, change: UInt64)](repeating: (0, 0), count: workers.count)
+    for (span, worker, isChange) in spans {
+      let overlaps = ends.indices.contains { other in
+        other != worker && (isChange || isAnyPair ? ends[other].any : ends[other].change) > span.start
+      }
+      if overlaps { self.overlaps += 1 }
+      ends[worker].any = max(ends[worker].any, span.end)
+      if isChange { ends[worker].change = max(ends[worker].change, span.end) }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Eventing
+import Synchronization
+
+/// One handler as the oracle sees it: what was done to it, and every call of it.
+///
+/// The calls are logged without any lock: a handler that runs one call at a time needs none, and if it does not the thread sanitizer says so.
+// Safe: `calls` is written by one call at a time (`inside` tells if not), under `gate` where calls may overlap; all else is written by the one
+// worker, or owner, that the handler belongs to. Read when all have ended.
+final class Probe: @unchecked Sendable, CustomStringConvertible {
+  struct Call: Sendable {
+    let voice: Int32
+    let index: Int32
+    /// The first line of the handler.
+    let at: UInt64
+  }
+
+  /// A time during which the handler was silenced.
+  struct Mute: Sendable {
+    var on: Span
+    /// Still silenced if nil.
+    var off: Span?
+  }
+
+  let place: Place
+  let isOnce: Bool
+  let name: String?
+  let checks: Checks
+  /// Throws at every so many-th call; 0 for never.
+  let throwsEvery: Int
+  /// Called first thing in each call.
+  var reaction: (@Sendable (Parcel) -> Void)?
+
+  var token: HandlerToken?
+  var adding = Span.open
+  /// Removed, or its owner let go.
+  var removing: Span?
+  /// It ends with an owner.
+  var hasOwner = false
+  /// Removed on its own serial context, or with its owner: then nothing at all may begin afterwards.
+  var isRemovalStrict = false
+  var mutes: [Mute] = []
+  var isMuted: Bool { mutes.last.map { $0.off == nil } ?? false }
+
+  private(set) var calls: [Call] = []
+  private let inside = Atomic<Int>(0)
+  private let gate = Atomic<Bool>(false)
+  private let ended = Counter()
+
+  /// When the owner ended; 0 for not yet.
+  private let death = Atomic<UInt64>(0)
+
+  struct Problem: Error {}
+
+  init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
+    self.place = place
+    self.isOnce = isOnce
+    self.name = name
+    self.throwsEvery = throwsEvery
+    self.checks = checks
+  }
+
+  var description: String { "\(isOnce ? "once " : "")handler \(token?.id ?? 0) (\(place))" }
+
+  /// Told by the `deinit` of the owner, on whatever thread.
+  func ownerEnded() { death.store(Clock.now, ordering: .relaxed) }
+
+  /// The removal of a handler with an owner ends with the owner.
+  func closeRemoval() {
+    let time = death.load(ordering: .relaxed)
+    if hasOwner, time > 0 { removing?.end = time }
+  }
+
+  /// How many calls have ended.
+  var endedCount: Int { ended.value }
+
+  /// A call of a synchronous handler.
+  func call(_ parcel: Parcel, _ canary: Canary) throws {
+    begin(parcel, canary)
+    reaction?(parcel)
+    end()
+    try fail(parcel)
+  }
+
+  /// A call of an asynchronous handler, which suspends now and then.
+  func call(_ parcel: Parcel, _ canary: Canary, pausing: Bool) async throws {
+    begin(parcel, canary)
+    reaction?(parcel)
+    if pausing, parcel.index % 7 == 0 { await Task.yield() }
+    end()
+    try fail(parcel)
+  }
+
+  private func begin(_ parcel: Parcel, _ canary: Canary) {
+    let now = Clock.now
+    let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue
+    let call = Call(voice: parcel.voice, index: parcel.index, at: now)
+    if !canary.isAlive || !parcel.canary.isAlive { checks.violate(.g22, "\(self) holds what is not its own") }
+    switch place {
+    case .concurrent, .task:
+      if place == .concurrent, others >= Place.limit {
+        checks.violate(.g13, "\(others + 1) calls of \(self) at once; \(Place.limit) may be")
+      }
+      while gate.exchange(true, ordering: .acquiring) { RawThread.giveWay() }
+      calls.append(call)
+      gate.store(false, ordering: .releasing)
+    default:
+      guard others == 0 else { return checks.violate(.g13, "\(self) was called while a call of it was running") }
+      calls.append(call)
+    }
+  }
+
+  private func end() {
+    inside.wrappingSubtract(1, ordering: .relaxed)
+    ended.add()
+  }
+
+  private func fail(_ parcel: Parcel) throws {
+    if throwsEvery > 0, Int(parcel.index) % throwsEvery == 0 { throw Problem() }
+  }
+}

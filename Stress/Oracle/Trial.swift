@@ -1,0 +1,131 @@
+import Dispatch
+import Eventing
+import Synchronization
+
+/// One event under observation, for one round: all that is done to it goes through here, and is judged at the end.
+///
+/// The first handler is the *witness*. It is called with every occurrence, so the order of its calls is the order of the event, and the time of its
+/// next call is a time at which an occurrence has reached all its handlers.
+// Safe: `extraProbes` is changed while nobody races, `gates` by one worker; the workers' parts are theirs.
+final class Trial: @unchecked Sendable {
+  let stage: Stage
+  let event = Event<Parcel>("trial")
+  let places = Places()
+  let witness: Probe
+  /// Handlers that belong to no worker.
+  var extraProbes: [Probe] = []
+  /// Handlers that post have voices of their own.
+  private(set) var extraVoices: [Voice] = []
+  /// When the event itself was locked.
+  var gates: [Probe.Mute] = []
+  /// Blocks on queues that still have to run.
+  let errands = Counter()
+  /// When everything had ended.
+  private(set) var settled = Span.open
+
+  var checks: Checks { stage.checks }
+  var probes: [Probe] { extraProbes + stage.workers.flatMap(\.probes) }
+  var voices: [Voice] { stage.workers.map(\.voice) + extraVoices }
+
+  init(_ stage: Stage) {
+    self.stage = stage
+    witness = Probe(.inline, named: "witness", stage.checks)
+    stage.watch(event)
+    add(witness)
+    extraProbes = [witness]
+  }
+
+  func makeVoice() -> Voice {
+    let voice = Voice(stage.workers.count + extraVoices.count)
+    extraVoices.append(voice)
+    return voice
+  }
+
+  // MARK: Changes
+
+  func add(_ probe: Probe, priority: Int = 0) {
+    probe.adding = .open
+    probe.token = event.add(probe, places, priority: priority)
+    probe.adding.finish()
+  }
+
+  /// Adds a handler of the worker's.
+  func add(_ probe: Probe, by worker: Worker, priority: Int = 0) {
+    worker.change(.add) { add(probe, priority: priority) }
+    worker.probes.append(probe)
+  }
+
+  /// Removes a handler of the worker's: by its token, by its name, or on its own serial context.
+  func remove(_ probe: Probe, by worker: Worker) {
+    guard let token = probe.token, probe.removing == nil else { return }
+    let event = event
+    switch (probe.place, worker.random.below(3)) {
+    case (.queue, 0): removeStrictly(probe) { body in self.places.queue.async(execute: body) }
+    case (.main, 0), (.mainAsync, 0): removeStrictly(probe) { body in Task { @MainActor in body() } }
+    case (.isolated, 0):
+      let room = places.room
+      removeStrictly(probe) { body in Task { await room.perform(body) } }
+    case (_, 1) where probe.name != nil:
+      let (count, span) = worker.change(.remove) { event.remove(named: probe.name ?? "") }
+      probe.removing = span
+      if !probe.isOnce { checks.expect(.g7, count == 1, "remove(named:) found \(count) of \(probe)") }
+    default:
+      let (wasThere, span) = worker.change(.remove) { event.remove(token) }
+      probe.removing = span
+      if !probe.isOnce { checks.expect(.g7, wasThere, "remove did not find \(probe)") }
+      checks.expect(.g11, !event.remove(token), "\(probe) was removed twice")
+    }
+  }
+
+  private func removeStrictly(_ probe: Probe, _ run: (@escaping @Sendable () -> Void) -> Void) {
+    guard let token = probe.token else { return }
+    errands.add()
+    probe.removing = Span(start: Clock.now, end: .max)
+    probe.isRemovalStrict = true
+    run { [event, errands] in
+      event.remove(token)
+      probe.removing?.finish()
+      errands.add(-1)
+    }
+  }
+
+  /// Locks or unlocks a handler of the worker's.
+  func toggleLock(_ probe: Probe, by worker: Worker) {
+    guard let token = probe.token, probe.removing == nil else { return }
+    let event = event
+    if probe.isMuted {
+      let (wasThere, span) = worker.change(.lock) { event.unlock(token) }
+      probe.mutes[probe.mutes.count - 1].off = span
+      if !probe.isOnce { checks.expect(.g9, wasThere, "unlock did not find \(probe)") }
+      checks.expect(.g9, event.isLocked(token) != true, "\(probe) is locked after unlock")
+    } else {
+      let (wasThere, span) = worker.change(.lock) { event.lock(token) }
+      probe.mutes.append(Probe.Mute(on: span, off: nil))
+      let isLocked = event.isLocked(token)
+      if !probe.isOnce { checks.expect(.g9, wasThere && isLocked == true, "\(probe) is not locked after lock") }
+    }
+  }
+
+  // MARK: The end
+
+  /// Waits until nothing moves any more, and judges.
+  func finish() async {
+    stage.director.begin(.quiesce)
+    let ran = await eventually(within: 60) { errands.value == 0 }
+    checks.expect(.g20, ran, "\(errands.value) blocks never ran")
+    for voice in voices { await voice.settle() }
+    settled.start = Clock.now
+    await event.quiesce()
+    settled.finish()
+    stage.director.begin(.judge)
+    for probe in probes { probe.closeRemoval() }
+    let calls = probes.reduce(0) { $0 + $1.calls.count }
+    var judge = Judge(self)
+    judge.run()
+    await Task.yield()
+    let later = probes.reduce(0) { $0 + $1.calls.count }
+    checks.expect(.g7, later == calls, "\(later - calls) calls began after quiesce had returned")
+    for probe in probes { probe.reaction = nil }  // it may hold the event, which holds it
+    stage.countOverlaps()
+  }
+}

@@ -1,0 +1,115 @@
+import Eventing
+
+/// The chain of events: lines are parsed, what was parsed is classified, what was classified is counted, stored, shown and measured, and what could not be
+/// parsed goes to an event for errors. Handlers post into the next event; each runs where such work would run.
+actor Chain {
+  private let line = Event<LogLine>("line")
+  private let parsed = Event<ParsedLine>("parsed")
+  private let classified = Event<ClassifiedLine>("classified")
+  private let failed = Event<ParsedLine.Blank>("failed")
+  private let results = Results()
+  private let meter = Meter()
+  private var visitor: HandlerToken?
+
+  /// What handlers add up.
+  // Safe: each part is touched by one handler only, which the library calls one at a time, in order; all is read after `quiesce`.
+  // The handlers that are called once, and the visitor, are inline: they share the event's own order.
+  final class Results: @unchecked Sendable {
+    var outcome = Outcome()
+    var blank = Digest()
+    var blankCount = 0
+    var stored = Digest()
+    var storedCount = 0
+    @MainActor var shown = 0
+  }
+
+  /// An actor that computes rates.
+  actor Meter {
+    private(set) var rates = Digest()
+    private(set) var rateCount = 0
+    private var bytes = 0
+    private var lines = 0
+
+    func take(_ classified: ClassifiedLine) {
+      bytes += classified.line.length
+      lines += 1
+      guard lines % Outcome.block == 0 else { return }
+      rates.add(bytes)
+      rateCount += 1
+      bytes = 0
+    }
+  }
+
+  init() {
+    let (line, parsed, classified, failed, results, meter) = (line, parsed, classified, failed, results, meter)
+    line.addHandler(named: "count") { line in
+      results.outcome.lines += 1
+      results.outcome.bytes += line.text.utf8.count
+    }
+    line.addHandler(named: "parse") { line in
+      do { parsed.post(try ParsedLine(line)) } catch let blank as ParsedLine.Blank { failed.post(blank) }
+    }
+    parsed.addHandler(named: "classify") { parsed in classified.post(ClassifiedLine(line: parsed, kind: LineClass(parsed))) }
+    failed.addHandler(named: "errors") { blank async in
+      results.blank.add(blank.number)
+      results.blankCount += 1
+    }
+    classified.addHandler(named: "tally") { classified in results.outcome.perClass[classified.kind.rawValue] += 1 }
+    classified.addHandler(named: "audit") { classified in
+      results.outcome.audited.add(classified)
+      results.outcome.auditedCount += 1
+    }
+    classified.addHandler(named: "store", on: .background) { classified in
+      results.stored.add(classified)
+      results.storedCount += 1
+    }
+    classified.addHandler(named: "show", on: .main) { _ in results.shown += 1 }
+    classified.addHandler(named: "rates") { classified in await meter.take(classified) }
+  }
+
+  /// Sends one line; before it, the changes that the plan wants there.
+  func take(_ next: LogLine) async {
+    let changes = Plan.changes(before: next.number)
+    if !changes.isEmpty { await quiesce() }  // so that what was sent before is through: a lock holds for what is queued, too
+    for change in changes { make(change) }
+    line.post(next)
+  }
+
+  private func make(_ change: Plan.Change) {
+    let results = results
+    switch change {
+    case .lockAudit: classified.lock(named: "audit")
+    case .unlockAudit: classified.unlock(named: "audit")
+    case .addVisitor:
+      visitor = classified.addHandler { line in
+        results.outcome.visiting.add(line)
+        results.outcome.visitingCount += 1
+      }
+    case .removeVisitor: if let visitor { classified.remove(visitor) }
+    case .addOnce:
+      classified.once { line in
+        results.outcome.once.add(line)
+        results.outcome.onceCount += 1
+      }
+    }
+  }
+
+  /// Everything that was sent is through, event by event.
+  private func quiesce() async {
+    await line.quiesce()
+    await parsed.quiesce()
+    await failed.quiesce()
+    await classified.quiesce()
+  }
+
+  /// What came out.
+  func finish() async -> Outcome {
+    await quiesce()
+    var outcome = results.outcome
+    (outcome.blank, outcome.blankCount) = (results.blank, results.blankCount)
+    (outcome.stored, outcome.storedCount) = (results.stored, results.storedCount)
+    outcome.shown = await results.shown
+    (outcome.rates, outcome.rateCount) = await (meter.rates, meter.rateCount)
+    return outcome
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// The lines of a file, or of the standard input, read in pieces: only one line at a time is in memory.
+///
+/// A line ends with a newline, which may follow a carriage return, or with the input. What is not UTF-8 is repaired: a replacement character stands for what
+/// cannot be read, because real logs hold such lines and none of them may be lost.
+struct Lines {
+  private let handle: FileHandle
+  private let path: String
+  private var buffer: [UInt8] = []
+  private var start = 0
+  /// Up to here the buffer has been searched.
+  private var searched = 0
+  private var isAtEnd = false
+  /// How many lines were not UTF-8.
+  private(set) var repaired = 0
+
+  /// - Throws: `UsageError`, in one line, if there is no such file, it is a folder, or it may not be read.
+  init(_ path: String) throws {
+    self.path = path
+    if path == "-" {
+      handle = .standardInput
+      return
+    }
+    var isFolder: ObjCBool = false
+    guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw UsageError("replay: expected a file; there is none at \"\(path)\"")
+    }
+    if isFolder.boolValue { throw UsageError("replay: expected a file; \"\(path)\" is a folder") }
+    guard let handle = FileHandle(forReadingAtPath: path) else {
+      throw UsageError("replay: expected a file that can be read; \"\(path)\" cannot")
+    }
+    self.handle = handle
+  }
+
+  /// The next line, or nil at the end.
+  mutating func next() throws -> String? {
+    while true {
+      if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer {
+          start = end + 1
+          searched = start
+        }
+        return text(buffer[start..<end])
+      }
+      searched = buffer.count
+      if isAtEnd {
+        guard start < buffer.count else { return nil }
+        defer { start = buffer.count }
+        return text(buffer[start...])
+      }
+      try refill()
+    }
+  }
+
+  private mutating func refill() throws {
+    if start > 0 {
+      buffer.removeFirst(start)
+      searched -= start
+      start = 0
+    }
+    do {
+      if let piece = try handle.read(upToCount: 1 << 18), !piece.isEmpty { buffer += piece } else { isAtEnd = true }
+    } catch {
+      throw UsageError("replay: \"\(path)\" cannot be read: \((error as NSError).localizedDescription)")
+    }
+  }
+
+  private mutating func text(_ bytes: ArraySlice<UInt8>) -> String {
+    let bytes = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    repaired += 1
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

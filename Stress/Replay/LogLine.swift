@@ -1,0 +1,93 @@
+/// A line of the log, as it was read.
+struct LogLine: Sendable {
+  let number: Int
+  let text: String
+}
+
+/// What the parser makes of a line: its first word and its length.
+struct ParsedLine: Sendable {
+  let number: Int
+  let firstWord: Substring
+  let length: Int
+
+  /// Of a very long line only the beginning is looked at.
+  ///
+  /// - Throws: `Blank` if there is nothing in it.
+  init(_ line: LogLine) throws {
+    let word = line.text.drop { $0 == " " }.prefix(40).prefix { $0 != " " }
+    if word.allSatisfy(\.isWhitespace) { throw Blank(number: line.number) }
+    number = line.number
+    firstWord = word
+    length = line.text.utf8.count
+  }
+
+  struct Blank: Error, Sendable {
+    let number: Int
+  }
+}
+
+/// The classes that lines are sorted into, by their first word.
+enum LineClass: Int, CaseIterable, Sendable {
+  case word, number, label, other
+
+  init(_ line: ParsedLine) {
+    guard let first = line.firstWord.first else {
+      self = .other
+      return
+    }
+    if line.firstWord.hasSuffix(":") {
+      self = .label
+    } else if first.isNumber {
+      self = .number
+    } else {
+      self = first.isLetter ? .word : .other
+    }
+  }
+}
+
+struct ClassifiedLine: Sendable {
+  let line: ParsedLine
+  let kind: LineClass
+}
+
+/// A checksum that depends on the order.
+struct Digest: Sendable, Equatable {
+  private(set) var value: UInt64 = 14_695_981_039_346_656_037
+
+  mutating func add(_ number: Int) { value = (value ^ UInt64(truncatingIfNeeded: number)) &* 1_099_511_628_211 }
+
+  mutating func add(_ classified: ClassifiedLine) {
+    add(classified.line.number)
+    add(classified.kind.rawValue)
+    add(classified.line.length)
+    for byte in classified.line.firstWord.utf8 { add(Int(byte)) }
+  }
+}
+
+/// What comes out in the end. The chain of events and the plain loop must agree on all of it.
+struct Outcome: Sendable, Equatable {
+  /// After so many lines a rate is computed.
+  static let block = 500
+
+  var lines = 0
+  var bytes = 0
+  var blank = Digest()
+  var blankCount = 0
+  var perClass = [Int](repeating: 0, count: LineClass.allCases.count)
+  /// What the background handler stored.
+  var stored = Digest()
+  var storedCount = 0
+  /// What the handler on the main actor showed.
+  var shown = 0
+  /// Bytes to the block of lines, in order.
+  var rates = Digest()
+  var rateCount = 0
+  /// What was heard by the handler that is locked for a part of the time.
+  var audited = Digest()
+  var auditedCount = 0
+  /// What the handlers that come for one call, and for a part of the time, heard.
+  var once = Digest()
+  var onceCount = 0
+  var visiting = Digest()
+  var visitingCount = 0
+}

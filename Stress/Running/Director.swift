@@ -1,0 +1,77 @@
+import Foundation
+import Synchronization
+
+/// Runs the scenarios one after the other, shows how far it is, and reports.
+struct Director: Sendable {
+  let options: Options
+
+  init(_ options: Options) { self.options = options }
+
+  /// Returns whether everything held.
+  func run() async throws -> Bool {
+    if let path = options.jsonPath { try Report.checkWritable(path) }
+    MainQueue.mark()
+    let chosen = scenarios.filter { options.scenarioNames.isEmpty || options.scenarioNames.contains($0.name) }
+    let stages = chosen.map { Stage($0.name, options) }
+    let progress = Progress(stages)
+    Watchdog.shared.start { state in
+      Print.error("\n\(state)\nto show it again: \(options.commandLine(only: [progress.current.name]))")
+      exit(70)
+    }
+    progress.start()
+    for (scenario, stage) in zip(chosen, stages) {
+      progress.move(to: stage)
+      await stage.run(scenario.init(), seconds: options.seconds / Double(chosen.count))
+    }
+    progress.stop()
+    let report = Report(stages, options)
+    Print.out(report.text)
+    if let path = options.jsonPath { try report.writeJSON(to: path) }
+    return report.isClean
+  }
+}
+
+/// Shows how far the run is: on one line of a terminal, otherwise once a second on the standard error.
+// Safe: `stage` and `isOver` are guarded by `lock`.
+final class Progress: @unchecked Sendable {
+  private let stages: [Stage]
+  private let lock = NSLock()
+  private var stage: Stage
+  private var isOver = false
+
+  init(_ stages: [Stage]) {
+    self.stages = stages
+    stage = stages[0]
+  }
+
+  var current: Stage { lock.withLock { stage } }
+
+  func move(to stage: Stage) { lock.withLock { self.stage = stage } }
+
+  func stop() {
+    lock.withLock { isOver = true }
+    if Print.isTerminal { Print.replacing("") }
+  }
+
+  func start() {
+    let started = Clock.now
+    let pause = Print.isTerminal ? 0.1 : 1
+    RawThread.start("progress") { [self] in
+      while true {
+        Thread.sleep(forTimeInterval: pause)
+        lock.withLock { if !isOver { show(Double(Clock.now - started) / 1e9) } }
+        if lock.withLock({ isOver }) { return }
+      }
+    }
+  }
+
+  private func show(_ seconds: Double) {
+    let number = (stages.firstIndex { $0 === stage } ?? 0) + 1
+    let steps = stages.reduce(0) { $0 + $1.workers.reduce(0) { $0 + $1.note.count } }
+    let violated = stages.reduce(0) { $0 + $1.checks.violatedCount }
+    let line =
+      "\(Format.fixed(seconds, Print.isTerminal ? 1 : 0)) s  \(number)/\(stages.count) \(stage.name), round \(stage.rounds.value)  "
+      + "\(Format.count(steps)) operations  \(violated == 0 ? "all held so far" : "\(violated) violated")"
+    if Print.isTerminal { Print.replacing(line) } else { Print.error(line) }
+  }
+}

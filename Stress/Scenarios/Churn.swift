@@ -1,0 +1,75 @@
+import Eventing
+
+/// Handlers of every kind come, go and are locked while everybody sends.
+///
+/// Every handler is judged: it got what it had to get, in order, and nothing that it must not (G1, G2, G6, G7, G9, G13, G21). Beside them one
+/// handler calls the event's own verbs from the inside of a delivery (G20): what it adds there is removed before the next occurrence, so it is never called.
+struct Churn: Scenario {
+  static let name = "churn"
+  static let summary = "handlers of every kind are added, removed and locked while everybody sends"
+
+  func round(_ stage: Stage) async {
+    let trial = Trial(stage)
+    let mix = stage.options.mix
+    let most = max(1, stage.options.handlers / stage.workers.count)
+    var random = stage.random()
+    if random.oneIn(2) { addMeddler(to: trial) }
+
+    @Sendable func step(_ worker: Worker) -> Bool {
+      let own = worker.probes.filter { $0.removing == nil }
+      switch worker.random.weighted(mix.weights) {
+      case 0 where own.count < most: Churn.addHandler(to: trial, by: worker)
+      case 0, 1: if !own.isEmpty { trial.remove(worker.random.pick(own), by: worker) }
+      case 2: if !own.isEmpty { trial.toggleLock(worker.random.pick(own), by: worker) }
+      default: return true
+      }
+      return false
+    }
+    await stage.race(steps: 300) { worker in
+      guard step(worker) else { return }
+      if worker.random.oneIn(6) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
+    } inTask: { worker in
+      guard step(worker) else { return }
+      switch worker.random.below(24) {
+      case 0: await worker.send(to: trial.event)
+      case 1: await worker.look(at: trial.event)
+      case 2: await worker.quiesce(trial.event)
+      case 3..<6: worker.submit(to: trial.event)
+      default: worker.post(to: trial.event)
+      }
+    }
+    await trial.finish()
+  }
+
+  /// Half of them plain and inline, as most are.
+  static func addHandler(to trial: Trial, by worker: Worker, isOnce: Bool = false) {
+    let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
+    let isPlain = worker.random.oneIn(2)
+    let name = isPlain ? nil : "\(worker.index).\(worker.probes.count)"
+    let probe = Probe(place, isOnce: isOnce, named: name, throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
+    trial.add(probe, by: worker, priority: isPlain ? 0 : worker.random.below(5) - 2)
+  }
+
+  /// A handler that changes its own event while that delivers.
+  private func addMeddler(to trial: Trial) {
+    let meddler = Probe(.inline, named: "meddler", trial.checks)
+    let (event, checks) = (trial.event, trial.checks)
+    meddler.reaction = { parcel in
+      guard parcel.index % 4 == 0 else { return }
+      let canary = Canary(.handler)
+      let token = event.addHandler(named: "scratch", priority: -9) { _ in
+        checks.violate(.g6, "a handler was called that was added, and removed again, within one call of another (\(canary.isAlive))")
+      }
+      checks.expect(.g9, event.lock(token) && event.isLocked(token) == true, "a lock did not hold that a handler made")
+      checks.expect(.g9, event.unlock(token) && event.isLocked(token) == false, "an unlock did not hold that a handler made")
+      if parcel.index % 8 == 0 {
+        checks.expect(.g7, event.remove(token), "a handler was not found right after it was added")
+      } else {
+        checks.expect(.g7, event.remove(named: "scratch") == 1, "a handler was not found by name right after it was added")
+      }
+      checks.expect(.g11, !event.contains(token) && event.isLocked(token) == nil && !event.unlock(token), "a token outlived its handler")
+    }
+    trial.add(meddler)
+    trial.extraProbes.append(meddler)
+  }
+}

@@ -1,0 +1,135 @@
+import Eventing
+import Synchronization
+
+/// Events whose last reference goes in the middle of things: by threads that post to it at the same time, within a handler of its own, and
+/// while tickets are out. What was sent is delivered all the same (G12), and then everything is gone (G22). Some payloads post when they are released.
+struct Ending: Scenario {
+  static let name = "release"
+  static let summary = "the last reference to an event goes while it is being sent through, or in its own handler"
+
+  /// One worker's reference to an event, and what it submitted.
+  // Safe: touched by that worker alone, and when nobody races.
+  final class Share: @unchecked Sendable {
+    var event: Event<Parcel>?
+    var tickets: [Ticket] = []
+
+    init(_ event: Event<Parcel>) { self.event = event }
+  }
+
+  /// An event that all workers hold, until each lets go of it.
+  final class Shared: Sendable {
+    let shares: [Share]
+    let posted = Counter()
+    let calls = (0..<4).map { _ in Counter() }
+
+    init(_ workers: Int) {
+      let event = Event<Parcel>("ending")
+      shares = (0..<workers).map { _ in Share(event) }
+      for (number, counter) in calls.enumerated() {
+        let canary = Canary(.handler)
+        let count: @Sendable () -> Void = { if canary.isAlive { counter.add() } }
+        switch number {
+        case 0: event.addHandler { _ in count() }
+        case 1: event.addHandler(on: .background) { _ in count() }
+        case 2:
+          event.addHandler { _ in
+            await Task.yield(); count()
+          }
+        default: event.addHandler(on: .main) { _ in count() }
+        }
+      }
+    }
+  }
+
+  func round(_ stage: Stage) async {
+    let lots = (0..<24).map { _ in Pair(stage.workers.count) }
+    await stage.race(steps: lots.count) { worker in
+      let lot = lots[worker.changes.count]
+      use(lot.shared, by: worker)
+      if worker.random.oneIn(4) { Ending.dropWithin(worker, stage) }
+    }
+    for lot in lots { await judge(lot, stage) }
+    stage.countOverlaps()
+  }
+
+  /// A shared event and a weak look at it.
+  struct Pair: Sendable {
+    let shared: Shared
+    weak let event: Event<Parcel>?
+
+    init(_ workers: Int) {
+      shared = Shared(workers)
+      event = shared.shares.first?.event
+    }
+  }
+
+  /// Sends a little, and lets go: the last of the workers ends the event.
+  private func use(_ shared: Shared, by worker: Worker) {
+    let share = shared.shares[worker.index]
+    for _ in 0..<worker.random.below(4) + 1 {
+      shared.posted.add()
+      let parcel = Parcel(voice: 0, index: 0, canary: Canary(.payload))
+      if worker.random.oneIn(3) {
+        worker.action(.submit) { if let ticket = share.event?.submit(parcel) { share.tickets.append(ticket) } }
+      } else {
+        worker.action(.post) { share.event?.post(parcel) }
+      }
+    }
+    worker.change(.remove) { share.event = nil }
+  }
+
+  private func judge(_ lot: Pair, _ stage: Stage) async {
+    let checks = stage.checks
+    for ticket in lot.shared.shares.flatMap(\.tickets) {
+      let report = await ticket.report
+      checks.expect(.g12, report.delivered == 4, "a ticket whose event is gone: four handlers were there; \(report)")
+    }
+    let posted = lot.shared.posted.value
+    for (number, counter) in lot.shared.calls.enumerated() {
+      let isWhole = await eventually { counter.value == posted }
+      checks.expect(.g12, isWhole, "handler \(number) of an event that is gone had \(counter.value) calls of \(posted)")
+    }
+    let isGone = await eventually { lot.event == nil }
+    checks.expect(.g22, isGone, "an event is alive that nobody holds")
+    stage.must += 4 * posted
+    stage.may += 4 * posted
+    stage.did += lot.shared.calls.reduce(0) { $0 + $1.value }
+  }
+
+  // MARK: Within a handler
+
+  /// Holds the one reference to an event.
+  // Safe: touched on one thread only, by its worker and the inline handlers that the worker's post calls.
+  final class Holder: @unchecked Sendable {
+    var event: Event<Bomb>? = Event()
+  }
+
+  /// A payload that posts when it is released.
+  final class Bomb: Sendable {
+    private let canary = Canary(.payload)
+    private let fuse: @Sendable () -> Void
+
+    init(_ fuse: @escaping @Sendable () -> Void) { self.fuse = fuse }
+    deinit { fuse() }
+  }
+
+  /// The first handler lets go of the event while a post is under way, and what is nested in it still reaches the second.
+  private static func dropWithin(_ worker: Worker, _ stage: Stage) {
+    let (holder, echo) = (Holder(), Event<Int>("echo"))
+    let (calls, echoes) = (Counter(), Counter())
+    let canary = Canary(.handler)
+    echo.addHandler { _ in echoes.add() }
+    let makeBomb: @Sendable () -> Bomb = { Bomb { echo.post(1) } }
+    holder.event?.addHandler { _ in
+      guard let event = holder.event, canary.isAlive else { return }
+      holder.event = nil
+      for _ in 0..<3 { event.post(makeBomb()) }
+    }
+    holder.event?.addHandler { _ in calls.add() }
+    worker.begin(.post)
+    holder.event?.post(makeBomb())
+    worker.note.end()
+    stage.checks.expect(.g12, holder.event == nil && calls.value == 4, "an event that its handler let go of delivered \(calls.value) of 4")
+    stage.checks.expect(.g20, echoes.value == 4, "\(echoes.value) of 4 payloads posted when they were released")
+  }
+}

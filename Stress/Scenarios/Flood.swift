@@ -1,0 +1,103 @@
+import Eventing
+import Synchronization
+
+/// Posters that outrun the handlers: the backlog stays bounded (G15), `quiesce` returns when all that was sent before is through, and isolated
+/// calls get their turn meanwhile.
+struct Flood: Scenario {
+  static let name = "flood"
+  static let summary = "posters outrun the handlers: the backlog is bounded, isolated calls get their turn"
+
+  /// What holds where nothing keeps the event from delivering.
+  static let most = 3_000
+
+  struct Drop: Sendable {
+    let voice: Int
+    let number: Int
+  }
+
+  /// What the first handler sees.
+  // Safe: the plain part is touched by an inline handler only, which the event calls one at a time, and when nothing moves.
+  final class Log: @unchecked Sendable {
+    let posted = Counter()
+    let delivered = Counter()
+    let peak = Counter()
+    let lastOf: [Counter]
+    var before: UInt64 = 0
+    var longestGap: UInt64 = 0
+
+    init(_ voices: Int) { lastOf = (0..<voices).map { _ in Counter() } }
+  }
+
+  func round(_ stage: Stage) async {
+    let (event, log, checks) = (Event<Drop>("flooded"), Log(stage.workers.count), stage.checks)
+    let canary = Canary(.handler)
+    stage.watch(event)
+    event.addHandler { drop in
+      let now = Clock.now
+      if log.before > 0 { log.longestGap = max(log.longestGap, now - log.before) }
+      log.before = now
+      let due = log.lastOf[drop.voice].value + 1
+      if drop.number != due || !canary.isAlive { checks.violate(.g2, "number \(drop.number) of a sender came when \(due) was due") }
+      log.lastOf[drop.voice].add()
+      log.delivered.add()
+    }
+    for _ in 0..<7 { event.addHandler { _ in RawThread.spin(150) } }
+
+    let isOver = Counter()
+    async let looking: Void = look(at: event, stage, until: isOver)
+    await stage.race(steps: 4_000) { worker in
+      post(worker, event, log)
+    } inTask: { worker in
+      post(worker, event, log)
+      guard worker.actions.count % 1_000 == 0 else { return }
+      worker.begin(.quiesce)
+      await event.quiesce()
+      worker.note.end()
+      let (sent, seen) = (worker.actions.count, log.lastOf[worker.index].value)
+      checks.expect(.g7, seen == sent, "quiesce returned when \(seen) of \(sent) posts of its task had been delivered")
+    }
+    await event.quiesce()
+    isOver.add()
+    await looking
+    judge(stage, log)
+  }
+
+  private func post(_ worker: Worker, _ event: Event<Drop>, _ log: Log) {
+    let number = worker.actions.count + 1
+    log.posted.add()
+    worker.action(.post) { event.post(Drop(voice: worker.index, number: number)) }
+    log.peak.raise(to: log.posted.value - log.delivered.value)
+  }
+
+  /// Awaits an isolated method about once a millisecond.
+  private func look(at event: Event<Drop>, _ stage: Stage, until isOver: Counter) async {
+    var calls = 0
+    while isOver.value == 0 {
+      var span = Span.open
+      let count = await event.handlers.count
+      span.finish()
+      calls += 1
+      stage.lookLatency.add(span)
+      stage.checks.expect(
+        .g15, count == 8 && span.end - span.start < 1_000_000_000, "an isolated call took \(Format.time(span.end - span.start))")
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+    stage.looks += calls
+  }
+
+  /// While the event is kept from delivering, by the system or by the sanitizer, each poster still adds one for every pause.
+  private func judge(_ stage: Stage, _ log: Log) {
+    let pauses = Int(log.longestGap / 50_000)
+    let allowed = Flood.most + stage.workers.count * (1 + pauses)
+    stage.checks.expect(
+      .g15, log.peak.value <= allowed, "\(log.peak.value) were waiting; \(allowed) may (the longest gap was \(Format.time(log.longestGap)))"
+    )
+    stage.checks.expect(.g21, log.delivered.value == log.posted.value, "\(log.posted.value) were posted, \(log.delivered.value) delivered")
+    stage.checks.count(.g2, log.delivered.value)
+    stage.must += 8 * log.posted.value
+    stage.may += 8 * log.posted.value
+    stage.did += 8 * log.delivered.value
+    stage.remarks["waiting at most"] = max(stage.remarks["waiting at most"] ?? 0, log.peak.value)
+    stage.countOverlaps()
+  }
+}

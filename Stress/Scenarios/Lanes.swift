@@ -1,0 +1,59 @@
+import Eventing
+import Synchronization
+
+/// A handler on every kind of lane, and none comes or goes until the end: every occurrence reaches each of them, in order and one at a time
+/// where that is promised (G13), and a `send` returns when all of them have finished (G16).
+///
+/// In the end each is removed on its own serial context, while the rest still comes in: nothing may begin there afterwards (G7).
+struct Lanes: Scenario {
+  static let name = "lanes"
+  static let summary = "main, background, queues, actors, tasks: in order, one at a time, and all awaited"
+
+  func round(_ stage: Stage) async {
+    let trial = Trial(stage)
+    for place in Place.allCases {
+      let probe = Probe(place, named: "\(place)", throwsEvery: place == .queue ? 13 : 0, trial.checks)
+      trial.add(probe)
+      trial.extraProbes.append(probe)
+    }
+    let lanes = Place.allCases.count + 1
+    await stage.race(steps: 120) { worker in
+      if worker.random.oneIn(3) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
+    } inTask: { worker in
+      switch worker.random.below(10) {
+      case 0: await sendAndLook(worker, trial, lanes)
+      case 1: worker.submit(to: trial.event)
+      default: worker.post(to: trial.event)
+      }
+    }
+    await removeAll(trial, stage)
+    await trial.finish()
+    let calls = await trial.places.room.calls
+    let room = trial.probes.first { $0.place == .isolated }
+    trial.checks.expect(.g13, calls == room?.calls.count, "the actor counted \(calls) calls, the probe \(room?.calls.count ?? 0)")
+  }
+
+  /// When a `send` has returned, every handler has finished at least as many calls as there were occurrences up to it.
+  private func sendAndLook(_ worker: Worker, _ trial: Trial, _ lanes: Int) async {
+    await worker.send(to: trial.event)
+    guard let report = worker.voice.reports.last?.report else { return }
+    let found = report.delivered + report.failures.count + report.skipped + report.deferred + report.dropped
+    trial.checks.expect(.g21, found == lanes, "a report accounts for \(found) handlers, not \(lanes): \(report)")
+    trial.checks.expect(.g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
+    for probe in trial.extraProbes where probe.place.isInOrder {
+      let ended = probe.endedCount
+      trial.checks.expect(.g16, ended >= Int(report.sequence), "send \(report.sequence) returned when \(probe) had finished \(ended) calls")
+    }
+  }
+
+  private func removeAll(_ trial: Trial, _ stage: Stage) async {
+    for worker in stage.workers {
+      worker.probes = trial.extraProbes.filter { $0.place != .inline && $0.place.rawValue % stage.workers.count == worker.index }
+    }
+    trial.extraProbes.removeAll { $0.place != .inline }
+    await stage.race(steps: 40) { worker in
+      if worker.random.oneIn(12), let probe = worker.probes.first(where: { $0.removing == nil }) { trial.remove(probe, by: worker) }
+      worker.post(to: trial.event)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Eventing
+
+/// The handlers stay, and are locked and unlocked in every way: by token, by name, for the length of a `withLocked`, and with the whole event (G9).
+///
+/// As nothing is added or removed, every report has to account for exactly so many handlers (G21), and the snapshots for every occurrence.
+struct Locking: Scenario {
+  static let name = "lock"
+  static let summary = "handlers, and the event itself, are locked and unlocked while everybody sends"
+
+  func round(_ stage: Stage) async {
+    let trial = Trial(stage)
+    // Occurrences that the event's own lock keeps from everybody have no known place, so half of the rounds do without it and are exact.
+    let hasGate = stage.rounds.value % 2 == 0
+    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({ ($0, stage.workers[$0 % stage.workers.count]) }) {
+      let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
+      let probe = Probe(place, named: number % 3 == 0 ? "\(number)" : nil, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
+      trial.add(probe)
+      worker.probes.append(probe)
+    }
+    await stage.race(steps: 250) { worker in
+      step(worker, trial, hasGate)
+    } inTask: { worker in
+      switch worker.random.below(20) {
+      case 0: await worker.send(to: trial.event)
+      case 1: await lockInScope(worker, trial)
+      default: step(worker, trial, hasGate)
+      }
+    }
+    await trial.finish()
+    await judgeSnapshots(trial)
+  }
+
+  private func step(_ worker: Worker, _ trial: Trial, _ hasGate: Bool) {
+    switch worker.random.below(10) {
+    case 0..<3: trial.toggleLock(worker.random.pick(worker.probes), by: worker)
+    case 3: lockByName(worker.random.pick(worker.probes), worker, trial)
+    case 4: if worker.index == 0, hasGate { toggleGate(worker, trial) } else { worker.post(to: trial.event) }
+    case 5: worker.submit(to: trial.event)
+    default: worker.post(to: trial.event)
+    }
+  }
+
+  private func lockByName(_ probe: Probe, _ worker: Worker, _ trial: Trial) {
+    guard let name = probe.name, !probe.isMuted else { return }
+    let (count, on) = worker.change(.lock) { trial.event.lock(named: name) }
+    probe.mutes.append(Probe.Mute(on: on, off: nil))
+    trial.checks.expect(.g9, count == 1, "lock(named:) found \(count) of \(probe)")
+    worker.post(to: trial.event)
+    probe.mutes[probe.mutes.count - 1].off = worker.change(.lock) { trial.event.unlock(named: name) }.span
+  }
+
+  /// Two scopes, one within the other: the handler is silent until the outer one ends.
+  private func lockInScope(_ worker: Worker, _ trial: Trial) async {
+    let probe = worker.random.pick(worker.probes)
+    guard let token = probe.token, !probe.isMuted else { return }
+    let event = trial.event
+    let number = probe.mutes.count
+    worker.begin(.lock)
+    var on = Span.open
+    await event.withLocked(token) {
+      await event.withLocked(token) { worker.post(to: event) }
+      on.finish()
+      probe.mutes.append(Probe.Mute(on: on, off: nil))
+      trial.checks.expect(.g9, event.isLocked(token) == true, "\(probe) is not locked within withLocked")
+      for _ in 0..<worker.random.below(4) { worker.post(to: event) }
+      await Task.yield()
+      probe.mutes[number].off = .open
+    }
+    probe.mutes[number].off?.finish()
+    worker.changes.append(on)
+    trial.checks.expect(.g9, event.isLocked(token) == false, "\(probe) is locked after withLocked")
+  }
+
+  private func toggleGate(_ worker: Worker, _ trial: Trial) {
+    let event = trial.event
+    if let last = trial.gates.indices.last, trial.gates[last].off == nil {
+      trial.gates[last].off = worker.change(.lock) { event.unlock() }.span
+      trial.checks.expect(.g9, !event.isLocked, "the event is locked after unlock")
+    } else {
+      trial.gates.append(Probe.Mute(on: worker.change(.lock) { event.lock() }.span, off: nil))
+      trial.checks.expect(.g9, event.isLocked, "the event is not locked after lock")
+    }
+  }
+
+  /// What a snapshot says was called was called, and all else was skipped.
+  private func judgeSnapshots(_ trial: Trial) async {
+    let snapshots = await trial.event.handlers
+    let probes = Dictionary(uniqueKeysWithValues: trial.probes.map { ($0.token?.id ?? 0, $0) })
+    let total = trial.voices.reduce(0) { $0 + $1.sent.count }
+    for snapshot in snapshots {
+      guard let probe = probes[snapshot.id] else { continue }
+      trial.checks.expect(
+        .g21, snapshot.callCount == probe.calls.count,
+        "\(probe) was called \(probe.calls.count) times; its snapshot says \(snapshot.callCount)")
+      let all = snapshot.callCount + snapshot.skippedCount
+      trial.checks.expect(.g21, all == total, "\(probe): \(snapshot.callCount) calls and \(snapshot.skippedCount) skipped of \(total)")
+      trial.checks.expect(.g9, snapshot.isLocked == probe.isMuted, "\(probe): its snapshot says isLocked \(snapshot.isLocked)")
+    }
+  }
+}

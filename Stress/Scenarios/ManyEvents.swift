@@ -1,0 +1,123 @@
+import Eventing
+import Synchronization
+
+/// A thousand events at a time: each in its own order (G1, G2), nothing lost (G21), handlers that post to the next event, and thousands of handlers that
+/// are removed forwards and backwards and leave nothing (G22). One event in four posts is the same for all, so that they meet.
+struct ManyEvents: Scenario {
+  static let name = "many"
+  static let summary = "a thousand events at once, chained, with thousands of handlers that come and go"
+
+  struct Message: Sendable {
+    let voice: Int
+    let number: Int
+    let isFirst: Bool
+    let canary: Canary
+  }
+
+  /// One event and what its handlers saw.
+  // Safe: `last` and `sequence` are touched by an inline handler only, which the event calls one at a time, and when nothing moves.
+  final class Site: @unchecked Sendable {
+    let event = Event<Message>("site")
+    /// What each worker sent.
+    let sent: [Counter]
+    var last: [Int]
+    var sequence: UInt64 = 0
+    let received = Counter()
+    let forwarded = Counter()
+
+    init(_ workers: Int) {
+      sent = (0..<workers).map { _ in Counter() }
+      last = Array(repeating: 0, count: workers)
+    }
+  }
+
+  func round(_ stage: Stage) async {
+    let sites = (0..<stage.options.events).map { _ in Site(stage.workers.count) }
+    for site in sites { stage.watch(site.event) }
+    for (number, site) in sites.enumerated() { connect(site, next: sites[(number + 1) % sites.count], stage.checks) }
+    await stage.race(steps: 1_500) { worker in
+      let isHot = worker.random.oneIn(4)
+      let site = isHot ? sites[0] : worker.random.pick(sites)
+      if worker.random.oneIn(10) { addAndRemove(worker, site, isHot) } else { post(worker, site, isHot) }
+    }
+    for site in sites { await site.event.quiesce() }
+    for site in sites { await site.event.quiesce() }  // what was forwarded, too
+    await addThousands(stage, sites[0])
+    await judge(sites, stage)
+    stage.countOverlaps()
+  }
+
+  private func connect(_ site: Site, next: Site, _ checks: Checks) {
+    let canary = Canary(.handler)
+    site.event.occurrences.addHandler { [unowned site] occurrence in
+      let message = occurrence.payload
+      site.sequence += 1
+      if occurrence.sequence != site.sequence || !canary.isAlive {
+        checks.violate(.g1, "sequence \(occurrence.sequence) came when \(site.sequence) was due")
+      }
+      guard message.isFirst else { return }
+      site.last[message.voice] += 1
+      if message.number != site.last[message.voice] {
+        checks.violate(.g2, "number \(message.number) of a sender came when \(site.last[message.voice]) was due")
+      }
+      site.received.add()
+    }
+    site.event.addHandler { [weak next = next.event, forwarded = next.forwarded] message in
+      guard message.isFirst else { return }
+      forwarded.add()
+      next?.post(Message(voice: message.voice, number: 0, isFirst: false, canary: message.canary))
+    }
+  }
+
+  private func post(_ worker: Worker, _ site: Site, _ isHot: Bool) {
+    let number = site.sent[worker.index].add()
+    let message = Message(voice: worker.index, number: number, isFirst: true, canary: Canary(.payload))
+    worker.action(.post) { site.event.post(message) }
+    if !isHot { worker.actions.removeLast() }  // only what is done to the same event can overlap
+  }
+
+  private func addAndRemove(_ worker: Worker, _ site: Site, _ isHot: Bool) {
+    let canary = Canary(.handler)
+    let token = worker.change(.add) { site.event.addHandler { _ in _ = canary.isAlive } }.result
+    let wasThere = worker.change(.remove) { site.event.remove(token) }.result
+    if !isHot { worker.changes.removeLast(2) }
+    if !wasThere { worker.voice.missing += 1 }
+  }
+
+  private func judge(_ sites: [Site], _ stage: Stage) async {
+    let checks = stage.checks
+    for worker in stage.workers {
+      checks.expect(.g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers were not found right after they were added")
+    }
+    for site in sites {
+      let sent = site.sent.reduce(0) { $0 + $1.value }
+      checks.expect(.g21, site.received.value == sent, "\(sent) were sent through an event, \(site.received.value) arrived")
+      let all = sent + site.forwarded.value
+      checks.expect(.g21, site.sequence == UInt64(all), "\(all) were sent and forwarded through an event, \(site.sequence) arrived")
+      checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
+      checks.count(.g1, Int(site.sequence))
+      checks.count(.g2, sent)
+      stage.must += all
+      stage.may += all
+      stage.did += Int(site.sequence)
+    }
+  }
+
+  /// Half of them go forwards, half backwards, with a post now and then.
+  private func addThousands(_ stage: Stage, _ site: Site) async {
+    let worker = stage.workers[0]
+    let tokens = (0..<4_000).map { _ in
+      let canary = Canary(.handler)
+      return site.event.addHandler { _ in _ = canary.isAlive }
+    }
+    worker.note.begin(.remove)
+    var found = 0
+    for token in tokens[..<2_000] where site.event.remove(token) { found += 1 }
+    for token in tokens[2_000...].reversed() where site.event.remove(token) { found += 1 }
+    worker.note.end()
+    stage.checks.expect(.g7, found == tokens.count, "\(found) of \(tokens.count) handlers were found")
+    stage.checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
+    let areGone = await eventually { Canary.alive(.handler) == stage.options.events }
+    stage.checks.expect(.g22, areGone, "closures of removed handlers are alive: \(Canary.alive(.handler) - stage.options.events)")
+  }
+}

@@ -1,0 +1,137 @@
+import Eventing
+import Synchronization
+
+/// Handlers that post to their own event, up to 100,000 deep, on threads with small stacks (G4); events that post to each other in a ring; and async
+/// handlers of two events that await sends to each other, which must not wait for themselves (G16, G20).
+struct Nested: Scenario {
+  static let name = "nested"
+  static let summary = "handlers post to their own event 100,000 deep, and await each other in a ring"
+
+  /// One link of a chain: its handler posts the next, until `left` is 0.
+  struct Link: Sendable {
+    let chain: Int
+    let left: Int
+    let canary = Canary(.payload)
+  }
+
+  /// What two inline handlers saw, and the order of every chain.
+  // Safe: touched only by the inline handlers of one event, which the event calls one at a time, and when nothing moves.
+  final class Log: @unchecked Sendable {
+    var first = 0
+    var second = 0
+    let seen = Counter()
+    var expected: [Int: Int] = [:]
+  }
+
+  func round(_ stage: Stage) async {
+    let deepest = stage.rounds.value % 8 == 1 ? 100_000 : 1_000
+    await climb(stage, deepest)
+    await ring(stage)
+    await wait(stage)
+  }
+
+  /// Chains of posts on one event, started by all workers at once.
+  private func climb(_ stage: Stage, _ deepest: Int) async {
+    let (event, log, checks) = (Event<Link>("climbing"), Log(), stage.checks)
+    let canary = Canary(.handler)
+    stage.watch(event)
+    event.addHandler { [weak event] link in
+      checks.expect(
+        .g4, log.first == log.second, "an occurrence began when \(log.first - log.second) before it had not reached every handler")
+      log.first += 1
+      if let due = log.expected[link.chain] {
+        checks.expect(.g2, link.left == due, "link \(link.left) of a chain came when \(due) was due")
+      }
+      log.expected[link.chain] = link.left - 1
+      if link.left > 0, canary.isAlive { event?.post(Link(chain: link.chain, left: link.left - 1)) }
+    }
+    event.addHandler { link in
+      log.second += 1
+      log.seen.add()
+      checks.expect(
+        .g4, log.first == log.second, "the second handler saw its occurrence number \(log.second) when the first had seen \(log.first)")
+    }
+    let total = Counter()
+    let starts = 8
+    await stage.race(steps: starts) { worker in
+      let depth = worker.voice.sent.isEmpty && worker.actions.isEmpty ? deepest / (worker.index + 1) : worker.random.below(200)
+      let chain = worker.index * starts + worker.actions.count
+      total.add(depth + 1)
+      worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
+    }
+    await event.quiesce()
+    // A chain that was handed over to the event's own queue may still be growing: what a handler posts comes after the barrier.
+    let isWhole = await eventually(within: 30) {
+      stage.director.begin(.judge)
+      return total.value == log.seen.value
+    }
+    await event.quiesce()
+    checks.expect(.g21, isWhole && log.first == total.value, "\(total.value) links were posted, \(log.first) delivered")
+    checks.expect(.g21, log.expected.values.allSatisfy { $0 == -1 }, "a chain broke off")
+    stage.must += 2 * total.value
+    stage.may += 2 * total.value
+    stage.did += log.first + log.second
+    stage.countOverlaps()
+  }
+
+  /// Three events, each of which posts to the next.
+  private func ring(_ stage: Stage) async {
+    let events = (0..<3).map { Event<Link>("ring \($0)") }
+    let calls = Counter()
+    for (number, event) in events.enumerated() {
+      stage.watch(event)
+      let canary = Canary(.handler)
+      event.addHandler { [weak next = events[(number + 1) % 3]] link in
+        calls.add()
+        if link.left > 0, canary.isAlive { next?.post(Link(chain: link.chain, left: link.left - 1)) }
+      }
+    }
+    let total = Counter()
+    await stage.race(steps: 4) { worker in
+      let depth = worker.random.below(300)
+      total.add(depth + 1)
+      worker.action(.post) { events[worker.index % 3].post(Link(chain: worker.index, left: depth)) }
+    }
+    let isWhole = await eventually(within: 30) { calls.value == total.value }
+    stage.checks.expect(.g21, isWhole, "\(total.value) links went round the ring, \(calls.value) arrived")
+    for event in events { await event.quiesce() }
+    stage.must += total.value
+    stage.may += total.value
+    stage.did += calls.value
+  }
+
+  /// Two events whose handlers await sends to each other.
+  private func wait(_ stage: Stage) async {
+    let (one, two, checks) = (Event<Link>("one"), Event<Link>("two"), stage.checks)
+    let (calls, deferred) = (Counter(), Counter())
+    for (event, other) in [(one, two), (two, one)] {
+      stage.watch(event)
+      let canary = Canary(.handler)
+      event.addHandler { [weak other] link in
+        calls.add()
+        guard link.left > 0, canary.isAlive, let report = await other?.send(Link(chain: link.chain, left: link.left - 1)) else { return }
+        deferred.add(report.deferred)
+        checks.expect(.g21, report.delivered + report.deferred == 1, "a send within a handler found one handler: \(report)")
+      }
+    }
+    let total = Counter()
+    await stage.race(steps: 10) { worker in
+      total.add(4)
+      worker.action(.post) { (worker.index % 2 == 0 ? one : two).post(Link(chain: worker.index, left: 3)) }
+    } inTask: { worker in
+      total.add(4)
+      worker.begin(.send)
+      let report = await (worker.index % 2 == 0 ? one : two).send(Link(chain: worker.index, left: 3))
+      checks.expect(.g16, report.delivered == 1, "a send from outside waits for its handler: \(report)")
+      worker.note.end()
+    }
+    let isWhole = await eventually(within: 30) { calls.value == total.value }
+    checks.expect(.g20, isWhole, "handlers that await each other: \(calls.value) calls of \(total.value)")
+    await one.quiesce()
+    await two.quiesce()
+    stage.must += total.value
+    stage.may += total.value
+    stage.did += calls.value
+    stage.remarks["sends deferred, not deadlocked", default: 0] += deferred.value
+  }
+}

@@ -1,0 +1,50 @@
+import Eventing
+
+/// Once handlers of every kind, under senders that race for them (G8).
+///
+/// A part of them throws, which uses them up too; a part posts to its own event, which must not call it again; and some are locked or removed meanwhile.
+struct Once: Scenario {
+  static let name = "once"
+  static let summary = "handlers that are called once, on every lane, while senders race for them"
+
+  func round(_ stage: Stage) async {
+    let trial = Trial(stage)
+    for worker in stage.workers {
+      let echo = Probe(.inline, isOnce: true, trial.checks)
+      let (event, voice) = (trial.event, trial.makeVoice())
+      echo.reaction = { _ in
+        for _ in 0..<3 {
+          let parcel = voice.next()
+          event.post(parcel)
+          voice.returned(parcel)
+        }
+      }
+      trial.add(echo, by: worker)
+    }
+    await stage.race(steps: 250) { worker in
+      step(worker, trial)
+    } inTask: { worker in
+      if worker.random.oneIn(30) { await worker.send(to: trial.event) } else { step(worker, trial) }
+    }
+    await trial.finish()
+    await judgeWhatIsLeft(trial)
+  }
+
+  private func step(_ worker: Worker, _ trial: Trial) {
+    switch worker.random.below(12) {
+    case 0..<5: Churn.addHandler(to: trial, by: worker, isOnce: true)
+    case 5: if !worker.probes.isEmpty { trial.toggleLock(worker.random.pick(worker.probes), by: worker) }
+    case 6: if worker.random.oneIn(4), !worker.probes.isEmpty { trial.remove(worker.random.pick(worker.probes), by: worker) }
+    case 7: worker.submit(to: trial.event)
+    default: worker.post(to: trial.event)
+    }
+  }
+
+  /// Those that were not called are there, and no others.
+  private func judgeWhatIsLeft(_ trial: Trial) async {
+    let left = await trial.event.handlers.map(\.id)
+    let unused = trial.probes.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap { $0.token?.id }
+    trial.checks.expect(.g22, Set(left) == Set(unused), "\(left.count) handlers are left where \(unused.count) are not used up")
+    trial.checks.expect(.g8, trial.event.handlerCount == unused.count, "handlerCount is \(trial.event.handlerCount), not \(unused.count)")
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+
+/// What somebody is doing, for the count of operations and for the watchdog.
+enum Activity: UInt8, CaseIterable, Sendable {
+  case idle, add, remove, lock, post, submit, send, look, quiesce, judge
+}
+
+/// What one worker is doing now, and how much it has done. Written without order: only looked at.
+final class Note: Sendable {
+  let name: String
+  private let activity = Atomic<UInt8>(0)
+  private let steps = Atomic<Int>(0)
+
+  init(_ name: String) { self.name = name }
+
+  func begin(_ now: Activity) {
+    activity.store(now.rawValue, ordering: .relaxed)
+    steps.store(steps.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
+
+  func end() { activity.store(0, ordering: .relaxed) }
+
+  var count: Int { steps.load(ordering: .relaxed) }
+  var description: String {
+    "\(name): \(Activity(rawValue: activity.load(ordering: .relaxed)) ?? .idle), after \(count) operations"
+  }
+}
+
+/// Ends a run that stands still: a thread of its own, which needs nothing that the run may have blocked.
+// Safe: `notes` and `scene` are guarded by `lock`.
+final class Watchdog: @unchecked Sendable {
+  static let patience = 10.0
+  static let shared = Watchdog()
+
+  private let lock = NSLock()
+  private var notes: [Note] = []
+  private var scene = ""
+
+  /// From now on these are watched.
+  func watch(_ notes: [Note], scene: String) {
+    lock.withLock {
+      self.notes = notes
+      self.scene = scene
+    }
+  }
+
+  /// Starts to watch; `onStall` is given what everybody was doing.
+  func start(onStall: @escaping @Sendable (String) -> Void) {
+    RawThread.start("watchdog") { [self] in
+      var last = (sum: 0, scene: "")
+      var since = Clock.now
+      while true {
+        Thread.sleep(forTimeInterval: 0.25)
+        let (notes, scene) = lock.withLock { (self.notes, self.scene) }
+        let now = (sum: notes.reduce(0) { $0 &+ $1.count }, scene: scene)
+        if notes.isEmpty || now != last { since = Clock.now }
+        last = now
+        guard Clock.now - since > UInt64(Watchdog.patience * 1e9) else { continue }
+        let lines = notes.map { "  " + $0.description }.joined(separator: "\n")
+        onStall("stalled: nothing has moved for \(Int(Watchdog.patience)) s in scenario \(scene)\n\(lines)")
+        return
+      }
+    }
+  }
+}
