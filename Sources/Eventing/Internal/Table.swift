@@ -70,7 +70,7 @@
   // MARK: Bands
 
   /// Where a priority is, or belongs, among several.
-  @usableFromInline borrowing func position(of priority: Int) -> Int {
+  @inlinable borrowing func position(of priority: Int) -> Int {
     var low = 0
     var high = unsafe index.count
     while low < high {
