@@ -25,6 +25,18 @@
     unsafe (rows + Int(count)).initialize(to: Row(body, record))
     unsafe record.slot = count
     count &+= 1
+    // Of two that are added at the same time, the one that got its number first comes first: so numbers tell the order.
+    while unsafe record.slot > 0, unsafe rows[Int(record.slot) - 1].record.id > record.id { moveUp(record) }
+  }
+
+  @inlinable @inline(never) mutating func moveUp(_ record: Record) {
+    let slot = unsafe record.slot
+    let other = unsafe rows[Int(slot) - 1].record
+    let row = unsafe (rows + Int(slot)).move()
+    unsafe (rows + Int(slot)).moveInitialize(from: rows + Int(slot) - 1, count: 1)
+    unsafe (rows + Int(slot) - 1).initialize(to: row)
+    unsafe record.slot = slot - 1
+    if unsafe other.slot >= 0 { unsafe other.slot = slot }
   }
 
   /// Takes a dead handler's closure out, and its row too if it is the last; otherwise a row without a closure keeps the place.
@@ -44,9 +56,8 @@
     } else {
       unsafe (rows + Int(slot)).initialize(to: Row({ _ in }, record))
       dead &+= 1
-      if dead > count / 2 { compact() }
     }
-    shrink()
+    if dead > count / 2 { compact() } else { shrink() }
     return row
   }
 
@@ -70,7 +81,9 @@
   }
 
   @inlinable mutating func shrink() {
-    if capacity > 64, count < capacity / 4 { resize(max(64, capacity / 2)) }
+    var size = capacity
+    while size > 64, count < size / 4 { size /= 2 }
+    if size != capacity { resize(max(64, size)) }
   }
 
   @inlinable mutating func resize(_ size: Int32) {

@@ -79,15 +79,25 @@ import Synchronization
     }
   }
 
+  /// A part that waited on a lane has got a seat: from now on it waits for what that seat waits for, even if others are free.
+  @usableFromInline func seatPart(of lane: WaitNode, on seat: Seat) {
+    guard isTracked else { return }
+    withLock {
+      remove(lane)
+      parts[ObjectIdentifier(seat), default: (seat, 0)].count += 1
+      for i in sleepers.indices where sleepers[i].excused.contains(ObjectIdentifier(lane)) {
+        sleepers[i].excused.insert(ObjectIdentifier(seat))
+      }
+    }
+  }
+
   /// A part is done; `outcome` is nil for what counts in no report.
   @usableFromInline func arrive(_ node: WaitNode, _ outcome: Outcome?) {
     unsafe wake(
       withLock {
         open -= 1
         if let outcome { report.count(outcome) }
-        if isTracked, let part = parts[ObjectIdentifier(node)] {
-          parts[ObjectIdentifier(node)] = part.count > 1 ? (node, part.count - 1) : nil
-        }
+        remove(node)
         return unsafe readySleepers()
       })
   }
@@ -159,6 +169,11 @@ import Synchronization
   }
 
   // MARK: Under the lock
+
+  private func remove(_ node: WaitNode) {
+    guard isTracked, let part = parts[ObjectIdentifier(node)] else { return }
+    parts[ObjectIdentifier(node)] = part.count > 1 ? (node, part.count - 1) : nil
+  }
 
   private func judge(_ node: WaitNode, _ sleeper: inout Sleeper) {
     guard let running = sleeper.running, running.isCurrent, !sleeper.excused.contains(ObjectIdentifier(node)) else { return }

@@ -106,6 +106,12 @@ public import Synchronization
     over.store(true, ordering: .releasing)
     unsafe body = nil
   }
+
+  /// The same at the end of what it held: its event need not remember the lane any more.
+  @usableFromInline final func closeLate() {
+    close()
+    home.mailbox?.reclaim(record)
+  }
 }
 
 /// What waits on a lane.

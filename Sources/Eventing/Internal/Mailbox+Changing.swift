@@ -125,7 +125,7 @@ extension Mailbox {
 
   /// Inside: drops a dead handler's closure now, and its row when that is cheap.
   @inlinable func tidy(_ record: Record) {
-    guard unsafe record.slot >= 0 else { return }  // still joining, which sees to it, or done
+    guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
     let details = record.details(Payload.self)
     lock.lock()
     let row = unsafe table.remove(record, priority: details?.options.priority ?? 0)
@@ -147,19 +147,28 @@ extension Mailbox {
     unsafe details.work = nil
     unsafe details.plainLane = nil
     switch work {
-    case .serial(let lane): if !lane.finish() { keepEnding(work) }
-    case .parallel(let lane): if !lane.finish() { keepEnding(work) }
+    case .serial(let lane): if !lane.finish() { keepEnding(work, details) }
+    case .parallel(let lane): if !lane.finish() { keepEnding(work, details) }
     default: details.set(Bit.removed)
     }
   }
 
-  private func keepEnding(_ lane: Work<Payload>?) {
-    guard let lane else { return }
-    let backlog = backlog
-    if unsafe backlog.ending.count > 8, unsafe backlog.ending.count == backlog.ending.capacity {
-      unsafe backlog.ending.removeAll { $0.isOver }
+  /// Until the lane says that it is over.
+  private func keepEnding(_ work: Work<Payload>?, _ details: DetailedRecord<Payload>) {
+    guard let work else { return }
+    unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
+    unsafe backlog.ending.append(work)
+  }
+
+  @usableFromInline func forgetEnding(_ record: Record) {
+    guard let details = record.details(Payload.self), unsafe details.endingSlot >= 0, let backlog = backlogReference.load() else { return }
+    guard unsafe backlog.ending[Int(details.endingSlot)].isOver, let last = unsafe backlog.ending.popLast() else { return }
+    if let moved = last.lane?.record, moved !== details {
+      unsafe backlog.ending[Int(details.endingSlot)] = last
+      unsafe moved.endingSlot = unsafe details.endingSlot
     }
-    unsafe backlog.ending.append(lane)
+    unsafe details.endingSlot = -1
+    if unsafe backlog.ending.isEmpty { unsafe backlog.ending = [] }
   }
 
   /// Inside: what the occurrence that is being delivered met dead.
@@ -181,6 +190,7 @@ extension Mailbox {
   @inlinable @inline(never) func tidyOthers() {
     guard let backlog = backlogReference.load(), unsafe !backlog.retired.isEmpty else { return }
     while let record = unsafe backlog.retired.popLast() { tidy(record) }
+    if unsafe backlog.retired.capacity > 2 * Flood.limit { unsafe backlog.retired = [] }
   }
 
   @inlinable @inline(never) func compact() {
@@ -215,7 +225,6 @@ extension Mailbox {
       unsafe row.pointee.record.details(Payload.self)?.work?.sendBarrier(flight)
     }
     if let backlog = backlogReference.load() {
-      unsafe backlog.ending.removeAll { $0.isOver }
       for lane in unsafe backlog.ending { lane.sendBarrier(flight) }
     }
     flight.finishDelivery(SendReport())

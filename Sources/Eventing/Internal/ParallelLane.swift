@@ -87,7 +87,9 @@
   private func work(on seat: Seat) async {
     while let item = nextItem(seat) {
       switch item {
-      case .call(let payload, let flight): conclude(await call(payload, flight, seat), flight, at: self)
+      case .call(let payload, let flight):
+        if let flight, flight.isAwaited { flight.seatPart(of: self, on: seat) }
+        conclude(await call(payload, flight, seat), flight, at: seat)
       case .barrier(let flight): pass(flight, except: seat)
       case .end, .done: break
       }
@@ -99,7 +101,7 @@
     let (waiting, isLast) = lock.withLock {
       unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], isEnding && active.isEmpty)
     }
-    if isLast { close() }
+    if isLast { closeLate() }
     for flight in waiting { flight.arrive(seat, nil) }
   }
 
@@ -133,7 +135,7 @@
       }
       return (item, waiting, false)
     }
-    if isLast { close() }
+    if isLast { closeLate() }
     for flight in waiting { flight.arrive(seat, nil) }
     return item
   }

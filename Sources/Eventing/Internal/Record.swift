@@ -76,12 +76,14 @@ public import Synchronization
 }
 
 /// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
-// Safe: all is immutable but `work` and `plainLane`, which are touched only from inside the mailbox.
+// Safe: all is immutable but `work`, `plainLane` and `endingSlot`, which are touched only from inside the mailbox.
 @safe @usableFromInline final class DetailedRecord<Payload: Sendable>: Record, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: Place
   /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
   @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
+  /// Where its lane is among those of handlers that are gone on which a call may still run; -1 for nowhere.
+  @usableFromInline @exclusivity(unchecked) var endingSlot: Int32 = -1
   /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane<Payload>>?
 

@@ -200,7 +200,7 @@ public import Dispatch
         left -= 1
         return (payload, flight)
       case .barrier(let flight): flight.arrive(self, nil)
-      case .end: close()
+      case .end: closeLate()
       case .done: break
       }
     }
