@@ -1,0 +1,65 @@
+// Word for word as in the documentation, as far as it exists.
+// swift-format-ignore-file
+
+import Dispatch
+import Eventing
+import Foundation
+
+extension CallSites {
+final class Downloader: Sendable {
+  let progress = Event<Double>()                       // an instance event
+  static let finished = Event<URL>("finished")         // a class event, with a name
+  let cancelled = Signal()                             // Signal = Event<Void>
+  let resized = Event<(Int, Int)>()                    // several values
+  private let failure = Event<Problem>()
+  var failed: some EventSource<Problem> { failure.source }   // to listen to only; stored: any EventSource<Problem>
+}
+
+static func verbatim(
+  d: Downloader, view: ProgressView, controller: Controller, myQueue: DispatchQueue, store: Store, account: Account, handlers: HandlerBag,
+  orderPlaced: Event<Order>
+) async throws -> (report: SendReport, later: SendReport, locked: Bool?, snapshots: Int) {
+  // Add. Effective when it returns; callable from any context, without await.
+  let bar = d.progress.addHandler { fraction in print(fraction) }                         // inline
+  d.progress.addHandler(on: .main) { fraction in view.fraction = fraction }               // @MainActor closure
+  d.progress.addHandler(named: "disk", on: .background(.utility)) { fraction in print(fraction) }
+  d.progress.addHandler(on: .queue(myQueue), priority: 10) { fraction in print(fraction) }
+  d.progress.addHandler { fraction in try await store.save(fraction) }                    // async, in order
+  d.progress.addHandler(on: .concurrent(limit: 4)) { fraction in try await store.save(fraction) }   // async, overlapping
+  d.progress.addHandler(owner: controller) { controller, fraction in controller.update(fraction) }  // ends with its owner
+  d.progress.addHandler(Controller.update, of: controller)                                // method reference
+  d.progress.addHandler(isolatedTo: account) { account, fraction in account.n += fraction }   // runs on that actor
+  d.progress.occurrences.addHandler { o in log(o.sender, o.eventName, o.sequence, o.payload) }
+  d.progress.once { fraction in print(fraction) }                                         // anywhere else: once: true
+  d.resized.addHandler { width, height in print(width, height) }
+  d.cancelled.addHandler { print("cancelled") }
+
+  // Send.
+  d.progress.post(0.5)                       // never waits; from any thread
+  d.cancelled.post(); d.resized.post(3, 4)
+  d.progress.post(0.5, from: d)              // with its sender
+  let report = await d.progress.send(0.5)    // every handler it reached has finished
+  let ticket = d.progress.submit(0.5)        // now, and awaited later
+  let later = await ticket.report
+
+  // Look.
+  var snapshots = 0
+  for h in await d.progress.handlers { print(h); snapshots += 1 }   // snapshots: id, name, delivery, isLocked, isOnce, owner alive, counts
+
+  // Change.
+  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // Bool?: nil when it is gone
+  d.progress.lock(named: "disk");  d.progress.lockAll();  d.progress.lock()   // one, some, all now, the event itself
+  await d.progress.withLocked(bar) { print("silent") }
+  d.progress.remove(bar);  d.progress.remove(named: "disk");  d.progress.remove(ownedBy: controller);  d.progress.removeAll()
+  await d.progress.quiesce()                 // nothing sent before this is still running
+
+  // Lifetimes other than "until removed".
+  bar.store(in: handlers)                    // HandlerBag: removes all it holds when it goes away
+  try await d.progress.withHandler({ fraction in print(fraction) }) { try await work() }
+
+  // Values: a handler that can be kept, shared and added as a group, all or none.
+  let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }.named("audit").tagged("io")
+  orderPlaced.add(audit, Handler { order in print(order) }.once())
+  return (report, later, locked, snapshots)
+}
+}

@@ -1,0 +1,107 @@
+import Eventing
+import Foundation
+import Testing
+
+/// The examples of the README, word for word: `everyExampleIsRunHere` compares them with the README itself.
+@Suite(.timeLimit(.minutes(1))) struct ReadmeTests {
+  // swift-format-ignore
+  @Test func firstExampleReportsFourDeliveries() async {
+    let progress = Event<Double>("progress")
+
+    progress.addHandler { fraction in print("inline", fraction) }
+    progress.addHandler(on: .main) { fraction in print("on the main actor", fraction) }
+    progress.addHandler { fraction async in print("asynchronously, in order", fraction) }
+    let disk = progress.addHandler(named: "disk", on: .background(.utility)) { fraction in print("on a queue", fraction) }
+
+    progress.post(0.25)                          // does not wait
+    let report = await progress.send(0.5)        // every handler has finished
+    print(report)                                // #2: 4 delivered, 0 skipped, 0 dropped, 0 deferred, 0 failed
+    progress.remove(disk)                        // no call is decided after this returns
+
+    #expect(report.description == "#2: 4 delivered, 0 skipped, 0 dropped, 0 deferred, 0 failed")
+    #expect(progress.handlerCount == 3)
+  }
+
+  final class Controller: Sendable { func update(_ fraction: Double) {} }
+  actor Account { var total = 0.0 }
+
+  @Test func ownersActorsAndOnce() async {
+    let progress = Event<Double>()
+    let controller = Controller()
+    let account = Account()
+
+    // Ends with its owner; runs on an actor; runs once.
+    progress.addHandler(owner: controller) { controller, fraction in controller.update(fraction) }
+    progress.addHandler(isolatedTo: account) { account, fraction in account.total += fraction }
+    progress.once { fraction in print("first", fraction) }
+
+    await progress.send(0.5)
+    await progress.send(0.25)
+    #expect(await account.total == 0.75)
+    #expect(progress.handlerCount == 2)
+    withExtendedLifetime(controller) {}
+  }
+
+  @Test func severalValuesOrNone() async {
+    // Several values, or none.
+    let resized = Event<(Int, Int)>()
+    resized.addHandler { width, height in print(width, height) }
+    resized.post(3, 4)
+    let cancelled = Signal()
+    cancelled.addHandler { print("cancelled") }
+    cancelled.post()
+
+    #expect(await resized.send(1, 2).delivered == 1)
+    #expect(await cancelled.send().delivered == 1)
+  }
+
+  // swift-format-ignore
+  @Test func lifetimesAndLooking() async throws {
+    let progress = Event<Double>()
+    let bag = HandlerBag()
+    let disk = progress.addHandler { _ in }
+    @Sendable func work() async throws {}
+
+    // For the length of a closure; held by a bag; as a value.
+    try await progress.withHandler({ fraction in print(fraction) }) { try await work() }
+    progress.addHandler { fraction in print(fraction) }.store(in: bag)
+    progress.add(Handler(on: .background) { fraction in print(fraction) }.named("audit").tagged("io").once())
+
+    // Silence, and look.
+    progress.lock(tagged: "io")
+    await progress.withLocked(disk) { print("silent") }
+    for handler in await progress.handlers { print(handler) }   // audit on background(utility), locked, once, 0 calls
+
+    let lines = await progress.handlers.map(\.description)
+    #expect(lines.last == "audit on background(utility), locked, once, 0 calls")
+    #expect(bag.removeAll() == 1)
+  }
+
+  @Test func everyExampleIsRunHere() throws {
+    let here = URL(filePath: #filePath)
+    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    func lines(_ url: URL) throws -> [String] {
+      let all = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+      return all.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+    let run = try lines(here)
+    var examples: [[String]] = []
+    var isSwift = false
+    for line in try lines(root.appending(path: "README.md")) {
+      if line == "```swift" {
+        isSwift = true
+        examples.append([])
+      } else if line == "```" {
+        isSwift = false
+      } else if isSwift, line != "import Eventing" {
+        examples[examples.count - 1].append(line)
+      }
+    }
+    let code = examples.filter { $0.first?.hasPrefix(".package") != true }
+    #expect(code.count >= 5)
+    for example in code {
+      let isRun = run.indices.contains { run[$0...].starts(with: example) }
+      #expect(isRun, "not in ReadmeTests.swift as it stands in the README: \(example.first ?? "")")
+    }
+  }
+}

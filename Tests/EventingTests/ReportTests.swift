@@ -1,0 +1,357 @@
+import Dispatch
+import Eventing
+import Testing
+
+/// G21: nothing lost, nothing twice; what a report says.
+@Suite(.timeLimit(.minutes(1))) struct ReportTests {
+  // MARK: Sequence numbers
+
+  @Test func sequenceNumbersCountTheOccurrencesFromOne() async {
+    let event = Event<Int>()
+    #expect(await event.send(0).sequence == 1)
+    event.post(0)
+    #expect(await event.submit(0).report.sequence == 3)
+    event.addHandler { _ in }
+    #expect(await event.send(0).sequence == 4)
+    event.addHandler { _ async in }
+    event.post(0)
+    #expect(await event.send(0).sequence == 6)
+    event.lock()
+    #expect(await event.send(0).sequence == 7)
+    #expect(await event.submit(0).report.sequence == 8)
+  }
+
+  @Test func sequenceNumbersOfRacingSendsAreAllDifferentAndWithoutGaps() async {
+    let event = Event<Int>()
+    let sequences = Recorder<UInt64>()
+    event.addHandler { _ in }
+    event.addHandler(on: .background) { _ in }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for number in 0..<250 {
+            sequences.record(await event.send(number).sequence)
+            sequences.record(await event.submit(number).report.sequence)
+          }
+        }
+      }
+    }
+    #expect(sequences.values.sorted() == Array(1...2_000))
+  }
+
+  @Test func reportHasTheSequenceNumberThatItsHandlersSaw() async {
+    let event = Event<Int>()
+    let seen = Recorder<UInt64>()
+    event.occurrences.addHandler { seen.record($0.sequence) }
+    event.occurrences.addHandler(on: .background) { seen.record($0.sequence) }
+    event.occurrences.addHandler { occurrence async in seen.record(occurrence.sequence) }
+    event.occurrences.addHandler(on: .task) { seen.record($0.sequence) }
+    for number in 0..<20 {
+      let report = await event.send(number)
+      #expect(seen.values == Array(repeating: report.sequence, count: 4))
+      seen.removeAll()
+    }
+  }
+
+  // MARK: States before the send
+
+  @Test(arguments: SerialKind.allCases) func everyStateThatAHandlerIsFoundInIsCounted(kind: SerialKind) async {
+    let event = Event<Int>()
+    let stage = Stage()
+    let calls = Recorder<String>()
+    func add(_ name: String, once: Bool = false) -> HandlerToken {
+      EventingTests.add(kind, to: event, named: name, once: once, stage: stage) { _ in calls.record(name) }
+    }
+    let holders = kind == .actor ? 6 : 0  // what holds the stage: one beside each
+    _ = add("there")
+    let locked = add("locked")
+    let removed = add("removed")
+    _ = add("used up", once: true)
+    await event.send(0)
+    calls.removeAll()
+    let scoped = add("scoped")
+    _ = add("once", once: true)
+    event.lock(locked)
+    event.remove(removed)
+    let report = await event.withLocked(scoped) { await event.send(1) }
+    #expect(report.delivered == 2 + holders)
+    #expect(report.skipped == 2)
+    #expect(calls.values.sorted() == ["once", "there"])
+    event.lock()
+    let gated = await event.send(2)
+    #expect(gated.delivered == 0)
+    #expect(gated.skipped == 3 + holders)
+    #expect(gated.reachedNobody)
+  }
+
+  @Test func handlerWhoseOwnerIsGoneIsNotCounted() async {
+    let event = Event<Int>()
+    let live = LiveCount()
+    do {
+      let owner = Canary(live)
+      event.addHandler(owner: owner) { _, _ in }
+      event.addHandler(on: .background, owner: owner) { _, _ in }
+      event.addHandler(owner: owner) { _, _ async in }
+      event.addHandler(on: .task, owner: owner) { _, _ async in }
+      #expect(await event.send(1).delivered == 4)
+    }
+    #expect(await eventually { live.alive == 0 })
+    let report = await event.send(2)
+    #expect(report.delivered + report.skipped == 0)
+  }
+
+  @Test func handlersThatAreRemovedOrUsedUpDuringTheOccurrenceAreNotCounted() async {
+    let event = Event<Int>()
+    let victims = Recorder<HandlerToken>()
+    event.addHandler(priority: 1) { _ in event.remove(victims.values) }
+    victims.record(event.addHandler { _ in })
+    victims.record(event.addHandler(on: .background) { _ in })
+    victims.record(event.addHandler { _ async in })
+    event.addHandler { _ in }
+    let report = await event.send(1)
+    #expect(report.delivered == 2)
+    #expect(report.skipped == 0)
+  }
+
+  @Test func handlersThatAreLockedDuringTheOccurrenceAreSkipped() async {
+    let event = Event<Int>()
+    event.addHandler(priority: 1) { _ in event.lock(named: "victim") }
+    event.addHandler(named: "victim") { _ in }
+    event.addHandler(named: "victim", on: .background) { _ in }
+    event.addHandler(named: "victim") { _ async in }
+    event.addHandler { _ in }
+    let report = await event.send(1)
+    #expect(report.delivered == 2)
+    #expect(report.skipped == 3)
+  }
+
+  // MARK: States while it waits on a lane
+
+  @Test(arguments: SerialKind.allCases) func handlerThatIsRemovedWhileItWaitsOnItsLaneIsSkipped(kind: SerialKind) async {
+    await expectReports(kind, [(1, 0), (0, 1), (0, 1)]) { event, token in event.remove(token) }
+  }
+
+  @Test(arguments: SerialKind.allCases) func handlerThatIsLockedWhileItWaitsOnItsLaneIsSkipped(kind: SerialKind) async {
+    await expectReports(kind, [(1, 0), (0, 1), (0, 1)]) { event, token in event.lock(token) }
+  }
+
+  @Test(arguments: SerialKind.allCases) func eventThatIsLockedWhileAHandlerWaitsOnItsLaneSkipsIt(kind: SerialKind) async {
+    await expectReports(kind, [(1, 0), (0, 1), (0, 1)]) { event, _ in event.lock() }
+  }
+
+  @Test(arguments: SerialKind.allCases) func handlerThatWasLockedAndUnlockedMeanwhileIsDelivered(kind: SerialKind) async {
+    await expectReports(kind, [(1, 0), (1, 0), (1, 0)]) { event, token in
+      event.lock(token)
+      event.unlock(token)
+    }
+  }
+
+  @Test func onceHandlerThatIsUsedUpWhileItWaitsOnItsLaneIsSkipped() async {
+    let event = Event<Int>()
+    let (executor, queue, stage, calls) = (StepExecutor(), DispatchQueue(label: "once"), Stage(), Recorder<Int>())
+    queue.suspend()
+    event.once(on: .queue(queue)) { calls.record($0) }
+    executor.adding {
+      event.once { number async in calls.record(number) }
+      event.once(on: .concurrent(limit: 1)) { calls.record($0) }
+      event.addHandler(once: true, isolatedTo: stage) { _, number in calls.record(number) }
+    }
+    let tickets = (1...3).map { event.submit($0) }
+    queue.resume()
+    let reports = Task { await (tickets[0].report, tickets[1].report, tickets[2].report) }
+    let over = Gate()
+    Task {
+      _ = await reports.value
+      over.open()
+    }
+    while !over.isOpen { await executor.run() }
+    let (first, second, third) = await reports.value
+    #expect([first, second, third].map(\.delivered) == [4, 0, 0])
+    #expect([first, second, third].map(\.skipped) == [0, 4, 4])
+    #expect(calls.values == [1, 1, 1, 1])
+    withExtendedLifetime(stage) {}
+  }
+
+  @Test(arguments: SerialKind.allCases) func eventThatEndsWhileAHandlerWaitsOnItsLaneStillDelivers(kind: SerialKind) async {
+    await expectReports(kind, [(1, 0), (1, 0), (1, 0)]) { event, _ in event.finish() }
+  }
+
+  @Test func ownerThatGoesWhileItsHandlerWaitsOnItsLaneIsSkipped() async throws {
+    let event = Event<Int>()
+    let queue = DispatchQueue(label: "owned")
+    let (live, calls) = (LiveCount(), Counter())
+    queue.suspend()
+    let tickets: [Ticket]
+    do {
+      let owner = Canary(live)
+      event.addHandler(on: .queue(queue), owner: owner) { _, _ in calls.add() }
+      tickets = (1...2).map { event.submit($0) }
+    }
+    #expect(live.alive == 0)
+    queue.resume()
+    for ticket in tickets {
+      let report = await ticket.report
+      #expect(report.delivered == 0)
+      #expect(report.skipped == 1)
+    }
+    #expect(calls.value == 0)
+  }
+
+  @Test func overlappingHandlersThatAreRemovedBeforeTheirCallsBeginAreSkipped() async {
+    let event = Event<Int>()
+    let (executor, calls) = (StepExecutor(), Counter())
+    let tokens = executor.adding {
+      [
+        event.addHandler(on: .concurrent(limit: 2)) { _ in calls.add() },
+        event.addHandler(on: .task) { _ in calls.add() },
+      ]
+    }
+    let ticket = event.submit(1)
+    #expect(event.remove(tokens) == 2)
+    while await executor.run() {}
+    let report = await ticket.report
+    #expect(report.delivered == 0)
+    #expect(report.skipped == 2)
+    #expect(calls.value == 0)
+  }
+
+  @Test func onceHandlerThatOverlapsIsCalledOnceAndSkippedForTheRest() async {
+    let event = Event<Int>()
+    let (executor, calls) = (StepExecutor(), Counter())
+    executor.adding {
+      event.once(on: .concurrent(limit: 3)) { _ in calls.add() }
+      event.once(on: .task) { _ in calls.add() }
+    }
+    let tickets = (1...3).map { event.submit($0) }
+    while await executor.run() {}
+    var (delivered, skipped) = (0, 0)
+    for ticket in tickets {
+      let report = await ticket.report
+      delivered += report.delivered
+      skipped += report.skipped
+    }
+    #expect(delivered == 2)
+    #expect(skipped == 4)
+    #expect(calls.value == 2)
+  }
+
+  // MARK: What a report says
+
+  @Test func reportOfAnEventWithoutHandlersReachedNobody() async {
+    let report = await Event<Int>().send(1)
+    #expect(report.reachedNobody)
+    #expect(report.delivered + report.skipped + report.dropped + report.deferred + report.failures.count == 0)
+  }
+
+  @Test func reportOfAFinishedEventReachedNobody() async {
+    let event = Event<Int>()
+    event.addHandler { _ in }
+    event.finish()
+    event.addHandler { _ in }
+    #expect(await event.send(1).reachedNobody)
+  }
+
+  @Test func errorsAndDeferredHandlersCountAsReached() async {
+    let event = Event<Int>()
+    let inner = Recorder<SendReport>()
+    event.addHandler { number in
+      if number == 1 { inner.record(await event.send(2)) }
+      throw CancellationError()
+    }
+    let outer = await event.send(1)
+    #expect(!outer.reachedNobody)
+    #expect(inner.values.map(\.reachedNobody) == [false])
+  }
+
+  @Test func reportAndSnapshotsCountTheSame() async throws {
+    let event = Event<Int>()
+    let token = event.addHandler(named: "inline") { _ in }
+    event.addHandler(named: "lane", on: .background) { _ in }
+    var (delivered, skipped) = (0, 0)
+    for number in 0..<40 {
+      if number.isMultiple(of: 4) { event.lock(token) } else { event.unlock(token) }
+      let report = await event.send(number)
+      delivered += report.delivered
+      skipped += report.skipped
+    }
+    let snapshots = await event.handlers
+    #expect(snapshots.map(\.callCount).reduce(0, +) == delivered)
+    #expect(snapshots.map(\.skippedCount).reduce(0, +) == skipped)
+    #expect(skipped == 10)
+    #expect(delivered == 70)
+  }
+
+  // MARK: Racing
+
+  @Test func everyReportCountsTheCallsThatTookPlaceWhileHandlersComeAndGo() async {
+    let event = Event<Int>()
+    let rounds = 400
+    let calls = (0..<2 * rounds).map { _ in Counter() }
+    let names = ["inline", "background", "async", "concurrent", "task"]
+    @Sendable func join() {
+      event.addHandler(named: "inline") { calls[$0].add() }
+      event.addHandler(named: "background", on: .background) { calls[$0].add() }
+      event.addHandler(named: "async") { number async in calls[number].add() }
+      event.addHandler(named: "concurrent", on: .concurrent(limit: 2)) { calls[$0].add() }
+      event.addHandler(named: "task", on: .task) { calls[$0].add() }
+    }
+    join()
+    let isOver = Gate()
+    let changer = startThread {
+      var random = SeededGenerator(seed: 7)
+      while !isOver.isOpen {
+        guard let name = names.randomElement(using: &random) else { return }
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: event.lock(named: name)
+        case 1: event.unlock(named: name)
+        case 2:
+          event.remove(named: name)
+          join()
+        default: event.remove(named: names)
+        }
+      }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for sender in 0..<2 {
+        group.addTask {
+          for number in sender * rounds..<(sender + 1) * rounds {
+            let report = number.isMultiple(of: 2) ? await event.send(number) : await event.submit(number).report
+            #expect(report.delivered == calls[number].value)
+            #expect(report.deferred + report.dropped + report.failures.count == 0)
+          }
+        }
+      }
+    }
+    isOver.open()
+    await changer.opened()
+  }
+
+  /// Submits 1, 2 and 3 to a handler whose first call lasts until the change is made; compares the reports, as (delivered, skipped).
+  private func expectReports(
+    _ kind: SerialKind, _ expected: [(Int, Int)], sourceLocation: SourceLocation = #_sourceLocation,
+    change: (Event<Int>, HandlerToken) -> Void
+  ) async {
+    let event = Event<Int>()
+    let (began, gate, calls, stage) = (Gate(), Gate(), Counter(), Stage())
+    let token = add(kind, to: event, stage: stage) { _ in
+      calls.add()
+      began.open()
+      if !kind.isAsync { gate.wait() }
+    } later: { _ in
+      await gate.opened()
+    }
+    if kind == .actor { event.remove(named: "holds the stage") }
+    let tickets = (1...3).map { event.submit($0) }
+    await began.opened()
+    change(event, token)
+    gate.open()
+    for (ticket, (delivered, skipped)) in zip(tickets, expected) {
+      let report = await ticket.report
+      #expect(report.delivered == delivered, sourceLocation: sourceLocation)
+      #expect(report.skipped == skipped, sourceLocation: sourceLocation)
+      #expect(report.dropped + report.deferred + report.failures.count == 0, sourceLocation: sourceLocation)
+    }
+    #expect(calls.value == expected.map(\.0).reduce(0, +), sourceLocation: sourceLocation)
+    withExtendedLifetime(stage) {}
+  }
+}

@@ -1,0 +1,167 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+import Synchronization
+
+// Raw threads: the thread sanitizer sees their races, and they may block, which tasks must not.
+
+/// Starts a thread; the gate opens when it has ended.
+@discardableResult func startThread(_ body: @escaping @Sendable () -> Void) -> Gate {
+  let ended = Gate()
+  let start = ThreadStart {
+    body()
+    ended.open()
+  }
+  let context = unsafe Unmanaged.passRetained(start).toOpaque()
+  #if canImport(Darwin)
+    var thread: pthread_t?
+    let code = unsafe pthread_create(&thread, nil, { unsafe runThread($0) }, context)
+    guard code == 0, let thread = unsafe thread else { fatalError("no thread") }
+    unsafe pthread_detach(thread)
+  #else
+    var thread = pthread_t()
+    let code = unsafe pthread_create(&thread, nil, { unsafe runThread($0) }, context)
+    precondition(code == 0, "no thread")
+    pthread_detach(thread)
+  #endif
+  return ended
+}
+
+/// Runs `body` on a thread of its own, so that long work does not hold up the other tests in Swift's pool.
+@discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  let result = Guarded<Result?>(nil)
+  await startThread {
+    let value = body()
+    result.withLock { $0 = value }
+  }.opened()
+  return result.withLock { $0! }
+}
+
+/// Runs `body` on so many threads, which begin together; returns when all have ended. In debug builds they stumble inside the library.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {
+  let barrier = StartBarrier(count)
+  let ended = (0..<count).map { index in
+    startThread {
+      barrier.arrive()
+      #if DEBUG
+        Edges.stumble(UInt64(index)) { body(index) }
+      #else
+        body(index)
+      #endif
+    }
+  }
+  for gate in ended { await gate.opened() }
+}
+
+/// Runs `body` again and again on so many threads, which begin together, until the race was one: until `isEnough`, or for 10 seconds at most.
+///
+/// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all.
+func onThreads(
+  _ count: Int, until isEnough: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
+) async {
+  let isOver = Atomic<Bool>(false)
+  let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+  await onThreads(count) { index in
+    var round = 0
+    repeat {
+      body(index, round)
+      round += 1
+      if index == 0, round % 64 == 0, isEnough() || ContinuousClock.now > deadline { isOver.store(true, ordering: .relaxed) }
+    } while !isOver.load(ordering: .relaxed)
+  }
+}
+
+/// Runs rounds on so many threads until the race was one: the first makes something ready, then `body` runs on all of them together.
+///
+/// At least 1,000 rounds, then until `isEnough`, or for 10 seconds at most.
+func inRounds<Stage: Sendable>(
+  _ count: Int, until isEnough: @escaping @Sendable () -> Bool, prepare: @escaping @Sendable () -> Stage,
+  _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
+) async {
+  let barrier = StartBarrier(count)
+  let current = Guarded<Stage?>(nil)
+  let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+  await onThreads(count) { index in
+    var round = 0
+    while true {
+      if index == 0 {
+        let isOver = (round >= 1_000 && isEnough()) || ContinuousClock.now > deadline
+        current.withLock { $0 = isOver ? nil : prepare() }
+      }
+      barrier.arrive()
+      guard let stage = current.withLock({ $0 }) else { return }
+      body(index, stage)
+      round += 1
+      barrier.arrive()
+    }
+  }
+}
+
+/// Lets another thread have the core.
+func giveWay() { sched_yield() }
+
+/// Lets the threads that arrive go on when all have come; again and again.
+final class StartBarrier: Sendable {
+  private let count: Int
+  private let arrived = Atomic<Int>(0)
+
+  init(_ count: Int) { self.count = count }
+
+  func arrive() {
+    let mine = arrived.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
+    let all = (mine / count + 1) * count
+    var round = 0
+    while arrived.load(ordering: .acquiring) < all {
+      round += 1
+      if round > 200 { giveWay() }  // not at once: who has its core when the last one comes meets that one
+    }
+  }
+}
+
+/// Counts the operations that began while another one was running, so that a race that did not take place is noticed.
+///
+/// It orders nothing: the thread sanitizer sees as much as without it.
+final class Overlaps: Sendable {
+  private let running = Atomic<Int>(0)
+  private let seen = Atomic<Int>(0)
+
+  init() {}
+
+  var count: Int { seen.load(ordering: .relaxed) }
+
+  func during<Result>(_ body: () throws -> Result) rethrows -> Result {
+    if running.wrappingAdd(1, ordering: .relaxed).oldValue > 0 { seen.wrappingAdd(1, ordering: .relaxed) }
+    defer { running.wrappingSubtract(1, ordering: .relaxed) }
+    return try body()
+  }
+}
+
+/// A thread, to be compared.
+struct ThreadNumber: Hashable, Sendable {
+  private let number: UInt
+
+  static var current: ThreadNumber {
+    #if canImport(Glibc)
+      ThreadNumber(number: UInt(pthread_self()))
+    #else
+      ThreadNumber(number: UInt(bitPattern: pthread_self()))
+    #endif
+  }
+}
+
+private final class ThreadStart: Sendable {
+  let body: @Sendable () -> Void
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context = unsafe context else { return nil }
+  unsafe Unmanaged<ThreadStart>.fromOpaque(context).takeRetainedValue().body()
+  return nil
+}

@@ -1,0 +1,237 @@
+#if DEBUG
+  import Testing
+
+  @testable import Eventing
+
+  /// The plain structs Table, Band and Row, without threads, against an array.
+  @Suite(.timeLimit(.minutes(1))) struct TableTests {
+    @Test func rowsAreInTheOrderOfPriorityAndAdditionWhateverIsAddedAndRemoved() async {
+      #expect(await onThread(firstMistakeOfRandomChanges) == nil)
+    }
+
+    @Test func everyShortSequenceOfChangesLeavesTheTableRight() async {
+      #expect(await onThread(firstMistakeOfShortSequences) == nil)
+    }
+
+    @Sendable private func firstMistakeOfRandomChanges() -> String? {
+      var random = SeededGenerator.fresh("table")
+      for _ in 0..<60 {
+        var checked = CheckedTable()
+        for step in 0..<400 {
+          // Grows at first and shrinks at last, so that every size is met.
+          let wantsMore = Int.random(in: 0..<400, using: &random) > step
+          switch Int.random(in: 0..<20, using: &random) {
+          case 0: checked.compact()
+          case 1..<14 where wantsMore: checked.append(priority: [0, 0, 0, 1, -1, .max, .min].randomElement(using: &random)!)
+          default: if !checked.isEmpty { checked.remove(at: checked.someIndex(using: &random)) }
+          }
+          if let mistake = checked.mistake() { return "step \(step), EVENTING_SEED=\(random.seed): \(mistake)" }
+        }
+      }
+      return nil
+    }
+
+    @Sendable private func firstMistakeOfShortSequences() -> String? {
+      // Six steps of: add at priority 0, add at 1, remove one of the first three, compact.
+      let choices = 6
+      for number in 0..<(choices * choices * choices * choices * choices * choices) {
+        var checked = CheckedTable()
+        var code = number
+        for _ in 0..<6 {
+          switch code % choices {
+          case 0: checked.append(priority: 0)
+          case 1: checked.append(priority: 1)
+          case 5: checked.compact()
+          case let place: if checked.count > place - 2 { checked.remove(at: place - 2) }
+          }
+          code /= choices
+        }
+        if let mistake = checked.mistake() { return "sequence \(number): \(mistake)" }
+      }
+      return nil
+    }
+
+    @Test func aRemovedRowGivesItsOwnClosureBackAndTheTableLetsGoOfIt() {
+      var table = Table<Int>()
+      let closures = LiveCount()
+      let seen = Recorder<Int>()
+      let records = (0..<5).map { number in
+        let canary = Canary(closures)
+        let record = Record(0)
+        table.append(
+          { _ in
+            canary.sing()
+            seen.record(number)
+          }, record, priority: 0)
+        return record
+      }
+      for number in [2, 4, 0, 3, 1] {
+        do {
+          let row = table.remove(records[number], priority: 0)
+          try? row.call(1)
+          #expect(row.record === records[number])
+        }
+        #expect(seen.values.last == number)
+      }
+      #expect(closures.alive == 0)
+      #expect(table.count == 0)
+      #expect(table.dead == 0)
+    }
+
+    @Test func aDeadRowIsCalledInVainUntilItIsCompactedAway() {
+      var table = Table<Int>()
+      let seen = Recorder<Int>()
+      let records = (0..<4).map { number in
+        let record = Record(0)
+        table.append({ _ in seen.record(number) }, record, priority: 0)
+        return record
+      }
+      _ = table.remove(records[1], priority: 0)
+      #expect(table.count == 4)
+      #expect(table.dead == 1)
+      unsafe table.forEachRow { row in unsafe try? row.pointee.call(1) }
+      #expect(seen.values == [0, 2, 3])
+      table.compact()
+      #expect(table.count == 3)
+      #expect(table.dead == 0)
+    }
+
+    @Test func theTableLetsGoOfAllClosuresAndRecordsWhenItGoes() {
+      let closures = LiveCount()
+      weak var record: Record?
+      do {
+        var table = Table<Int>()
+        for number in 0..<100 {
+          let canary = Canary(closures)
+          let new = Record(0)
+          record = new
+          table.append({ _ in canary.sing() }, new, priority: number % 3)
+        }
+        #expect(closures.alive == 100)
+        #expect(record != nil)
+      }
+      #expect(closures.alive == 0)
+      #expect(record == nil)
+    }
+
+    @Test func aTableOfManyPrioritiesForgetsThoseThatNobodyHas() {
+      var table = Table<Int>()
+      let records = (1...200).map { priority in
+        let record = Record(0)
+        table.append({ _ in }, record, priority: priority)
+        return (record, priority)
+      }
+      #expect(unsafe table.index.count == 200)
+      for (record, priority) in records { _ = table.remove(record, priority: priority) }
+      #expect(unsafe table.index.isEmpty)
+      #expect(table.count == 0)
+    }
+  }
+
+  extension TableTests {
+    // MARK: The state of a record
+
+    @Test func ofSeveralClaimsOfAOnceRecordOneSucceeds() {
+      let record = Record(Bit.once)
+      #expect(record.claim())
+      #expect(!record.claim())
+      #expect(!record.end())
+    }
+
+    @Test func anEndedRecordCannotBeClaimed() {
+      for bits in [0, Bit.once] {
+        let record = Record(bits)
+        #expect(record.end())
+        #expect(!record.end())
+        #expect(!record.claim())
+      }
+    }
+
+    @Test func aSilentRecordIsNotUsedUpByAClaim() {
+      let record = Record(Bit.once)
+      record.set(Bit.locked)
+      #expect(!record.claim())
+      record.clear(Bit.locked)
+      record.enterScope()
+      record.enterScope()
+      record.leaveScope()
+      #expect(!record.claim())
+      record.leaveScope()
+      record.set(Bit.gated)
+      #expect(!record.claim())
+      record.clear(Bit.gated)
+      #expect(record.claim())
+    }
+
+    @Test func aPlainRecordCanBeClaimedAgainAndAgain() {
+      let record = Record(0)
+      for _ in 0..<3 { #expect(record.claim()) }
+    }
+  }
+
+  /// A table beside an array that says what must be in it.
+  private struct CheckedTable: ~Copyable {
+    private var table = Table<Int>()
+    private var expected: [(record: Record, priority: Int)] = []
+    private let closures = LiveCount()
+
+    var count: Int { expected.count }
+    var isEmpty: Bool { expected.isEmpty }
+
+    /// Often an end, which a table treats in a way of its own.
+    func someIndex(using random: inout SeededGenerator) -> Int {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: 0
+      case 1: count - 1
+      default: Int.random(in: 0..<count, using: &random)
+      }
+    }
+
+    mutating func append(priority: Int) {
+      let record = Record(0)
+      let canary = Canary(closures)
+      table.append({ _ in canary.sing() }, record, priority: priority)
+      expected.insert((record, priority), at: expected.firstIndex { $0.priority < priority } ?? expected.endIndex)
+    }
+
+    mutating func remove(at index: Int) {
+      let (record, priority) = expected.remove(at: index)
+      _ = table.remove(record, priority: priority)
+    }
+
+    mutating func compact() { table.compact() }
+
+    /// What is wrong with the table, if anything is.
+    func mistake() -> String? {
+      var (rows, dead, living) = (0, 0, [ObjectIdentifier]())
+      var priorities: [Int] = []
+      var mistake: String?
+      unsafe table.forEachBand { band in
+        unsafe priorities.append(band.pointee.priority)
+        var deadHere = 0
+        for slot in unsafe 0..<Int(band.pointee.count) {
+          let record = unsafe band.pointee.rows[slot].record
+          rows += 1
+          if record.slot < 0 {
+            deadHere += 1
+          } else {
+            if Int(record.slot) != slot { mistake = "a record in row \(slot) does not know where it is" }
+            living.append(ObjectIdentifier(record))
+          }
+        }
+        dead += deadHere
+        let (count, capacity) = unsafe (Int(band.pointee.count), Int(band.pointee.capacity))
+        if unsafe deadHere != Int(band.pointee.dead) { mistake = "a band has miscounted its dead" }
+        if deadHere > count / 2 { mistake = "more than half of \(count) rows are dead" }
+        if capacity < count || capacity > max(64, 8 * count) { mistake = "room for \(capacity) in a band of \(count)" }
+        if count == 0, unsafe band.pointee.priority != 0 { mistake = "an empty band stayed" }
+      }
+      if living != expected.map({ ObjectIdentifier($0.record) }) { mistake = "the order is wrong" }
+      if priorities != priorities.sorted(by: >) || Set(priorities).count != priorities.count { mistake = "bands \(priorities)" }
+      if rows != table.count || dead != table.dead { mistake = "\(rows) rows, \(dead) dead, counted \(table.count), \(table.dead)" }
+      if unsafe !table.index.isEmpty, unsafe table.index.count != priorities.count { mistake = "the index lacks a band" }
+      if closures.alive != expected.count { mistake = "\(closures.alive) closures of \(expected.count) handlers" }
+      return mistake
+    }
+  }
+#endif
