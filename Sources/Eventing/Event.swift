@@ -10,8 +10,9 @@
 /// An event delivers one occurrence at a time, in the order of its sequence numbers, and every in-order handler sees that order, however many
 /// threads send. Adding a handler is effective when it returns, and so are removing and locking.
 ///
-/// Nothing but `handlers` and its like has to be awaited to be called, and nothing blocks: what cannot be done at once, because the event is busy, is
-/// queued, in order. A handler may call anything of any event, its own included.
+/// Adding, removing, locking, `post` and `submit` need no `await`, and none of them waits for a handler on another thread: what cannot be done at once,
+/// because the event is busy, is queued, in order. (In a flood `post` and `submit` nap for some microseconds.) What answers later is awaited: `send`,
+/// `quiesce`, a ticket's report, `handlers`. A handler may call anything of any event, its own included.
 ///
 /// An event lives as long as somebody holds it; what was sent is still delivered when it goes.
 public final actor Event<Payload: Sendable> {

@@ -127,6 +127,26 @@ import Testing
     #expect(excess == nil)
   }
 
+  @Test func handlersRemovedFromABusyEventLeaveNothing() async {
+    let event = Event<Int>()
+    let closures = LiveCount()
+    let (isInside, mayLeave) = (Gate(), Gate())
+    let passed = event.addMany(1_000, closures)
+    let blocking = event.addHandler { _ in
+      isInside.open()
+      mayLeave.wait()
+    }
+    let poster = startThread { event.post(0) }
+    await isInside.opened()
+    #expect(event.remove(passed) == 1_000)
+    event.remove(blocking)
+    mayLeave.open()
+    await poster.opened()
+    #expect(closures.alive == 0)
+    let excess = await event.excess()
+    #expect(excess == nil)
+  }
+
   @Test func manyQueuedOccurrencesLeaveNothing() async {
     let event = Event<Canary>()
     let payloads = LiveCount()

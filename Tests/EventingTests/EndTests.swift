@@ -199,6 +199,29 @@ import Testing
     #expect(await eventually { payloads.alive == 0 })
   }
 
+  @Test func aPayloadThatWasQueuedIsReleasedWhenItHasBeenDelivered() async {
+    let event = Event<Canary?>()
+    let payloads = LiveCount()
+    let alive = Recorder<Int>()
+    let (isInside, mayLeave) = (Gate(), Gate())
+    event.addHandler { canary in
+      if canary == nil {
+        isInside.open()
+        mayLeave.wait()
+      } else {
+        alive.record(payloads.alive)
+      }
+    }
+    let poster = startThread { event.post(nil) }
+    await isInside.opened()
+    for _ in 0..<10 { event.post(Canary(payloads)) }
+    mayLeave.open()
+    await poster.opened()
+    await event.quiesce()
+    #expect(alive.values == (1...10).reversed())
+    #expect(await eventually { payloads.alive == 0 })
+  }
+
   @Test func aPayloadWhoseDeinitPostsToItsEventDoesSo() async {
     let event = Event<Canary>()
     let (seen, payloads) = (Recorder<Int>(), LiveCount())

@@ -146,7 +146,8 @@ private final class World: @unchecked Sendable {
   private func handler(_ kind: Kind) -> Handler<Int> {
     let number = added
     added += 1
-    var handler = Handler<Int> { [unowned self] payload in
+    var handler = Handler<Int> { [weak self] payload in
+      guard let self else { return }
       calls.append(Call(handler: number, payload: payload))
       let count = callsOf[number, default: 0]
       callsOf[number] = count + 1

@@ -16,7 +16,8 @@ import Testing
     progress.post(0.25)                          // does not wait
     let report = await progress.send(0.5)        // every handler has finished
     print(report)                                // #2: 4 delivered, 0 skipped, 0 dropped, 0 deferred, 0 failed
-    progress.remove(disk)                        // no call is decided after this returns
+    progress.remove(disk)                        // no call of it begins from now on
+    await progress.quiesce()                     // nothing is running any more
 
     #expect(report.description == "#2: 4 delivered, 0 skipped, 0 dropped, 0 deferred, 0 failed")
     #expect(progress.handlerCount == 3)
@@ -59,7 +60,7 @@ import Testing
   @Test func lifetimesAndLooking() async throws {
     let progress = Event<Double>()
     let bag = HandlerBag()
-    let disk = progress.addHandler { _ in }
+    let bar = progress.addHandler { _ in }
     @Sendable func work() async throws {}
 
     // For the length of a closure; held by a bag; as a value.
@@ -69,12 +70,26 @@ import Testing
 
     // Silence, and look.
     progress.lock(tagged: "io")
-    await progress.withLocked(disk) { print("silent") }
-    for handler in await progress.handlers { print(handler) }   // audit on background(utility), locked, once, 0 calls
+    await progress.withLocked(bar) { print("silent") }
+    for handler in await progress.handlers { print(handler) }   // … audit on background(utility), locked, once, 0 calls
 
     let lines = await progress.handlers.map(\.description)
     #expect(lines.last == "audit on background(utility), locked, once, 0 calls")
     #expect(bag.removeAll() == 1)
+  }
+
+  @Test func viewsTicketsAndErrors() async throws {
+    let progress = Event<Double>()
+    let controller = Controller()
+
+    // To listen only; the whole occurrence; a ticket; what handlers threw.
+    let source: any EventSource<Double> = progress.source
+    progress.occurrences.addHandler { occurrence in print(occurrence.sequence, occurrence.instant, occurrence.payload) }
+    let ticket = progress.submit(0.75, from: controller)
+    try await ticket.report.throwIfFailed()
+
+    source.addHandler { _ in }
+    #expect(progress.handlerCount == 2)
   }
 
   @Test func everyExampleIsRunHere() throws {
@@ -98,7 +113,7 @@ import Testing
       }
     }
     let code = examples.filter { $0.first?.hasPrefix(".package") != true }
-    #expect(code.count >= 5)
+    #expect(code.count >= 6)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in ReadmeTests.swift as it stands in the README: \(example.first ?? "")")

@@ -158,11 +158,26 @@ import Testing
     let tokens = (0..<3).map { _ in event.addHandler { _ in } }
     for token in tokens { token.store(in: bag) }
     event.remove(tokens[0])
+    #expect(bag.description == "bag of 3 handlers")
     #expect(bag.removeAll() == 2)
+    #expect(bag.description == "bag of 0 handlers")
     #expect(bag.removeAll() == 0)
     event.addHandler { _ in }.store(in: bag)
     #expect(bag.removeAll() == 1)
     #expect(event.handlerCount == 0)
+  }
+
+  @Test func aBagReleasesTheClosuresOfItsHandlers() {
+    let event = Event<Int>()
+    let closures = LiveCount()
+    let bag = HandlerBag()
+    for priority in 0..<3 {
+      let canary = Canary(closures)
+      event.addHandler(priority: priority) { _ in canary.sing() }.store(in: bag)
+    }
+    #expect(closures.alive == 3)
+    bag.removeAll()
+    #expect(closures.alive == 0)
   }
 
   @Test func aBagKeepsNoEventAndNoClosureAlive() {

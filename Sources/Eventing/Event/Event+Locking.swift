@@ -29,6 +29,8 @@ extension Event {
   }
 
   /// Silences a handler for the length of `body`. Several may overlap: it is silent until the last one ends.
+  ///
+  /// If there is no such handler, `body` runs all the same.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
     _ token: HandlerToken, _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -83,7 +85,9 @@ extension Event {
 
   // MARK: The event itself
 
-  /// Silences the event: all its handlers, those added later included. O(handlers), so that a send pays nothing for it.
+  /// Silences the event: all its handlers, those added later included. The snapshots of its handlers do not show it; ``isLocked`` does.
+  ///
+  /// O(handlers), so that a send pays nothing for it.
   public nonisolated func lock() { mailbox.gate(true) }
 
   /// Ends the event's own lock; those of its handlers stay.

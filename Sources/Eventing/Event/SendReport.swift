@@ -9,7 +9,7 @@ public struct SendReport: Sendable {
   public var delivered: Int
   /// Handlers that were not called: locked, or removed or used up while it waited for them.
   public var skipped: Int
-  /// Handlers that had no room for it.
+  /// Handlers that had no room for it. Always 0 as long as no lane has a bound.
   public var dropped: Int
   /// Handlers that run later and were not waited for, because they wait for the one who waits here.
   public var deferred: Int

@@ -7,6 +7,25 @@ extension EventSource {
     _ name: String, on delivery: Delivery = .inline, priority: Int = 0, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
+  /// A name has a label.
+  @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
+  @discardableResult public nonisolated func addHandler(
+    _ name: String, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, _ body: @escaping @Sendable (Payload) async throws -> Void
+  ) -> HandlerToken { fatalError("unavailable") }
+
+  /// A name has a label.
+  @available(*, unavailable, message: "label the name: addHandler(named: \"…\", on: .main) { … }")
+  @discardableResult public nonisolated func addHandler(
+    _ name: String, on delivery: MainDelivery, priority: Int = 0, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
+  ) -> HandlerToken { fatalError("unavailable") }
+
+  /// With an owner, once is a flag.
+  @available(*, unavailable, message: "give the flag: addHandler(on: .main, once: true, owner: …) { … }")
+  @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
+    named name: String? = nil, on delivery: MainDelivery, owner: Owner,
+    _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
+  ) -> HandlerToken { fatalError("unavailable") }
+
   /// With an owner, once is a flag.
   @available(*, unavailable, message: "give the flag: addHandler(once: true, owner: …) { … }")
   @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
@@ -21,6 +40,14 @@ extension Event {
   /// A name has a label.
   @available(*, unavailable, renamed: "remove(named:)")
   @discardableResult public nonisolated func remove(_ name: String) -> Int { fatalError("unavailable") }
+}
+
+extension EventSource {
+  /// Tags are said on a handler.
+  @available(*, unavailable, message: "tags are given to a handler: add(Handler { … }.tagged(\"…\"))")
+  @discardableResult public nonisolated func addHandler(
+    named name: String? = nil, tagged tag: String, _ body: @escaping @Sendable (Payload) async throws -> Void
+  ) -> HandlerToken { fatalError("unavailable") }
 }
 
 extension Handler {

@@ -5,12 +5,16 @@ public struct HandlerFailure: Sendable {
   /// What it threw.
   public let error: any Error
 
+  /// The handler's name, if it has one.
+  public let name: String?
+
   let priority: Int
 
-  @usableFromInline init(_ handler: HandlerToken, _ error: any Error, priority: Int) {
+  @usableFromInline init(_ handler: HandlerToken, _ error: any Error, _ options: HandlerOptions?) {
     self.handler = handler
     self.error = error
-    self.priority = priority
+    name = options?.name
+    priority = options?.priority ?? 0
   }
 
   func isBefore(_ other: HandlerFailure) -> Bool {
@@ -20,5 +24,5 @@ public struct HandlerFailure: Sendable {
 
 extension HandlerFailure: CustomStringConvertible {
   /// In one line.
-  public var description: String { "\(handler): \(error)" }
+  public var description: String { "\(name ?? handler.description): \(error)" }
 }

@@ -1,7 +1,7 @@
 /// Names a handler. Dropping it changes nothing.
 ///
 /// A plain value: it keeps neither its event nor the handler's closure alive. Used twice, late, or on another event it does nothing
-/// and says so: every verb then returns `false`, `nil` or 0.
+/// and says so: every verb then returns `false`, `nil` or 0. (Only `withLocked`, which has nothing to return, runs its body all the same.)
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: Record
   @usableFromInline let home: Home

@@ -41,7 +41,7 @@ public import Synchronization
   }
 
   @inlinable @inline(never) final func failure(_ error: any Error) -> Outcome {
-    .failed(HandlerFailure(HandlerToken(record, home), error, priority: record.options.priority))
+    .failed(HandlerFailure(HandlerToken(record, home), error, record.options))
   }
 
   /// One call of a synchronous handler, if the claim allows it.

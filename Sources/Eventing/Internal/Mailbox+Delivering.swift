@@ -172,7 +172,6 @@ extension Mailbox {
   }
 
   @inlinable func fail(_ record: Record, _ error: any Error, _ tally: inout Tally) {
-    let priority = record.details(Payload.self)?.options.priority ?? 0
-    tally.failures.append(HandlerFailure(HandlerToken(record, home), error, priority: priority))
+    tally.failures.append(HandlerFailure(HandlerToken(record, home), error, record.details(Payload.self)?.options))
   }
 }
