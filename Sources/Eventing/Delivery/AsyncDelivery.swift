@@ -17,7 +17,7 @@ public struct AsyncDelivery: Sendable {
   /// One call at a time, in order, at a priority.
   public static func background(_ priority: TaskPriority = .utility) -> AsyncDelivery { AsyncDelivery(.inOrder(priority.rawValue)) }
 
-  /// Up to `limit` calls at the same time, begun in order. A limit below 1 counts as 1.
+  /// Up to `limit` calls at the same time, taken in order. A limit below 1 counts as 1.
   public static func concurrent(limit: Int) -> AsyncDelivery { AsyncDelivery(.concurrent(max(1, limit))) }
 
   /// A task for every call: see ``task(priority:)``.

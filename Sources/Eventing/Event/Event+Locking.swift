@@ -9,10 +9,10 @@ extension Event {
   ///
   /// - Returns: whether the handler is there.
   @discardableResult public nonisolated func lock(_ token: HandlerToken) -> Bool {
-    guard contains(token) else { return false }
-    let isThere = token.record.set(Bit.locked) & Bit.gone == 0
-    token.home.noteChange()
-    return isThere
+    guard mailbox.isHome(of: token) else { return false }
+    // Noted whatever comes out: another thread that ended the handler may not have noted that yet.
+    defer { token.home.noteChange() }
+    return contains(token) && token.record.set(Bit.locked) & Bit.gone == 0
   }
 
   /// Ends a handler's lock, if there is one; not that of a `withLocked`, nor the event's own.
@@ -79,7 +79,7 @@ extension Event {
     let count = mailbox.livingRecords(where: isIncluded).count { record in
       (isOn ? record.set(Bit.locked) : record.clear(Bit.locked)) & Bit.gone == 0
     }
-    if count > 0 { mailbox.home.noteChange() }
+    mailbox.homeReference.load()?.noteChange()
     return count
   }
 

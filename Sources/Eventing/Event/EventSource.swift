@@ -4,7 +4,7 @@
 ///
 /// - Effective on return: every occurrence sent after it reaches the handler, none sent before does.
 /// - Callable from any thread, task and handler, without `await`. A handler that is added while an occurrence is being delivered waits for the next.
-/// - Complexity: O(1), with several priorities O(log priorities).
+/// - Complexity: O(1); O(priorities) where handlers have many different ones.
 public protocol EventSource<Payload>: Sendable {
   /// What its handlers are called with.
   associatedtype Payload: Sendable

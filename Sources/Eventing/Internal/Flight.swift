@@ -56,7 +56,10 @@ import Synchronization
   @usableFromInline init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
     self.purpose = purpose
     self.sender = sender
-    isTracked = purpose == .ticket || (purpose == .send && Context.running.get() != nil)
+    let running = purpose == .stamp ? nil : Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
+    isTracked = purpose == .ticket || (purpose == .send && running != nil)
+    // A send waits from the start, before a lane has anything of it: so the last in a cycle is the one that closes it, and is deferred.
+    if purpose == .send { _ = enrol(running) }
   }
 
   @inlinable var isAwaited: Bool { purpose != .stamp }
@@ -83,11 +86,11 @@ import Synchronization
   @usableFromInline func seatPart(of lane: WaitNode, on seat: Seat) {
     guard isTracked else { return }
     withLock {
-      remove(lane)
-      parts[ObjectIdentifier(seat), default: (seat, 0)].count += 1
       for i in sleepers.indices where sleepers[i].excused.contains(ObjectIdentifier(lane)) {
         sleepers[i].excused.insert(ObjectIdentifier(seat))
       }
+      remove(lane)
+      parts[ObjectIdentifier(seat), default: (seat, 0)].count += 1
     }
   }
 
@@ -115,7 +118,7 @@ import Synchronization
 
   /// A `.task` handler of a `send`: the sender runs it as its child.
   @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
-    withLock { children.append(Child(priority: priority.map(TaskPriority.init(rawValue:)), body: body)) }
+    withLock { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
   // MARK: For those who wait
@@ -123,7 +126,7 @@ import Synchronization
   /// Returns when every part is done that does not wait for this very caller.
   @usableFromInline func wait() async -> SendReport {
     let running = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
-    let id = enrol(running)
+    let id = purpose == .send ? 1 : enrol(running)
     while true {
       switch withLock({ readiness(of: sleeper(id)) }) {
       case .finished(let report):
@@ -173,6 +176,8 @@ import Synchronization
   private func remove(_ node: WaitNode) {
     guard isTracked, let part = parts[ObjectIdentifier(node)] else { return }
     parts[ObjectIdentifier(node)] = part.count > 1 ? (node, part.count - 1) : nil
+    guard part.count == 1 else { return }
+    for i in sleepers.indices { sleepers[i].excused.remove(ObjectIdentifier(node)) }  // its address may come back
   }
 
   private func judge(_ node: WaitNode, _ sleeper: inout Sleeper) {

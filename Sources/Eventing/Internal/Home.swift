@@ -13,8 +13,9 @@ public import Synchronization
 
   /// Ends a handler's life, wherever its event is; false if it was over.
   @usableFromInline func remove(_ record: Record) -> Bool {
-    guard record.end() else { return false }
-    noteChange()
+    let isMine = record.end()
+    noteChange()  // even if another thread ended it: it may not have noted that yet
+    guard isMine else { return false }
     mailbox?.reclaim(record)
     return true
   }

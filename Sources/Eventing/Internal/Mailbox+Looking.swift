@@ -43,8 +43,7 @@ extension Mailbox {
       if wasAlive { count += 1 }
       return true
     }
-    guard !ended.isEmpty else { return 0 }
-    home.noteChange()
+    homeReference.load()?.noteChange()  // even for those that another thread ended: it may not have noted that yet
     for record in ended { reclaim(record) }
     return count
   }

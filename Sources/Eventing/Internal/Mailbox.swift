@@ -80,12 +80,14 @@ public import Synchronization
     let own = enter()
     if own != 0 {
       let isMine = record.end()  // nothing is being delivered: no need to note the change
-      if isMine { tidy(record) }
+      // Not mine, but its row is there: whoever ended it may not have noted the change yet.
+      if isMine { tidy(record) } else if unsafe record.slot >= 0 { unsafe settled = 0 }
       leave(own)
       return isMine
     }
-    guard record.end() else { return false }
-    home.noteChange()
+    let isMine = record.end()
+    home.noteChange()  // even if another thread ended it: it may not have noted that yet
+    guard isMine else { return false }
     queueLeaving(record)
     return true
   }

@@ -99,7 +99,7 @@
   private func runOnce(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
     conclude(await call(payload, flight, seat), flight, at: seat)
     let (waiting, isLast) = lock.withLock {
-      unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], isEnding && active.isEmpty)
+      unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], takeEnd())
     }
     if isLast { closeLate() }
     for flight in waiting { flight.arrive(seat, nil) }
@@ -113,6 +113,13 @@
     return outcome
   }
 
+  /// Under the lock: true once. A barrier may still start a task on a lane that has ended, and must not end it again.
+  private func takeEnd() -> Bool {
+    guard unsafe isEnding, unsafe active.isEmpty else { return false }
+    unsafe isEnding = false
+    return true
+  }
+
   private func nextItem(_ seat: Seat) -> LaneItem<Payload>? {
     let id = ObjectIdentifier(seat)
     let (item, waiting, isLast) = lock.withLock { () -> (LaneItem<Payload>?, [Flight], Bool) in
@@ -120,7 +127,7 @@
       guard unsafe at < items.count else {
         unsafe active[id] = nil
         unsafe freeSeats.append(seat)
-        return unsafe (nil, waiting, isEnding && active.isEmpty)
+        return (nil, waiting, takeEnd())
       }
       unsafe active[id]?.waiting = []
       var item = LaneItem<Payload>.done

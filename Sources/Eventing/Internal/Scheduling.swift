@@ -11,13 +11,16 @@ public import Dispatch
   @usableFromInline static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
-    let priority = priority.map(TaskPriority.init(rawValue:))
+    let priority = priority.map(Self.priority)
     if let executor {
       Task.detached(executorPreference: executor, priority: priority) { await body() }
     } else {
       Task.detached(priority: priority) { await body() }
     }
   }
+
+  /// Swift's pool takes no priority above that of the user's own interaction.
+  static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 
   @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 

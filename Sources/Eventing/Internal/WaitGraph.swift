@@ -15,18 +15,30 @@
     private var asking: Set<ObjectIdentifier> = []
     /// Known to be free.
     private var free: Set<ObjectIdentifier> = []
+    /// Found blocked, in the order in which that was found; holds as long as nothing below in `asking` turns out to be free.
+    private var blocked: Set<ObjectIdentifier> = []
+    private var trail: [ObjectIdentifier] = []
 
     init(_ goal: Running) { self.goal = goal }
 
     mutating func isBlocked(_ node: WaitNode) -> Bool {
       let id = ObjectIdentifier(node)
-      if asking.contains(id) { return true }
+      if asking.contains(id) || blocked.contains(id) { return true }
       if free.contains(id) { return false }
       asking.insert(id)
-      let blocked = node.isBlocked(&self)
+      let mark = trail.count
+      let isBlocked = node.isBlocked(&self)
       asking.remove(id)
-      if !blocked { free.insert(id) }
-      return blocked
+      if isBlocked {
+        blocked.insert(id)
+        trail.append(id)
+      } else {
+        free.insert(id)
+        // What was found blocked meanwhile may owe that to this node's having been taken for blocked.
+        for late in trail[mark...] { blocked.remove(late) }
+        trail.removeSubrange(mark...)
+      }
+      return isBlocked
     }
   }
 }
