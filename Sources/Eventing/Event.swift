@@ -39,6 +39,7 @@ extension Event {
   /// their lanes. If it is busy, the occurrence is queued and delivered in its turn, by the thread that is delivering or on the event's own queue.
   ///
   /// - From a handler of the same event: delivered after the current occurrence has reached every handler.
+  /// - In the `deinit` of an Objective-C object leave `sender` out: no weak reference can be made to what is going.
   /// - In a flood, with more than 1,024 occurrences queued, it returns a short fixed time later.
   /// - Complexity: O(handlers). No allocation where all handlers are inline and the event is idle.
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {

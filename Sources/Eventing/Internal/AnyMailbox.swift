@@ -11,7 +11,7 @@ public import Synchronization
   /// Of the last occurrence whose delivery began. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var sequence: UInt64 = 0
   /// What `home.changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
-  @usableFromInline @exclusivity(unchecked) final var settled: UInt = 1
+  @usableFromInline @exclusivity(unchecked) final var settled: UInt64 = 1
   /// The first handler that the occurrence that is being delivered met dead; its row holds it. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var firstRetired: Unmanaged<Record>?
   /// Guards the backlog, and lets threads that are outside read the table: that is changed under the lock, and only from inside.
@@ -22,8 +22,8 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) final var isFinished = false
   /// Some handler had an owner, so adding looks for those that are gone. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var hasOwners = false
-  /// The row that is looked at next for an owner that is gone. Only from inside.
-  @usableFromInline @exclusivity(unchecked) final var sweep: Int32 = 0
+  /// How many handlers want to know the instant at which a delivery begins. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var clocked: Int32 = 0
 
   @inlinable init() {}
 

@@ -15,14 +15,16 @@ public import Dispatch
   /// Handlers whose life was ended while the event was busy; in no order, since they are silent already.
   @usableFromInline @exclusivity(unchecked) var leaving: ContiguousArray<Record> = []
 
+  /// Lanes of handlers that have left the table, or of an event that was ended, and that still hold something: as the table, walked from
+  /// inside, or under the lock; changed from inside, and under the lock.
+  @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<Work<Payload>> = []
+
   // Only from inside.
   /// What was in the queue and is being worked off, from `at` on.
   @usableFromInline @exclusivity(unchecked) var pending: ContiguousArray<Item<Payload>> = []
   @usableFromInline @exclusivity(unchecked) var at = 0
   /// Met dead by the occurrence that is being delivered, beside the mailbox's `firstRetired`.
   @usableFromInline @exclusivity(unchecked) var retired: ContiguousArray<Record> = []
-  /// Lanes of handlers that are gone, on which a call may still be running: `quiesce` waits for them.
-  @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<Work<Payload>> = []
   /// The event's own queue.
   @usableFromInline @exclusivity(unchecked) var drains: DispatchQueue?
   @usableFromInline let pressure = Pressure()

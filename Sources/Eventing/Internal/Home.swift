@@ -7,7 +7,7 @@ public import Synchronization
   @usableFromInline weak let mailbox: AnyMailbox?
   /// Counts what changes, from outside, how some handler is to be called: see `Mailbox.deliver`. It is here, and not in the mailbox, because
   /// it is read before every call, and those who post write to the mailbox.
-  @usableFromInline let changes = Atomic<UInt>(1)
+  @usableFromInline let changes = Atomic<UInt64>(1)
 
   @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
 

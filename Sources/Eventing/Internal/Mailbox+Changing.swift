@@ -81,7 +81,7 @@ extension Mailbox {
     unsafe record.joined = unsafe sequence
     let options = record.details(Payload.self)?.options
     if let options {
-      if options.wantsStamp { unsafe table.clocked += 1 }
+      if options.wantsStamp { unsafe clocked += 1 }
       if options.owner != nil { unsafe hasOwners = true }
     }
     unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
@@ -101,24 +101,11 @@ extension Mailbox {
   /// Inside: two rows are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
   @usableFromInline func lookAtTwo() {
     for _ in 0..<2 {
-      guard let record = nextToLookAt() else { return }
+      guard let record = unsafe table.nextToLookAt() else { continue }
       guard let owner = record.details(Payload.self)?.options.owner, owner.object == nil else { continue }
       record.set(Bit.removed)
       tidy(record)
     }
-  }
-
-  private func nextToLookAt() -> Record? {
-    var left = unsafe Int(sweep)
-    var found: Record?
-    unsafe table.forEachBand { band in
-      let count = unsafe Int(band.pointee.count)
-      if left >= 0, left < count { unsafe found = band.pointee.rows[left].record }
-      left -= count
-    }
-    unsafe sweep = unsafe found == nil ? 0 : sweep &+ 1
-    guard let found, unsafe found.slot >= 0 else { return nil }
-    return found
   }
 
   // MARK: Tidying
@@ -126,49 +113,64 @@ extension Mailbox {
   /// Inside: drops a dead handler's closure now, and its row when that is cheap.
   @inlinable func tidy(_ record: Record) {
     guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
-    let details = record.details(Payload.self)
+    if let details = record.details(Payload.self) { return tidy(details) }
+    record.set(Bit.removed)
     lock.lock()
-    let row = unsafe table.remove(record, priority: details?.options.priority ?? 0)
-    if details?.options.wantsStamp == true { unsafe table.clocked -= 1 }
+    let row = unsafe table.remove(record, priority: 0)
     if unsafe table.dead > 0 { unsafe settled = 0 }
     lock.unlock()
-    retire(record)
     _ = consume row  // user code may run here: outside of the lock
   }
 
-  /// Inside: gives up how a handler runs; a lane ends after what it holds.
-  @inlinable func retire(_ record: Record) {
-    if let details = record.details(Payload.self), unsafe details.work != nil { return endWork(details) }
-    record.set(Bit.removed)
+  /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
+  @usableFromInline func tidy(_ details: DetailedRecord<Payload>) {
+    let ending = endWork(details)
+    let backlog = ending == nil ? nil : backlog
+    lock.lock()
+    let row = unsafe table.remove(details, priority: details.options.priority)
+    if details.options.wantsStamp { unsafe clocked -= 1 }
+    if unsafe table.dead > 0 { unsafe settled = 0 }
+    if let ending, let backlog {
+      unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
+      unsafe backlog.ending.append(ending)
+      ending.lane?.skipped.wrappingAdd(row.skipped.load(ordering: .relaxed), ordering: .relaxed)
+    }
+    lock.unlock()
+    _ = consume row
   }
 
-  @usableFromInline func endWork(_ details: DetailedRecord<Payload>) {
+  /// Inside: gives up how a handler runs, which is in no table any more.
+  @inlinable func retire(_ record: Record) {
+    if let details = record.details(Payload.self) { _ = endWork(details) } else { record.set(Bit.removed) }
+  }
+
+  /// Inside: ends a lane after what it holds; gives it if that is something.
+  @usableFromInline func endWork(_ details: DetailedRecord<Payload>) -> Work<Payload>? {
     let work = unsafe details.work
     unsafe details.work = nil
     unsafe details.plainLane = nil
     switch work {
-    case .serial(let lane): if !lane.finish() { keepEnding(work, details) }
-    case .parallel(let lane): if !lane.finish() { keepEnding(work, details) }
-    default: details.set(Bit.removed)
+    case .serial(let lane): return lane.finish() ? nil : work
+    case .parallel(let lane): return lane.finish() ? nil : work
+    case .call, nil:
+      details.set(Bit.removed)
+      return nil
     }
   }
 
-  /// Until the lane says that it is over.
-  private func keepEnding(_ work: Work<Payload>?, _ details: DetailedRecord<Payload>) {
-    guard let work else { return }
-    unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
-    unsafe backlog.ending.append(work)
-  }
-
+  /// Inside: a lane that says that it is over.
   @usableFromInline func forgetEnding(_ record: Record) {
     guard let details = record.details(Payload.self), unsafe details.endingSlot >= 0, let backlog = backlogReference.load() else { return }
-    guard unsafe backlog.ending[Int(details.endingSlot)].isOver, let last = unsafe backlog.ending.popLast() else { return }
-    if let moved = last.lane?.record, moved !== details {
-      unsafe backlog.ending[Int(details.endingSlot)] = last
-      unsafe moved.endingSlot = unsafe details.endingSlot
-    }
+    let at = unsafe Int(details.endingSlot)
+    guard unsafe backlog.ending[at].isOver else { return }
+    lock.lock()
+    unsafe backlog.ending.swapAt(at, backlog.ending.count - 1)
+    let ended = unsafe backlog.ending.popLast()
+    if unsafe at < backlog.ending.count { unsafe backlog.ending[at].lane?.record.endingSlot = Int32(at) }
     unsafe details.endingSlot = -1
     if unsafe backlog.ending.isEmpty { unsafe backlog.ending = [] }
+    lock.unlock()
+    withExtendedLifetime(ended) {}  // user code may run here: outside of the lock
   }
 
   /// Inside: what the occurrence that is being delivered met dead.

@@ -53,7 +53,7 @@ extension Mailbox {
   @inlinable @inline(never) func deliverRest(
     _ payload: Payload, from position: Position<Payload>, isAwaited: Bool, sender: (any AnyObject & Sendable)?
   ) -> Tally {
-    var tally = unsafe Tally(sequence: sequence, isAwaited: isAwaited, sender: sender, flight: nil, isClocked: table.clocked > 0)
+    var tally = unsafe Tally(sequence: sequence, isAwaited: isAwaited, sender: sender, flight: nil, isClocked: clocked > 0)
     var from = position.index
     var called = from
     var earlier = unsafe table.first
@@ -78,7 +78,7 @@ extension Mailbox {
     }
     unsafe sequence &+= 1
     var tally = unsafe Tally(
-      sequence: sequence, isAwaited: flight.isAwaited, sender: flight.sender, flight: flight, isClocked: table.clocked > 0)
+      sequence: sequence, isAwaited: flight.isAwaited, sender: flight.sender, flight: flight, isClocked: clocked > 0)
     if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
     if flight.isAwaited { flight.finishDelivery(tally.report) }
   }

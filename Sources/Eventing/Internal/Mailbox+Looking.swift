@@ -4,18 +4,30 @@ import Synchronization
 //
 // Nothing is released there that could run user code: what is found is kept until the lock is free again.
 extension Mailbox {
+  /// Under the lock, or inside: the records of the handlers that have joined and may still be called, in the order of the table.
+  func forEachRecord(_ body: (Record) -> Void) {
+    unsafe table.forEachRow { row in unsafe body(row.pointee.record) }
+    forEachEnding { lane in body(lane.record) }
+  }
+
+  private func forEachEnding(_ body: (Lane<Payload>) -> Void) {
+    guard let backlog = backlogReference.load() else { return }
+    for work in unsafe backlog.ending {
+      if let lane = work.lane { body(lane) }
+    }
+  }
+
   /// The records of all handlers that are there, those on their way in too, in the order of the table.
   func records(where isIncluded: (Record, HandlerOptions?) -> Bool) -> [Record] {
     var found: [Record] = []
-    lock.lock()
-    unsafe table.forEachRow { row in
-      let record = unsafe row.pointee.record
+    func include(_ record: Record) {
       if !record.has(Bit.gone), isIncluded(record, record.details(Payload.self)?.options) { found.append(record) }
     }
+    lock.lock()
+    forEachRecord(include)
     if let backlog = backlogReference.load() {
       for joiner in unsafe backlog.joining {
-        guard let record = joiner?.record, !record.has(Bit.gone) else { continue }
-        if isIncluded(record, record.details(Payload.self)?.options) { found.append(record) }
+        if let joiner { include(joiner.record) }
       }
     }
     lock.unlock()
@@ -52,8 +64,8 @@ extension Mailbox {
   func gate(_ isOn: Bool) {
     lock.lock()
     unsafe isGated = isOn
-    unsafe table.forEachRow { row in
-      if isOn { unsafe row.pointee.record.set(Bit.gated) } else { unsafe row.pointee.record.clear(Bit.gated) }
+    forEachRecord { record in
+      if isOn { record.set(Bit.gated) } else { record.clear(Bit.gated) }
     }
     lock.unlock()
     home.noteChange()
@@ -62,23 +74,23 @@ extension Mailbox {
   /// Inside: what the handlers are like.
   func snapshots(where isIncluded: (HandlerOptions?) -> Bool) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
-    unsafe table.forEachRow { row in
-      let record = unsafe row.pointee.record
-      let details = record.details(Payload.self)
-      guard isIncluded(details?.options), isAlive(record) else { return }
-      let lane = unsafe details?.work?.lane
-      let skipped = unsafe row.pointee.skipped.load(ordering: .relaxed)
-      let offered = unsafe Int(sequence &- record.joined)
+    func include(_ record: Record, _ lane: Lane<Payload>?, skipped: Int) {
+      let options = record.details(Payload.self)?.options
+      guard isIncluded(options), isAlive(record) else { return }
       let bits = record.state.load(ordering: .acquiring)
       found.append(
         HandlerSnapshot(
-          id: record.id, name: details?.options.name, delivery: (details?.place ?? .inline).description,
-          priority: details?.options.priority ?? 0, tags: details?.options.tags ?? [],
-          isLocked: bits & Bit.lockedOrInScope != 0, isOnce: bits & Bit.once != 0,
-          isOwnerAlive: details?.options.owner.map { _ in true },
-          callCount: lane?.calls.load(ordering: .acquiring) ?? offered - skipped,
+          id: record.id, name: options?.name, delivery: (record.details(Payload.self)?.place ?? .inline).description,
+          priority: options?.priority ?? 0, tags: options?.tags ?? [], isLocked: bits & Bit.lockedOrInScope != 0,
+          isOnce: bits & Bit.once != 0, isOwnerAlive: options?.owner.map { _ in true },
+          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(sequence &- record.joined) - skipped,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0), droppedCount: 0))
     }
+    unsafe table.forEachRow { row in
+      let record = unsafe row.pointee.record
+      unsafe include(record, record.details(Payload.self)?.work?.lane, skipped: row.pointee.skipped.load(ordering: .relaxed))
+    }
+    forEachEnding { lane in include(lane.record, lane, skipped: 0) }
     return found
   }
 }

@@ -134,13 +134,15 @@ public import Synchronization
       edge(.settling)
       lock.lock()
       unsafe swap(&backlog.queue, &backlog.pending)
-      unsafe swap(&backlog.leaving, &leaving)
+      let mayTidy = poster != Settler.pool
+      if mayTidy { unsafe swap(&backlog.leaving, &leaving) }
       unsafe backlog.occurrences = 0
       if poster == Settler.drain { backlog.pressure.isOn.store(false, ordering: .relaxed) }
-      let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty
+      let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty && backlog.leaving.isEmpty
       word.store(isEmpty ? 0 : own, ordering: .releasing)
       lock.unlock()
       if isEmpty { return }  // outside: touch nothing from here on
+      if !mayTidy, unsafe backlog.pending.isEmpty { return handOver(backlog) }
       for record in leaving { tidy(record) }
     }
   }
@@ -149,7 +151,7 @@ public import Synchronization
     switch item {
     case .occurrence(_, let thread, _): thread == poster
     case .job: poster == Settler.pool  // a job never runs inside enqueue()
-    default: true
+    default: poster != Settler.pool  // closures may be released, and run whatever is in a `deinit`
     }
   }
 
@@ -157,7 +159,7 @@ public import Synchronization
   /// a second, in Swift's pool for as long as they block. An isolated call does not, and goes to the pool: 1 microsecond there, 15 on a queue.
   @inlinable func handOver(_ backlog: Backlog<Payload>) {
     word.bitwiseAnd(Word.flags, ordering: .relaxed)  // nobody is inside until the drain starts
-    if case .job = unsafe backlog.pending[backlog.at] {
+    if unsafe backlog.at < backlog.pending.count, case .job = unsafe backlog.pending[backlog.at] {
       Scheduling.block(on: .global()) { self.settle(Settler.pool) }
     } else {
       Scheduling.block(on: drains(backlog)) { self.settle(Settler.drain) }

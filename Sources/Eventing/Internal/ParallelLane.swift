@@ -10,10 +10,19 @@
   // Under the lock.
   @exclusivity(unchecked) private var items: ContiguousArray<LaneItem<Payload>> = []
   @exclusivity(unchecked) private var at = 0
-  /// The seats of calls that run, or have been promised to a task; and who waits for each to end.
-  @exclusivity(unchecked) private var active: [ObjectIdentifier: (seat: Seat, waiting: [Flight])] = [:]
+  /// The seats of calls that run, or have been promised to a task.
+  @exclusivity(unchecked) private var active: [ObjectIdentifier: Active] = [:]
+  @exclusivity(unchecked) private var nextTurn: UInt64 = 0
   @exclusivity(unchecked) private var freeSeats: [Seat] = []
   @exclusivity(unchecked) private var isEnding = false
+
+  private struct Active {
+    let seat: Seat
+    /// Another one for every call.
+    var turn: UInt64
+    /// Who waits for this call to end.
+    var waiting: [Flight] = []
+  }
 
   /// All seats of a limited lane. Under the lock of the wait graph.
   @exclusivity(unchecked) private var seats: [Seat] = []
@@ -43,7 +52,7 @@
       return push(.call(payload, flight))
     }
     let seat = Seat()
-    lock.withLock { unsafe active[ObjectIdentifier(seat)] = (seat, []) }
+    lock.withLock { occupy(seat) }
     if let flight, flight.isAwaited { flight.expect(seat) }
     if let flight, flight.purpose == .send {
       flight.adopt(priority: priority) { await self.runOnce(payload, flight, seat) }
@@ -73,12 +82,18 @@
       guard let limit, unsafe active.count < limit else { return (nil, false) }
       let free = unsafe freeSeats.popLast()
       let seat = free ?? Seat()
-      unsafe active[ObjectIdentifier(seat)] = (seat, [])
+      occupy(seat)
       return (seat, free == nil)
     }
     guard let seat else { return }
     if isNew { WaitGraph.lock.withLock { unsafe seats.append(seat) } }
     Scheduling.task(priority: priority, on: executor) { await self.work(on: seat) }
+  }
+
+  /// Under the lock: a seat is about to have a call, or its next one.
+  private func occupy(_ seat: Seat) {
+    unsafe nextTurn += 1
+    unsafe active[ObjectIdentifier(seat)] = Active(seat: seat, turn: nextTurn)
   }
 
   // MARK: Calls
@@ -129,7 +144,7 @@
         unsafe freeSeats.append(seat)
         return (nil, waiting, takeEnd())
       }
-      unsafe active[id]?.waiting = []
+      occupy(seat)
       var item = LaneItem<Payload>.done
       unsafe swap(&item, &items[at])
       unsafe at += 1
@@ -149,19 +164,19 @@
 
   /// Lets a barrier through when every call has ended that runs now, each on its own: one of them may be waiting for this barrier.
   private func pass(_ flight: Flight, except own: Seat?) {
-    let running = lock.withLock { unsafe active.values.map(\.seat).filter { $0 !== own } }
-    for seat in running { flight.expect(seat) }
-    var late: [Seat] = []
+    let running = lock.withLock { unsafe active.values.filter { $0.seat !== own } }
+    for call in running { flight.expect(call.seat) }
+    var ended: [Seat] = []
     lock.withLock {
-      for seat in running {
-        if unsafe active[ObjectIdentifier(seat)] != nil {
-          unsafe active[ObjectIdentifier(seat)]?.waiting.append(flight)
+      for call in running {
+        if unsafe active[ObjectIdentifier(call.seat)]?.turn == call.turn {
+          unsafe active[ObjectIdentifier(call.seat)]?.waiting.append(flight)
         } else {
-          late.append(seat)
+          ended.append(call.seat)
         }
       }
     }
-    for seat in late { flight.arrive(seat, nil) }
+    for seat in ended { flight.arrive(seat, nil) }
     flight.arrive(self, nil)
   }
 }

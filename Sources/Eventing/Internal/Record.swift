@@ -82,7 +82,7 @@ public import Synchronization
   @usableFromInline let place: Place
   /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
   @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
-  /// Where its lane is among those of handlers that are gone on which a call may still run; -1 for nowhere.
+  /// Where its lane is in `Backlog.ending`; -1 for nowhere.
   @usableFromInline @exclusivity(unchecked) var endingSlot: Int32 = -1
   /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane<Payload>>?

@@ -13,8 +13,8 @@
   @usableFromInline var count: Int32 = 0
   /// How many of them are dead.
   @usableFromInline var dead: Int32 = 0
-  /// How many handlers want to know the instant at which a delivery begins.
-  @usableFromInline var clocked: Int32 = 0
+  /// The row that is looked at next for an owner that is gone: the band's place in the index, and the row's in the band.
+  @usableFromInline var sweep: (band: Int32, row: Int32) = (0, 0)
 
   @inlinable init() {}
 
@@ -65,6 +65,18 @@
     unsafe forEachBand { band in
       for i in unsafe 0..<Int(band.pointee.count) { unsafe body(band.pointee.rows + i) }
     }
+  }
+
+  /// The handlers one after the other, over and over again, in O(1); nil where a row has none.
+  @usableFromInline mutating func nextToLookAt() -> Record? {
+    if unsafe Int(sweep.band) >= max(1, index.count) { sweep = (0, 0) }
+    guard let band = unsafe index.isEmpty ? first : index[Int(sweep.band)] else { return nil }
+    let row = Int(sweep.row)
+    sweep.row &+= 1
+    if unsafe sweep.row >= band.pointee.count { sweep = (sweep.band &+ 1, 0) }
+    guard unsafe row < band.pointee.count else { return nil }
+    let record = unsafe band.pointee.rows[row].record
+    return unsafe record.slot >= 0 ? record : nil
   }
 
   // MARK: Bands

@@ -6,15 +6,32 @@ import Testing
 enum LaneDelivery: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, concurrent, task
 
-  func handler(_ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) -> Handler<Int> {
-    switch self {
-    case .background: Handler(on: .background) { _ in body() }
-    case .queue: Handler(on: .queue(queue)) { _ in body() }
-    case .inOrder: Handler(on: .inOrder) { _ async in body() }
-    case .concurrent: Handler(on: .concurrent(limit: 4)) { _ async in body() }
-    case .task: Handler(on: .task) { _ async in body() }
+  /// Its calls run `body`, and then last until the gate is open.
+  func handler(_ queue: DispatchQueue, until gate: Gate = .open, _ body: @escaping @Sendable () -> Void) -> Handler<Int> {
+    let sync: @Sendable (Int) -> Void = { _ in
+      body()
+      gate.wait()
+    }
+    let async: @Sendable (Int) async -> Void = { _ in
+      body()
+      await gate.opened()
+    }
+    return switch self {
+    case .background: Handler(on: .background, sync)
+    case .queue: Handler(on: .queue(queue), sync)
+    case .inOrder: Handler(on: .inOrder, async)
+    case .concurrent: Handler(on: .concurrent(limit: 4), async)
+    case .task: Handler(on: .task, async)
     }
   }
 
   var testDescription: String { rawValue }
+}
+
+extension Gate {
+  static var open: Gate {
+    let gate = Gate()
+    gate.open()
+    return gate
+  }
 }
