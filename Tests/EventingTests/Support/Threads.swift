@@ -106,6 +106,9 @@ func inRounds<Stage: Sendable>(
 /// Lets another thread have the core.
 func giveWay() { sched_yield() }
 
+/// Puts the thread to sleep.
+func nap(microseconds: UInt32) { usleep(microseconds) }
+
 /// Lets the threads that arrive go on when all have come; again and again.
 final class StartBarrier: Sendable {
   private let count: Int
