@@ -138,4 +138,49 @@ extension AwaitTests {
     await comesBack { await event.send(1) }
     #expect(returned.value == 1)
   }
+
+  @Test func quiesceWaitsForAnInlineCallThatWasRunningWhenItsHandlerWasRemoved() async {
+    let event = Event<Int>()
+    let seen = Recorder<String>()
+    let (isInside, mayLeave) = (Gate(), Gate())
+    let token = event.addHandler { _ in
+      isInside.open()
+      mayLeave.wait()
+      seen.record("call ended")
+    }
+    let poster = startThread { event.post(1) }
+    await isInside.opened()
+    #expect(event.remove(token))
+    await quiesceRecording(event, seen, whileHeldBy: mayLeave)
+    #expect(seen.values == ["call ended", "quiesced"])
+    await poster.opened()
+  }
+
+  @Test func quiesceWaitsForACallOnALaneThatWasRunningWhenItsHandlerWasRemoved() async {
+    let event = Event<Int>()
+    let seen = Recorder<String>()
+    let (isInside, mayLeave) = (Gate(), Gate())
+    let token = event.addHandler(on: .background) { _ in
+      isInside.open()
+      mayLeave.wait()
+      seen.record("call ended")
+    }
+    event.post(1)
+    await isInside.opened()
+    #expect(event.remove(token))
+    await quiesceRecording(event, seen, whileHeldBy: mayLeave)
+    #expect(seen.values == ["call ended", "quiesced"])
+  }
+
+  private func quiesceRecording(_ event: Event<Int>, _ seen: Recorder<String>, whileHeldBy gate: Gate) async {
+    await withTaskGroup { group in
+      group.addTask {
+        await event.quiesce()
+        seen.record("quiesced")
+      }
+      // Time for a quiesce that does not wait to show it.
+      for _ in 0..<200 { await Task.yield() }
+      gate.open()
+    }
+  }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Eventing
 import Synchronization
 import Testing

@@ -1,4 +1,3 @@
-import Dispatch
 import Eventing
 import Testing
 
@@ -145,52 +144,6 @@ import Testing
     }
   }
 
-  // MARK: Payloads
-
-  @Test func payloadWhoseDeinitPostsIsDeliveredLikeAnyOther() async {
-    let event = Event<Parting>()
-    let (seen, lane) = (Recorder<Int>(), Recorder<Int>())
-    event.addHandler { seen.record($0.number) }
-    event.addHandler(on: .background) { lane.record($0.number) }
-    event.addHandler { _ async in }
-    event.addHandler(on: .task) { _ in }
-    event.post(Parting(200, event))
-    #expect(await eventually { lane.count == 201 })
-    #expect(seen.values == Array((0...200).reversed()))
-    #expect(lane.values == seen.values)
-  }
-
-  @Test func payloadWhoseDeinitPostsMayBeSkippedAndQueued() async {
-    let event = Event<Parting>()
-    let (inside, gate, seen) = (Gate(), Gate(), Counter())
-    let locked = event.addHandler(on: .background) { _ in }
-    event.addHandler { payload in
-      seen.add()
-      if payload.number == 1_000 {
-        inside.open()
-        gate.wait()
-      }
-    }
-    event.lock(locked)
-    let poster = startThread { event.post(Parting(1_000, nil)) }
-    await inside.opened()
-    for _ in 0..<10 { event.post(Parting(10, event)) }
-    gate.open()
-    await poster.opened()
-    #expect(await eventually { seen.value == 111 })
-    await event.quiesce()
-  }
-
-  @Test func payloadsWhoseDeinitPostsUnderRacingPostersAreAllDelivered() async {
-    let event = Event<Parting>()
-    let (inline, lane) = (Counter(), Counter())
-    event.addHandler { _ in inline.add() }
-    event.addHandler(on: .background) { _ in lane.add() }
-    await onThreads(4) { _ in for _ in 0..<500 { event.post(Parting(1, event)) } }
-    #expect(await eventually { lane.value == 4_000 })
-    #expect(inline.value == 4_000)
-  }
-
   // MARK: A handler that blocks
 
   @Test func handlerThatBlocksHoldsUpNobodyWhoPosts() async {
@@ -323,94 +276,5 @@ import Testing
     await any.send("text")
     await tuple.send((first: 1, second: "two"))
     #expect(seen.values == ["nil", "Optional(3)", "[]", "[1, 2]", "text", "1 two"])
-  }
-}
-
-/// A payload that posts another one in its `deinit`, down to 0.
-private final class Parting: Sendable {
-  let number: Int
-  private let event: Event<Parting>?
-
-  init(_ number: Int, _ event: Event<Parting>?) {
-    self.number = number
-    self.event = event
-  }
-
-  deinit {
-    guard let event, number > 0 else { return }
-    event.post(Parting(number - 1, event))
-  }
-}
-
-/// One of all calls that need no `await`.
-enum AnyCall: CaseIterable, Sendable {
-  case post, postMany, submit, add, addMany, once, addOnALane, addAndRemove, removeNamed, removeOwned, removeAll
-  case lock, lockNamed, lockAll, gate, looks, bag, finish
-
-  func make(on event: Event<Int>) {
-    switch self {
-    case .post: event.post(2)
-    case .postMany: for number in 2..<12 { event.post(number) }
-    case .submit: _ = event.submit(2)
-    case .add: event.addHandler { _ in }
-    case .addMany: event.add(Handler { _ in }, Handler(on: .background) { _ in }.named("many"), Handler { _ async in })
-    case .once: event.once { _ in }
-    case .addOnALane:
-      event.addHandler(on: .background) { _ in }
-      event.addHandler(on: .main) { _ in }
-      event.addHandler { _ async in }
-      event.addHandler(on: .concurrent(limit: 2)) { _ in }
-      event.addHandler(on: .task) { _ in }
-    case .addAndRemove: for _ in 0..<5 { event.remove(event.addHandler { _ in }) }
-    case .removeNamed: event.remove(named: "own")
-    case .removeOwned: event.remove(ownedBy: event)
-    case .removeAll: event.removeAll()
-    case .lock:
-      let token = event.addHandler { _ in }
-      event.lock(token)
-      _ = event.isLocked(token)
-      event.unlock(token)
-    case .lockNamed:
-      event.lock(named: "own")
-      event.unlock(named: "own")
-    case .lockAll:
-      event.lockAll()
-      event.unlockAll()
-    case .gate:
-      event.lock()
-      _ = event.isLocked
-      event.unlock()
-    case .looks:
-      _ = event.handlerCount
-      _ = event.hasHandlers
-      _ = event.contains(named: "own")
-      _ = event.description
-    case .bag:
-      let bag = HandlerBag()
-      for _ in 0..<3 { event.addHandler { _ in }.store(in: bag) }
-    case .finish: event.finish()
-    }
-  }
-}
-
-/// How a handler's life ends.
-enum Ending: CaseIterable, Sendable {
-  case removed, removedByName, allRemoved, usedUp, removedInside, finished, removedByABag
-
-  func end(_ token: HandlerToken, of event: Event<Int>) {
-    switch self {
-    case .removed: event.remove(token)
-    case .removedByName: event.remove(named: "ends")
-    case .allRemoved: event.removeAll()
-    case .usedUp: event.post(1)
-    case .removedInside:
-      event.addHandler(priority: 1) { _ in event.remove(token) }
-      event.post(1)
-    case .finished: event.finish()
-    case .removedByABag:
-      let bag = HandlerBag()
-      token.store(in: bag)
-      bag.removeAll()
-    }
   }
 }
