@@ -40,7 +40,8 @@ actor Chain {
     }
   }
 
-  init() {
+  /// - Parameter note: is told whenever a handler moved on.
+  init(_ note: Note) {
     let (line, parsed, classified, failed, results, meter) = (line, parsed, classified, failed, results, meter)
     line.addHandler(named: "count") { line in
       results.outcome.lines += 1
@@ -60,11 +61,18 @@ actor Chain {
       results.outcome.auditedCount += 1
     }
     classified.addHandler(named: "store", on: .background) { classified in
+      note.move()
       results.stored.add(classified)
       results.storedCount += 1
     }
-    classified.addHandler(named: "show", on: .main) { _ in results.shown += 1 }
-    classified.addHandler(named: "rates") { classified in await meter.take(classified) }
+    classified.addHandler(named: "show", on: .main) { _ in
+      note.move()
+      results.shown += 1
+    }
+    classified.addHandler(named: "rates") { classified in
+      note.move()
+      await meter.take(classified)
+    }
   }
 
   /// Sends one line; before it, the changes that the plan wants there.

@@ -62,7 +62,9 @@ struct Lines {
     do {
       if let piece = try handle.read(upToCount: 1 << 18), !piece.isEmpty { buffer += piece } else { isAtEnd = true }
     } catch {
-      throw UsageError("replay: \"\(path)\" cannot be read: \((error as NSError).localizedDescription)")
+      let input = path == "-" ? "the standard input" : "\"\(path)\""
+      let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+      throw UsageError("replay: expected lines; \(input) cannot be read: \((cause ?? error as NSError).localizedDescription)")
     }
   }
 

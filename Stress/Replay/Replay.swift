@@ -3,17 +3,25 @@ enum Replay {
   /// Returns whether the outcomes are the same.
   static func run(_ path: String) async throws -> Bool {
     var lines = try Lines(path)
-    let chain = Chain()
+    let note = Note("replay")
+    let chain = Chain(note)
     var plain = PlainLoop()
     var number = 0
     let started = Clock.now
+    Watchdog.shared.watch([note], scene: "replay")
+    Watchdog.shared.start { state in fail(state, code: 70) }
+    note.begin(.read)
     while let text = try lines.next() {
       number += 1
       let line = LogLine(number: number, text: text)
+      note.begin(.post)
       await chain.take(line)
       plain.take(line)
+      note.begin(.read)
     }
+    note.begin(.quiesce)
     let outcome = await chain.finish()
+    note.begin(.judge)
     let seconds = Double(Clock.now - started) / 1e9
     Print.out(table(outcome, plain.outcome))
     if lines.repaired > 0 { Print.out("\(lines.repaired) lines were not UTF-8; what could not be read was replaced") }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What somebody is doing, for the count of operations and for the watchdog.
 enum Activity: UInt8, CaseIterable, Sendable {
-  case idle, add, remove, lock, post, submit, send, look, quiesce, judge
+  case idle, add, remove, lock, post, submit, send, look, quiesce, judge, read
 }
 
 /// What one worker is doing now, and how much it has done. Written without order: only looked at.
@@ -16,11 +16,16 @@ final class Note: Sendable {
 
   func begin(_ now: Activity) {
     activity.store(now.rawValue, ordering: .relaxed)
-    steps.store(steps.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    move()
   }
+
+  /// Something moved, whatever is being done.
+  func move() { steps.store(steps.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
   func end() { activity.store(0, ordering: .relaxed) }
 
+  /// It waits for input, for as long as that takes.
+  var isReading: Bool { activity.load(ordering: .relaxed) == Activity.read.rawValue }
   var count: Int { steps.load(ordering: .relaxed) }
   var description: String {
     "\(name): \(Activity(rawValue: activity.load(ordering: .relaxed)) ?? .idle), after \(count) operations"
@@ -54,7 +59,7 @@ final class Watchdog: @unchecked Sendable {
         Thread.sleep(forTimeInterval: 0.25)
         let (notes, scene) = lock.withLock { (self.notes, self.scene) }
         let now = (sum: notes.reduce(0) { $0 &+ $1.count }, scene: scene)
-        if notes.isEmpty || now != last { since = Clock.now }
+        if notes.isEmpty || now != last || notes.contains(where: \.isReading) { since = Clock.now }
         last = now
         guard Clock.now - since > UInt64(Watchdog.patience * 1e9) else { continue }
         let lines = notes.map { "  " + $0.description }.joined(separator: "\n")
