@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// G6: adding is effective on return.
-@Suite(.timeLimit(.minutes(1))) struct AddingTests {
+@Suite(.timeLimit(.minutes(5))) struct AddingTests {
   @Test func anAddedHandlerIsReachedByTheNextSendAndByNoneBefore() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

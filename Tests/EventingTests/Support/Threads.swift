@@ -61,10 +61,12 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
 
 /// Runs `body` again and again on so many threads, which begin together, until the race was one: until `isEnough`, or for 10 seconds at most.
 ///
-/// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all.
+/// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all. So races take turns, too.
 func onThreads(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
 ) async {
+  await raceTurns.take()
+  defer { raceTurns.pass() }
   let isOver = Atomic<Bool>(false)
   let deadline = ContinuousClock.now.advanced(by: .seconds(10))
   await onThreads(count) { index in
@@ -84,6 +86,8 @@ func inRounds<Stage: Sendable>(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool, prepare: @escaping @Sendable () -> Stage,
   _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
 ) async {
+  await raceTurns.take()
+  defer { raceTurns.pass() }
   let barrier = StartBarrier(count)
   let current = Guarded<Stage?>(nil)
   let deadline = ContinuousClock.now.advanced(by: .seconds(10))
@@ -145,17 +149,23 @@ final class Overlaps: Sendable {
   }
 }
 
-/// A thread, to be compared.
+/// A thread, to be compared: a number that none had before, since the system gives the identity of a thread that has ended to the next.
 struct ThreadNumber: Hashable, Sendable {
-  private let number: UInt
+  private let number: Int
 
   static var current: ThreadNumber {
-    #if canImport(Glibc)
-      ThreadNumber(number: UInt(pthread_self()))
-    #else
-      ThreadNumber(number: UInt(bitPattern: pthread_self()))
-    #endif
+    if let number = unsafe pthread_getspecific(key) { return unsafe ThreadNumber(number: Int(bitPattern: number)) }
+    let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+    unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: number))
+    return ThreadNumber(number: number)
   }
+
+  private static let next = Atomic<Int>(1)
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    unsafe pthread_key_create(&key, nil)
+    return key
+  }()
 }
 
 private final class ThreadStart: Sendable {
