@@ -10,8 +10,6 @@ public import Synchronization
   @usableFromInline final let homeReference = OnceReference<Home>()
   /// Of the last occurrence whose delivery began. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var sequence: UInt64 = 0
-  /// What `home.changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
-  @usableFromInline @exclusivity(unchecked) final var settled: UInt64 = 1
   /// The first handler that the occurrence that is being delivered met dead; its row holds it. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var firstRetired: Unmanaged<Record>?
   /// Guards the backlog, and lets threads that are outside read the table: that is changed under the lock, and only from inside.

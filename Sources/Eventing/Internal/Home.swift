@@ -3,11 +3,14 @@ public import Synchronization
 /// What tokens and lanes know of their event: which one it is, and how to reach it while it lives.
 ///
 /// Made with the first handler. As long as a token exists, no other home has its address; so it names its event for good.
-@usableFromInline final class Home: Sendable {
+// Safe: `changes` is atomic, `settled` is touched only from inside.
+@usableFromInline final class Home: @unchecked Sendable {
   @usableFromInline weak let mailbox: AnyMailbox?
   /// Counts what changes, from outside, how some handler is to be called: see `Mailbox.deliver`. It is here, and not in the mailbox, because
   /// it is read before every call, and those who post write to the mailbox.
   @usableFromInline let changes = Atomic<UInt64>(1)
+  /// What `changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var settled: UInt64 = 1
 
   @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
 

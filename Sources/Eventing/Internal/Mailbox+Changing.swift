@@ -32,7 +32,7 @@ extension Mailbox {
     unsafe record.joined = unsafe sequence
     unsafe table.append(body, record, priority: 0)
     lock.unlock()
-    if record.has(Bit.once) { unsafe settled = 0 }
+    if record.has(Bit.once) { unsafe home.settled = 0 }
     if unsafe hasOwners { lookAtTwo() }
   }
 
@@ -85,7 +85,7 @@ extension Mailbox {
       if options.owner != nil { unsafe hasOwners = true }
     }
     unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
-    if record.has(Bit.decide) { unsafe settled = 0 }
+    if record.has(Bit.decide) { unsafe home.settled = 0 }
   }
 
   @inlinable func lookForOrphans() {
@@ -117,7 +117,7 @@ extension Mailbox {
     record.set(Bit.removed)
     lock.lock()
     let row = unsafe table.remove(record, priority: 0)
-    if unsafe table.dead > 0 { unsafe settled = 0 }
+    if unsafe table.dead > 0 { unsafe home.settled = 0 }
     lock.unlock()
     _ = consume row  // user code may run here: outside of the lock
   }
@@ -129,7 +129,7 @@ extension Mailbox {
     lock.lock()
     let row = unsafe table.remove(details, priority: details.options.priority)
     if details.options.wantsStamp { unsafe clocked -= 1 }
-    if unsafe table.dead > 0 { unsafe settled = 0 }
+    if unsafe table.dead > 0 { unsafe home.settled = 0 }
     if let ending, let backlog {
       unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
       unsafe backlog.ending.append(ending)

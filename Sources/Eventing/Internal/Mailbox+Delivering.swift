@@ -3,7 +3,7 @@ public import Synchronization
 // How one occurrence gets to all handlers. All of it happens inside, so the table does not change meanwhile: changes come after the occurrence.
 //
 // The quick way calls one closure after the other with the payload alone. It is open as long as no handler's state has changed since a walk that found
-// nothing to decide: `changes` in the Home counts such changes, `settled` is what it was before that walk, and they are compared before every
+// nothing to decide: `changes` in the Home counts such changes, `settled` beside it is what it was before that walk, and they are compared before every
 // call. So the quick way reads neither the records nor anything that those who post write. At the first difference, error, or handler that is
 // more than a closure, `deliverRest` goes on: it looks at each record.
 
@@ -32,17 +32,16 @@ extension Mailbox {
     guard var band = unsafe table.first else { return nil }
     // Safe: there has been a handler, so there is a home, and the mailbox holds it.
     let home = unsafe homeReference.held.load(ordering: .acquiring).unsafelyUnwrapped
-    let settled = unsafe settled
     while true {
-      // Two pointers: with an index beside them, what is compared is reloaded from the stack, 2 instructions a call.
-      var row = unsafe band.pointee.rows
-      let end = unsafe row + Int(band.pointee.count)
-      while unsafe row != end {
-        guard unsafe home._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) }) == settled else {
-          return unsafe Position(band, row, nil)
+      // Counted up to the end, so that one addition moves the row and tells whether there are more.
+      let end = unsafe band.pointee.rows + Int(band.pointee.count)
+      var index = unsafe -Int(band.pointee.count)
+      while index != 0 {
+        guard unsafe home._withUnsafeGuaranteedRef({ unsafe $0.changes.load(ordering: .acquiring) == $0.settled }) else {
+          return unsafe Position(band, end + index, nil)
         }
-        do { unsafe try row.pointee.call(payload) } catch { return unsafe Position(band, row, error) }
-        unsafe row += 1
+        do { unsafe try end[index].call(payload) } catch { return unsafe Position(band, end + index, error) }
+        index &+= 1
       }
       guard let next = unsafe band.pointee.next else { return nil }
       unsafe band = unsafe next
@@ -114,7 +113,7 @@ extension Mailbox {
       unsafe next = unsafe band.pointee.next
     }
     tidyRetired()
-    if isQuiet { unsafe settled = before }
+    if isQuiet { unsafe home.settled = before }
   }
 
   /// Inside: a row at which there is something to decide. A handler that is gone is none: it is not counted.

@@ -154,7 +154,7 @@ struct ThreadNumber: Hashable, Sendable {
   private let number: Int
 
   static var current: ThreadNumber {
-    if let number = unsafe pthread_getspecific(key) { return unsafe ThreadNumber(number: Int(bitPattern: number)) }
+    if let number = unsafe pthread_getspecific(key) { return ThreadNumber(number: Int(bitPattern: number)) }
     let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
     unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: number))
     return ThreadNumber(number: number)
