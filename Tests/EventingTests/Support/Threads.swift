@@ -136,15 +136,25 @@ final class StartBarrier: Sendable {
 /// It orders nothing: the thread sanitizer sees as much as without it.
 final class Overlaps: Sendable {
   private let running = Atomic<Int>(0)
+  private let begun = Atomic<Int>(0)
   private let seen = Atomic<Int>(0)
 
   init() {}
 
   var count: Int { seen.load(ordering: .relaxed) }
 
+  /// Every fourth time it lets others have the core until one of them is here, too, or a short time is over: threads meet on busy cores, too.
   func during<Result>(_ body: () throws -> Result) rethrows -> Result {
-    if running.wrappingAdd(1, ordering: .relaxed).oldValue > 0 { seen.wrappingAdd(1, ordering: .relaxed) }
+    let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
     defer { running.wrappingSubtract(1, ordering: .relaxed) }
+    if others == 0, begun.wrappingAdd(1, ordering: .relaxed).oldValue % 4 == 0 {
+      var patience = 64
+      while running.load(ordering: .relaxed) == 1, patience > 0 {
+        giveWay()
+        patience -= 1
+      }
+    }
+    if running.load(ordering: .relaxed) > 1 { seen.wrappingAdd(1, ordering: .relaxed) }
     return try body()
   }
 }
