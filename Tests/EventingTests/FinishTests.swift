@@ -243,6 +243,26 @@ import Testing
     #expect(seen.values == [2])
   }
 
+  @Test(arguments: LaneDelivery.allCases) func quiesceWaitsForACallWhoseHandlerWasRemovedAfterFinish(delivery: LaneDelivery) async {
+    let event = Event<Int>()
+    let steps = StepExecutor()
+    let (began, mayEnd, returned) = (Gate(), Gate(), Gate())
+    let token = event.attach(delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() })
+    event.post(1)
+    await began.opened()
+    event.finish()
+    #expect(event.remove(token))
+    let waiting = Task(executorPreference: steps) {
+      await event.quiesce()
+      returned.open()
+    }
+    await steps.run()
+    #expect(!returned.isOpen)
+    mayEnd.open()
+    while !returned.isOpen, !Task.isCancelled { await steps.run() }
+    await waiting.value
+  }
+
   @Test func lanesThatEndWhileThreadsLookLockAndRemoveLeaveNothing() async {
     let overlaps = Overlaps()
     let closures = LiveCount()
