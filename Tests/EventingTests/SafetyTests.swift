@@ -94,16 +94,17 @@ import Testing
       for ending in Ending.allCases {
         let event = Event<Int>("own")
         let live = LiveCount()
-        do {
+        let token: HandlerToken
+        do {  // beyond this the handler alone holds the canary
           let canary = Canary(live) { call.make(on: event) }
           let body: @Sendable (Int) -> Void = { _ in canary.sing() }
           let isOnce = ending == .usedUp
-          let token =
+          token =
             kind.map { add($0, to: event, named: "ends", once: isOnce, body) }
             ?? event.addHandler(named: "ends", once: isOnce, body)
-          event.addHandler(named: "other") { _ in }
-          ending.end(token, of: event)
         }
+        event.addHandler(named: "other") { _ in }
+        ending.end(token, of: event)
         await comesBack { await event.quiesce() }
         // On the way out of a lane the closure is held for a moment more.
         #expect(await eventually { live.alive == 0 })
@@ -119,9 +120,11 @@ import Testing
         let other = Event<Int>("own")
         do {
           let event = Event<Int>()
-          let canary = Canary(live) { call.make(on: other) }
-          let body: @Sendable (Int) -> Void = { _ in canary.sing() }
-          if let kind { add(kind, to: event, body) } else { event.addHandler(body) }
+          do {
+            let canary = Canary(live) { call.make(on: other) }
+            let body: @Sendable (Int) -> Void = { _ in canary.sing() }
+            if let kind { add(kind, to: event, body) } else { event.addHandler(body) }
+          }
           event.post(1)
         }
         #expect(await eventually { live.alive == 0 })
