@@ -18,6 +18,8 @@ extension Event {
       unsafe look("bands", mailbox.table.index.count, 2)
       if let backlog = mailbox.backlogReference.load() {
         let limit = 2 * Flood.limit
+        look("occurrences counted", backlog.occurrences, 0)
+        look("pressure", backlog.pressure.isOn.load(ordering: .relaxed) ? 1 : 0, 0)
         look("room for queued items", backlog.queue.capacity, limit)
         look("room for items", backlog.pending.capacity, limit)
         look("room for adds", backlog.joining.capacity, limit)

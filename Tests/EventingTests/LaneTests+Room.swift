@@ -1,0 +1,23 @@
+#if DEBUG
+  import Dispatch
+  import Testing
+
+  @testable import Eventing
+
+  extension LaneTests {
+    @Test func laneThatHeldAFloodKeepsNoRoomForIt() async throws {
+      let event = Event<Int>()
+      let (queue, calls) = (DispatchQueue(label: "test"), Counter())
+      let token = event.addHandler(on: .queue(queue)) { _ in calls.add() }
+      queue.suspend()
+      for number in 0..<20_000 { event.post(number) }
+      queue.resume()
+      await event.quiesce()
+      guard case .serial(let lane) = token.record.details(Int.self)?.work else { return #expect(Bool(false)) }
+      #expect(await eventually { lane.lock.withLock { !lane.isRunning } })
+      let room = lane.lock.withLock { max(lane.items.capacity, lane.batch.capacity) }
+      #expect(room <= 2 * Flood.limit)
+      #expect(calls.value == 20_000)
+    }
+  }
+#endif
