@@ -1,0 +1,21 @@
+import Eventing
+import Testing
+
+extension OwnerTests {
+  @Test func whatWaitsForAnActorThatGoesIsSkipped() async {
+    let event = Event<Int>()
+    let (steps, calls) = (StepExecutor(), Counter())
+    let ticket: Ticket
+    do {
+      let stage = Stage()
+      steps.adding { _ = event.addHandler(isolatedTo: stage) { _, _ in calls.add() } }
+      ticket = withExtendedLifetime(stage) { event.submit(1) }
+    }
+    let report = await comesBack {
+      await steps.run()
+      return await ticket.report
+    }
+    #expect(report?.skipped == 1)
+    #expect(calls.value == 0)
+  }
+}
