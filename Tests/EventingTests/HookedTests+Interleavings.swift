@@ -120,6 +120,31 @@ import Testing
       #expect(seen.values == [1, 2])
     }
 
+    @Test func finishIsEffectiveOnReturnForASecondThreadToo() async {
+      let event = Event<Int>()
+      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .foundBusy), Recorder<Int>())
+      event.addHandler { number in
+        seen.record(number)
+        guard number == 1 else { return }
+        inside.open()
+        gate.wait()
+      }
+      let d = startThread { event.post(1) }
+      await inside.opened()
+      let first = startThread { hold.during { event.finish() } }  // it has not queued the end yet
+      await hold.reached.opened()
+      await startThread {
+        event.finish()
+        event.post(2)
+      }.opened()
+      hold.release()
+      await first.opened()
+      gate.open()
+      await d.opened()
+      await event.quiesce()
+      #expect(seen.values == [1])
+    }
+
     @Test func removalBetweenTheLookAndTheClaimIsObeyed() async {
       let event = Event<Int>()
       let (hold, calls) = (Hold(at: .claiming), Counter())

@@ -218,6 +218,15 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
+  @Test func aHandlerThatIsCalledWithAnOwnerKeepsThatOne() {
+    let event = Event<Int>()
+    let (owner, other) = (Owner(LiveCount()), RemovingOwner(event))
+    let calls = Recorder<Bool>()
+    OwningSource(event: event, owner: other).addHandler(owner: owner) { given, _ in calls.record(given === owner) }
+    event.post(1)
+    #expect(calls.values == [true])
+  }
+
   @Test func noHandlerIsCalledWithAnOwnerThatIsGoneWhenOwnersGoWhileThreadsPost() async {
     let event = Event<Int>()
     let live = LiveCount()
@@ -273,6 +282,16 @@ private final class RemovingOwner: Sendable {
   private let event: Event<Int>
   init(_ event: Event<Int>) { self.event = event }
   deinit { event.remove(ownedBy: self) }
+}
+
+/// Makes all handlers its owner's.
+private struct OwningSource: EventSource {
+  let event: Event<Int>
+  let owner: RemovingOwner
+
+  func add(_ handlers: [Handler<Int>]) -> [HandlerToken] { event.add(handlers.map { $0.owned(by: owner) }) }
+  func attach(_ handler: Handler<Int>) -> HandlerToken { event.attach(handler.owned(by: owner)) }
+  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 
 private actor Account {

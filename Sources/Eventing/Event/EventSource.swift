@@ -47,6 +47,7 @@ extension EventSource {
     handler.options.name = name
     handler.options.priority = priority
     handler.options.owner = owner
+    handler.options.isOwnerBound = owner != nil
     handler.isOnce = once
     return attach(handler)
   }

@@ -13,8 +13,10 @@ extension Handler {
     with { if !tags.isEmpty { $0.options.tags = ($0.options.tags ?? []).union(tags) } }
   }
 
-  /// Ends with its owner, which is held weakly, and strongly for the length of a call.
-  public func owned(by owner: some AnyObject & Sendable) -> Handler { with { $0.options.owner = Owner(owner) } }
+  /// Ends with its owner, which is held weakly, and strongly for the length of a call. A handler that is called with an owner keeps that one.
+  public func owned(by owner: some AnyObject & Sendable) -> Handler {
+    with { if !$0.options.isOwnerBound { $0.options.owner = Owner(owner) } }
+  }
 
   private func with(_ change: (inout Handler) -> Void) -> Handler {
     var copy = self

@@ -12,8 +12,8 @@ public import Dispatch
   @usableFromInline @exclusivity(unchecked) var joining: ContiguousArray<Joiner<Payload>?> = []
   /// How many of them have joined.
   @usableFromInline @exclusivity(unchecked) var joined = 0
-  /// Handlers whose life was ended while the event was busy; in no order, since they are silent already.
-  @usableFromInline @exclusivity(unchecked) var leaving: ContiguousArray<Record> = []
+  /// Handlers whose life was ended while the event was busy, and the threads that did it; in no order, since they are silent already.
+  @usableFromInline @exclusivity(unchecked) var leaving: ContiguousArray<(record: Record, by: UInt)> = []
 
   /// Lanes of handlers that have left the table, or of an event that was ended, and that still hold something: as the table, walked from
   /// inside, or under the lock; changed from inside, and under the lock.
@@ -52,8 +52,8 @@ public import Dispatch
 @usableFromInline enum Item<Payload: Sendable>: @unchecked Sendable {
   /// An occurrence, the thread that queued it, and what travels with it.
   case occurrence(Payload, by: UInt, Flight?)
-  /// The next so many of those who are joining.
-  case join(Int)
+  /// The next so many of those who are joining, and the thread that adds them.
+  case join(Int, by: UInt)
   /// Somebody waits for all that was sent before.
   case barrier(Flight)
   /// A call of an isolated method.

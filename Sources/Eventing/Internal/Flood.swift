@@ -7,6 +7,10 @@ public import Synchronization
 /// a ring of events would crawl: when what its handlers post meets a flood elsewhere it marks its own event as pressed, and who posts there naps.
 @usableFromInline enum Flood {
   @inlinable static var limit: Int { 1_024 }
+  /// The same for adds and removals: each of them holds up nobody but the next occurrence, so more may wait.
+  @inlinable static var changeLimit: Int { 8 * limit }
+  /// So many changes of other threads are made by a thread that posts; then it hands the rest over, or it might never come back.
+  @inlinable static var foreignChanges: Int { 256 }
 
   /// Of an event's own queue: the pressure that its drain passes on.
   static let drained = DispatchSpecificKey<Pressure>()

@@ -5,6 +5,8 @@
   /// `nil` for none.
   @usableFromInline var tags: Set<String>?
   @usableFromInline var owner: Owner?
+  /// The closure is called with that very owner, which therefore stays what it is.
+  @usableFromInline var isOwnerBound = false
   /// It wants sender, sequence number and instant.
   @usableFromInline var wantsStamp = false
 

@@ -46,11 +46,12 @@ extension Mailbox {
       return
     }
     for joiner in joiners { unsafe backlog.joining.append(joiner) }
-    unsafe backlog.queue.append(.join(joiners.count))
+    unsafe backlog.queue.append(.join(joiners.count, by: Thread.current))
+    let isFlooded = unsafe backlog.joining.count - backlog.joined > Flood.changeLimit
     edge(.queued)
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
-    if old == 0 { settle(Thread.current) }
+    if old == 0 { settle(Thread.current) } else if isFlooded { slowDown(old) }
   }
 
   /// Inside: the next queued adds.
@@ -101,7 +102,7 @@ extension Mailbox {
   /// Inside: two rows are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
   @usableFromInline func lookAtTwo() {
     for _ in 0..<2 {
-      guard let record = unsafe table.nextToLookAt() else { continue }
+      guard let record = lock.withLock({ unsafe table.nextToLookAt() }) else { continue }
       guard let owner = record.details(Payload.self)?.options.owner, owner.object == nil else { continue }
       record.set(Bit.removed)
       tidy(record)
@@ -203,13 +204,10 @@ extension Mailbox {
 
   // MARK: The end
 
-  /// Queues the end of the event.
+  /// Queues the end of the event: each time, since whoever ends it second relies on it, too.
   @usableFromInline func finish() {
-    lock.lock()
-    let isFirst = unsafe !isFinished
-    unsafe isFinished = true
-    lock.unlock()
-    if isFirst { put(.finish) }
+    lock.withLock { unsafe isFinished = true }
+    put(.finish)
   }
 
   /// Inside: what was sent has been delivered; lanes end after what they hold.

@@ -6,7 +6,10 @@ import Synchronization
 extension Mailbox {
   /// Under the lock, or inside: the records of the handlers that have joined and may still be called, in the order of the table.
   func forEachRecord(_ body: (Record) -> Void) {
-    unsafe table.forEachRow { row in unsafe body(row.pointee.record) }
+    unsafe table.forEachRow { row in
+      let record = unsafe row.pointee.record
+      if unsafe record.slot >= 0 { body(record) }  // a dead row's may be among those that are ending
+    }
     forEachEnding { lane in body(lane.record) }
   }
 

@@ -96,31 +96,42 @@ public import Synchronization
     edge(.foundBusy)
     let backlog = backlog
     lock.lock()
-    unsafe backlog.leaving.append(record)
+    unsafe backlog.leaving.append((record, Thread.current))
+    let isFlooded = unsafe backlog.leaving.count > Flood.changeLimit
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
-    if old == 0 { settle(Thread.current) }
+    if old == 0 { settle(Thread.current) } else if isFlooded { slowDown(old) }
+  }
+
+  /// Slows down whoever changes faster than the event can; but no handler of its own, for which it would wait.
+  @usableFromInline func slowDown(_ old: UInt) {
+    if old & ~Word.flags != Thread.current { Flood.slowDown() }
   }
 
   // MARK: Settling
 
   /// Inside: works the queue off, in order, and leaves.
   ///
-  /// `poster` is the thread that is inside because it posted: it makes changes, and delivers what its own handlers posted. At the first
-  /// occurrence of another thread, or isolated call, it hands all the rest over. ``Settler/drain`` does everything, ``Settler/pool`` isolated calls only.
+  /// `poster` is the thread that is inside because it posted: it makes changes, some of other threads' too, and delivers what its own handlers
+  /// posted. At the first occurrence of another thread, or isolated call, it hands all the rest over. ``Settler/drain`` does everything, ``Settler/pool`` isolated calls only.
   @inlinable func settle(_ poster: UInt) {
     let own = Thread.current | Word.busy
     if word.load(ordering: .relaxed) | Word.queued != own | Word.queued { word.bitwiseOr(own, ordering: .relaxed) }
     let backlog = backlog
+    var foreignChanges = 0
     while true {
       while unsafe backlog.at < backlog.pending.count {
-        if poster != Settler.drain, !isForSettler(poster, unsafe backlog.pending[backlog.at]) { return handOver(backlog) }
+        if poster != Settler.drain {
+          if foreignChanges > Flood.foreignChanges || !isForSettler(poster, unsafe backlog.pending[backlog.at]) { return handOver(backlog) }
+        }
         var item = Item<Payload>.done
         unsafe swap(&item, &backlog.pending[backlog.at])  // taken out: a payload goes when it is delivered, not with its batch
         unsafe backlog.at += 1
         switch item {
         case .occurrence(let payload, _, let flight): deliverQueued(payload, flight)
-        case .join(let count): join(count)
+        case .join(let count, let thread):
+          if thread != poster { foreignChanges += count }
+          join(count)
         case .barrier(let flight): barrier(flight)
         case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
         case .finish: finishTable()
@@ -130,20 +141,24 @@ public import Synchronization
       // A flood leaves no buffer behind.
       unsafe backlog.pending.removeAll(keepingCapacity: backlog.pending.capacity <= 2 * Flood.limit)
       unsafe backlog.at = 0
-      var leaving: ContiguousArray<Record> = []
+      var leaving: ContiguousArray<(record: Record, by: UInt)> = []
       edge(.settling)
       lock.lock()
       unsafe swap(&backlog.queue, &backlog.pending)
-      let mayTidy = poster != Settler.pool
-      if mayTidy { unsafe swap(&backlog.leaving, &leaving) }
+      if poster != Settler.pool { unsafe swap(&backlog.leaving, &leaving) }
+      let mustTidy = unsafe !backlog.leaving.isEmpty
       unsafe backlog.occurrences = 0
       if poster == Settler.drain { backlog.pressure.isOn.store(false, ordering: .relaxed) }
-      let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty && backlog.leaving.isEmpty
+      let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty && !mustTidy
       word.store(isEmpty ? 0 : own, ordering: .releasing)
       lock.unlock()
       if isEmpty { return }  // outside: touch nothing from here on
-      if !mayTidy, unsafe backlog.pending.isEmpty { return handOver(backlog) }
-      for record in leaving { tidy(record) }
+      if mustTidy { return handOver(backlog, toDrain: true) }
+      for (record, thread) in leaving {
+        if thread != poster { foreignChanges += 1 }
+        tidy(record)
+      }
+      if poster != Settler.drain, foreignChanges > Flood.foreignChanges { return handOver(backlog) }
     }
   }
 
@@ -157,9 +172,9 @@ public import Synchronization
 
   /// Hands the rest over. Handlers may block, so they get a serial queue of the event's own: on `DispatchQueue.global()` two blocked blocks delay the third by
   /// a second, in Swift's pool for as long as they block. An isolated call does not, and goes to the pool: 1 microsecond there, 15 on a queue.
-  @inlinable func handOver(_ backlog: Backlog<Payload>) {
+  @inlinable func handOver(_ backlog: Backlog<Payload>, toDrain: Bool = false) {
     word.bitwiseAnd(Word.flags, ordering: .relaxed)  // nobody is inside until the drain starts
-    if unsafe backlog.at < backlog.pending.count, case .job = unsafe backlog.pending[backlog.at] {
+    if !toDrain, unsafe backlog.at < backlog.pending.count, case .job = unsafe backlog.pending[backlog.at] {
       Scheduling.block(on: .global()) { self.settle(Settler.pool) }
     } else {
       Scheduling.block(on: drains(backlog)) { self.settle(Settler.drain) }

@@ -13,7 +13,7 @@
   @usableFromInline var count: Int32 = 0
   /// How many of them are dead.
   @usableFromInline var dead: Int32 = 0
-  /// The row that is looked at next for an owner that is gone: the band's place in the index, and the row's in the band.
+  /// The row that is looked at next for an owner that is gone, and so is changed under the lock, too: the band's place in the index, and the row's in the band.
   @usableFromInline var sweep: (band: Int32, row: Int32) = (0, 0)
 
   @inlinable init() {}

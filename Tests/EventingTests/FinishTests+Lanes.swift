@@ -1,0 +1,171 @@
+import Dispatch
+import Eventing
+import Testing
+
+extension FinishTests {
+  // MARK: What lanes still hold when the event has been finished
+
+  @Test(arguments: LaneDelivery.allCases) func aHandlerWhoseLaneStillHoldsSomethingIsThereUntilItHasRun(delivery: LaneDelivery) async {
+    let event = Event<Int>()
+    let (began, mayEnd) = (Gate(), Gate())
+    let handler = delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() }
+    let token = event.attach(handler.named("late"))
+    event.post(1)
+    await began.opened()
+    event.finish()
+    #expect(event.contains(token) && event.contains(named: "late"))
+    #expect(event.handlerCount == 1)
+    #expect(await event.handlers.map(\.id) == [token.id])
+    #expect(await event.handlers.map(\.callCount) == [1])
+    mayEnd.open()
+    await event.quiesce()
+    #expect(await eventually { !event.contains(token) })
+    #expect(event.handlerCount == 0)
+    #expect(await event.handlers.isEmpty)
+  }
+
+  @Test(arguments: [true, false]) func whatLanesStillHoldCanBeRemovedByEveryBulkVerb(isLate: Bool) async {
+    for verb in ["name", "tag", "owner", "all"] {
+      let event = Event<Int>()
+      let (queue, seen, owner) = (DispatchQueue(label: "test"), Recorder<Int>(), LiveCount())
+      event.add(Handler(on: .queue(queue)) { seen.record($0) }.named("name").tagged("tag").owned(by: owner))
+      queue.suspend()
+      event.post(1)
+      event.finish()
+      if isLate { _ = await event.handlers }
+      let count =
+        switch verb {
+        case "name": event.remove(named: "name")
+        case "tag": event.remove(tagged: "tag")
+        case "owner": event.remove(ownedBy: owner)
+        default: event.removeAll()
+        }
+      #expect(count == 1, "\(verb)")
+      #expect(event.removeAll() == 0)
+      queue.resume()
+      await event.quiesce()
+      #expect(seen.values == [], "\(verb)")
+    }
+  }
+
+  @Test func whatLanesStillHoldCanBeLockedAndUnlocked() async {
+    let event = Event<Int>()
+    let (queue, seen) = (DispatchQueue(label: "test"), Recorder<Int>())
+    event.add(Handler(on: .queue(queue)) { seen.record($0) }.named("name"))
+    queue.suspend()
+    event.post(1)
+    event.finish()
+    #expect(event.lock(named: "name") == 1)
+    #expect(await event.lockedHandlers.count == 1)
+    #expect(event.unlockAll() == 1)
+    #expect(event.lockAll() == 1)
+    queue.resume()
+    await event.quiesce()
+    #expect(seen.values == [])
+  }
+
+  @Test(arguments: [true, false]) func theEventsOwnLockHoldsForWhatLanesStillHold(isUnlocked: Bool) async {
+    let event = Event<Int>()
+    let (queue, seen) = (DispatchQueue(label: "test"), Recorder<Int>())
+    event.addHandler(on: .queue(queue)) { seen.record($0) }
+    queue.suspend()
+    let ticket = event.submit(1)
+    event.lock()
+    event.finish()
+    event.unlock()
+    if !isUnlocked { event.lock() }
+    queue.resume()
+    let report = await ticket.report
+    #expect(report.delivered == (isUnlocked ? 1 : 0))
+    #expect(report.skipped == (isUnlocked ? 0 : 1))
+    #expect(seen.values == (isUnlocked ? [1] : []))
+  }
+
+  @Test func aSkipIsCountedWhetherTheEventOrTheLaneSkips() async {
+    let event = Event<Int>()
+    let (queue, seen) = (DispatchQueue(label: "test"), Recorder<Int>())
+    let token = event.addHandler(on: .queue(queue)) { seen.record($0) }
+    event.lock(token)
+    event.post(1)
+    event.unlock(token)
+    queue.suspend()
+    event.post(2)
+    event.finish()
+    #expect(await event.handlers.map(\.skippedCount) == [1])
+    queue.resume()
+    await event.quiesce()
+    #expect(seen.values == [2])
+  }
+
+  @Test(arguments: LaneDelivery.allCases) func quiesceWaitsForACallWhoseHandlerWasRemovedAfterFinish(delivery: LaneDelivery) async {
+    let event = Event<Int>()
+    let steps = StepExecutor()
+    let (began, mayEnd, returned) = (Gate(), Gate(), Gate())
+    let token = event.attach(delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() })
+    event.post(1)
+    await began.opened()
+    event.finish()
+    #expect(event.remove(token))
+    let waiting = Task(executorPreference: steps) {
+      await event.quiesce()
+      returned.open()
+    }
+    await steps.run()
+    #expect(!returned.isOpen)
+    mayEnd.open()
+    while !returned.isOpen, !Task.isCancelled { await steps.run() }
+    await waiting.value
+  }
+
+  @Test func aHandlerIsCountedOnceWhileItsEventIsBeingFinished() async {
+    let event = Event<Int>()
+    let (queue, closures) = (DispatchQueue(label: "test"), LiveCount())
+    let counts = Recorder<Int>()
+    event.addHandler(named: "lane", on: .queue(queue)) { _ in }
+    do {
+      let canary = Canary(closures) { [weak event] in
+        counts.record(event?.lock(named: "lane") ?? 0)
+        counts.record(event?.handlerCount ?? 0)
+      }
+      event.addHandler { _ in canary.sing() }
+    }
+    event.addHandler { _ in }
+    event.addHandler { _ in }
+    queue.suspend()
+    event.post(1)
+    event.finish()
+    #expect(counts.values == [1, 3])
+    queue.resume()
+    await event.quiesce()
+  }
+
+  @Test func lanesThatEndWhileThreadsLookLockAndRemoveLeaveNothing() async {
+    let overlaps = Overlaps()
+    let closures = LiveCount()
+    let events = Recorder<Event<Int>>()
+    let removed = Counter()
+    await inRounds(3, until: { overlaps.count > 100 }) {
+      let event = Event<Int>()
+      events.record(event)
+      let canary = Canary(closures)
+      for _ in 0..<4 { event.add(Handler(on: .background) { _ in canary.sing() }.named("name")) }
+      for number in 0..<4 { event.post(number) }
+      return event
+    } _: { thread, event in
+      overlaps.during {
+        switch thread {
+        case 0: event.finish()
+        case 1:
+          event.lock()
+          event.lock(named: "name")
+          event.unlock()
+          event.unlock(named: "name")
+        default: removed.add(event.remove(named: "name") + event.handlerCount)
+        }
+      }
+    }
+    #expect(await eventually { closures.alive == 0 })
+    #expect(events.values.allSatisfy { $0.handlerCount == 0 })
+    #expect(overlaps.count > 10)
+  }
+}
