@@ -113,10 +113,10 @@ import Testing
     }
     let poster = startThread { event.post(0) }
     await isInside.opened()
-    await onThread {
-      event.addAndRemove(many / 10, .forwards, closures)
+    await onThread {  // more than wait unslowed, and not many more
+      event.addAndRemove(10_000, .forwards, closures)
       for _ in 0..<1_000 { event.post(1) }
-      event.addAndRemove(many / 10, .backwards, closures)
+      event.addAndRemove(5_000, .backwards, closures)
     }
     mayLeave.open()
     await poster.opened()
