@@ -7,12 +7,15 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Eventing", targets: ["Eventing"]),
+    // Notifications and key paths, for those who import Foundation anyway.
+    .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
     .executable(name: "stress", targets: ["stress"]),
   ],
   targets: [
     .target(name: "Eventing"),
+    .target(name: "EventingFoundation", dependencies: ["Eventing"]),
     .executableTarget(name: "stress", dependencies: ["Eventing"], path: "Stress"),
-    .testTarget(name: "EventingTests", dependencies: ["Eventing"]),
+    .testTarget(name: "EventingTests", dependencies: ["Eventing", "EventingFoundation"]),
   ],
   swiftLanguageModes: [.v6]
 )

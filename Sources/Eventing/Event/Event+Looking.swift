@@ -12,8 +12,11 @@ extension Event {
 
   /// Those that belong to that very object.
   public func handlers(ownedBy owner: AnyObject) -> [HandlerSnapshot] {
-    mailbox.snapshots { $0?.owner?.isSame(as: owner) ?? false }
+    mailbox.snapshots { $0?.isForward != true && $0?.owner?.isSame(as: owner) == true }
   }
+
+  /// Those of a keyed event that listen to certain addresses.
+  func handlers(_ isIncluded: (Address?) -> Bool) -> [HandlerSnapshot] { mailbox.snapshots { isIncluded($0?.address) } }
 
   // MARK: At once, from anywhere
 
@@ -38,6 +41,14 @@ extension Event {
     let flight = Flight(.ticket)
     mailbox.put(.barrier(flight))
     _ = await flight.wait()
+  }
+}
+
+extension Event {
+  /// Keeps an object until the event goes.
+  package nonisolated func keep(_ object: any AnyObject & Sendable) {
+    let backlog = mailbox.backlog
+    mailbox.lock.withLock { unsafe backlog.kept.append(object) }
   }
 }
 

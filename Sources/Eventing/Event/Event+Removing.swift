@@ -30,7 +30,7 @@ extension Event {
   ///
   /// In the owner's `deinit` they count as gone already.
   @discardableResult public nonisolated func remove(ownedBy owner: AnyObject) -> Int {
-    mailbox.removeAll { $1?.owner?.mayBe(owner) ?? false }
+    mailbox.removeAll { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }
   }
 
   /// Removes all handlers, and returns how many there were. O(handlers).
@@ -47,5 +47,7 @@ extension Event {
   nonisolated func named(_ name: String) -> (Record, HandlerOptions?) -> Bool { { $1?.name == name } }
   nonisolated func named(_ names: [String]) -> (Record, HandlerOptions?) -> Bool { { $1?.name.map(names.contains) ?? false } }
   nonisolated func tagged(_ tag: String) -> (Record, HandlerOptions?) -> Bool { { $1?.tags?.contains(tag) ?? false } }
-  nonisolated func owned(_ owner: AnyObject) -> (Record, HandlerOptions?) -> Bool { { $1?.owner?.isSame(as: owner) ?? false } }
+  nonisolated func owned(_ owner: AnyObject) -> (Record, HandlerOptions?) -> Bool {
+    { $1?.isForward != true && $1?.owner?.isSame(as: owner) == true }
+  }
 }

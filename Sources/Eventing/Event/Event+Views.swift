@@ -44,33 +44,17 @@ struct SourceView<Payload: Sendable>: EventSource {
 struct OccurrenceView<Inner: Sendable>: EventSource {
   let event: Event<Inner>
 
-  func add(_ handlers: [Handler<Occurrence<Inner>>]) -> [HandlerToken] { event.add(handlers.map { $0.ofPayloads(event.name) }) }
-  func attach(_ handler: Handler<Occurrence<Inner>>) -> HandlerToken { event.attach(handler.ofPayloads(event.name)) }
+  func add(_ handlers: [Handler<Occurrence<Inner>>]) -> [HandlerToken] { event.add(handlers.map(ofPayloads)) }
+  func attach(_ handler: Handler<Occurrence<Inner>>) -> HandlerToken { event.attach(ofPayloads(handler)) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-}
 
-extension Handler {
-  /// The handler of payloads that a handler of occurrences is, on an event of that name.
-  func ofPayloads<Inner: Sendable>(_ name: String?) -> Handler<Inner> where Payload == Occurrence<Inner> {
-    let convert: @Sendable (Call<Inner>) -> Call<Payload> = { call in
-      guard let stamp = call.stamp else { preconditionFailure("a handler of occurrences wants a stamp") }
-      let occurrence = Occurrence(
-        payload: call.payload, sender: stamp.sender, eventName: name, sequence: stamp.sequence, instant: stamp.instant.instant)
-      return Call(occurrence, call.owner, stamp)
+  /// The handler of payloads that a handler of occurrences is.
+  private func ofPayloads(_ handler: Handler<Occurrence<Inner>>) -> Handler<Inner> {
+    var handler = handler.converted { [name = event.name] payload, tally in
+      Occurrence(
+        payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence, instant: (tally.instant ?? .now).instant)
     }
-    let converted: Handler<Inner>.Body =
-      switch body {
-      case .direct(let body): .sync { try body(convert($0).payload) }
-      case .directAsync(let body): .async { try await body(convert($0).payload) }
-      case .sync(let body): .sync { try body(convert($0)) }
-      case .async(let body): .async { try await body(convert($0)) }
-      case .mainAsync(let body): .mainAsync { try await body(convert($0)) }
-      case .isolated(let body): .isolated { actor, call in try await body(actor, convert(call)) }
-      }
-    var handler = Handler<Inner>(place, converted)
-    handler.options = options
-    handler.options.wantsStamp = true
-    handler.isOnce = isOnce
+    handler.options.isClocked = true
     return handler
   }
 }

@@ -12,12 +12,14 @@ public import Dispatch
   @usableFromInline @exclusivity(unchecked) var joining: ContiguousArray<Joiner<Payload>?> = []
   /// How many of them have joined.
   @usableFromInline @exclusivity(unchecked) var joined = 0
+  /// How many of those who are still joining are called before a value changes, too.
+  @usableFromInline @exclusivity(unchecked) var joiningPrior = 0
   /// Handlers whose life was ended while the event was busy, and the threads that did it; in no order, since they are silent already.
   @usableFromInline @exclusivity(unchecked) var leaving: ContiguousArray<(record: Record, by: UInt)> = []
 
   /// Lanes of handlers that have left the table, or of an event that was ended, and that still hold something: as the table, walked from
   /// inside, or under the lock; changed from inside, and under the lock.
-  @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<Work<Payload>> = []
+  @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<AnyLane> = []
 
   // Only from inside.
   /// What was in the queue and is being worked off, from `at` on.
@@ -28,8 +30,28 @@ public import Dispatch
   /// The event's own queue.
   @usableFromInline @exclusivity(unchecked) var drains: DispatchQueue?
   @usableFromInline let pressure = Pressure()
+  /// What a newcomer is told that wants to know at once how things are; set before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) var greeting: (@Sendable () -> Payload?)?
+  /// How many handlers are called before a value changes, too. As the table.
+  @usableFromInline @exclusivity(unchecked) var wantPrior = 0
+  /// What goes with the event. Under the lock.
+  @usableFromInline @exclusivity(unchecked) var kept: [any AnyObject & Sendable] = []
+  /// Of a keyed event; set before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) var addresses: Addresses<Payload>?
 
   @inlinable init() {}
+
+  /// Under the lock: of the one whose turn it is.
+  @inlinable var nextRecord: Record {
+    guard let record = unsafe joining[joined]?.record else { preconditionFailure("a joiner joins once") }
+    return record
+  }
+
+  /// Under the lock.
+  @inlinable func queueJoiner(_ joiner: Joiner<Payload>) {
+    unsafe joining.append(joiner)
+    if joiner.record.wantsPrior { unsafe joiningPrior += 1 }
+  }
 
   /// Under the lock: takes out the one whose turn it is.
   @inlinable func nextJoiner() -> Joiner<Payload> {
@@ -44,6 +66,7 @@ public import Dispatch
       unsafe joined = 0
     }
     guard let joiner else { preconditionFailure("a joiner joins once") }
+    if joiner.record.wantsPrior { unsafe joiningPrior -= 1 }
     return joiner
   }
 }

@@ -4,12 +4,16 @@ extension Handler {
     /// Nothing: the payload alone will do.
     case direct(@Sendable (Payload) throws -> Void)
     case directAsync(@Sendable (Payload) async throws -> Void)
-    /// Its owner, or the whole occurrence.
+    /// Its owner.
     case sync(@Sendable (Call<Payload>) throws -> Void)
     case async(@Sendable (Call<Payload>) async throws -> Void)
     case mainAsync(@MainActor @Sendable (Call<Payload>) async throws -> Void)
     /// The actor that is its owner.
     case isolated(@Sendable (isolated any Actor, Call<Payload>) async throws -> Void)
+    /// It says whether the handlers after it see the occurrence.
+    case intercept(@Sendable (Payload) throws -> Interception)
+    /// It is made of another handler, or of another event.
+    case relay(@Sendable (DetailedRecord, Home) -> Relay<Payload>)
   }
 }
 

@@ -2,12 +2,12 @@ import Synchronization
 
 /// What travels with an occurrence beside its payload: what it has to say for itself, and who waits for it.
 ///
-/// Made only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and for a handler elsewhere that wants the whole occurrence.
-// Safe: `stamp…` is written inside the mailbox before the flight is given to a lane; all else is guarded by `withLock`.
+/// Made only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and for what is queued with a sender or forwarded.
+// Safe: what changes is guarded by `withLock`.
 @usableFromInline final class Flight: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
     /// Nobody waits.
-    case stamp
+    case post
     /// A `send`, whose task runs the `.task` handlers as its children.
     case send
     /// A ticket, or `quiesce`.
@@ -19,10 +19,11 @@ import Synchronization
   private let isTracked: Bool
   private let ownLock = Lock()
 
-  // The stamp.
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
-  @usableFromInline @exclusivity(unchecked) var sequence: UInt64 = 0
-  @usableFromInline @exclusivity(unchecked) var instant: Moment?
+  /// The events that the occurrence came through, if it was forwarded.
+  @usableFromInline let path: Path?
+  /// The flight that waits for what was forwarded, and does not count it.
+  private let root: Flight?
 
   // Under the lock.
   /// The parts that are still out: one for the event itself, until it has delivered, and one for every lane item.
@@ -56,15 +57,25 @@ import Synchronization
   @usableFromInline init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
     self.purpose = purpose
     self.sender = sender
-    let running = purpose == .stamp ? nil : Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
+    path = nil
+    root = nil
+    let running = purpose == .post ? nil : Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
     isTracked = purpose == .ticket || (purpose == .send && running != nil)
     // A send waits from the start, before a lane has anything of it: so the last in a cycle is the one that closes it, and is deferred.
     if purpose == .send { _ = enrol(running) }
   }
 
-  @inlinable var isAwaited: Bool { purpose != .stamp }
+  /// For what is forwarded along a path; `waiting`, if somebody waits, is then told of all that it meets.
+  @usableFromInline init(along path: Path, from sender: (any AnyObject & Sendable)?, waiting: Flight?) {
+    purpose = waiting?.purpose ?? .post
+    self.sender = sender
+    self.path = path
+    root = waiting?.root ?? waiting
+    isTracked = false
+    if let root { root.withLock { root.open += 1 } }
+  }
 
-  @inlinable func stamp() -> Stamp { unsafe Stamp(sequence: sequence, instant: instant ?? .now, sender: sender) }
+  @inlinable var isAwaited: Bool { purpose != .post }
 
   private func withLock<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.lock.withLock(body) : ownLock.withLock(body)
@@ -74,6 +85,7 @@ import Synchronization
 
   /// One more part is out: something on this lane or seat.
   @usableFromInline func expect(_ node: WaitNode) {
+    if let root { return root.expect(node) }
     withLock {
       open += 1
       guard isTracked else { return }
@@ -84,6 +96,7 @@ import Synchronization
 
   /// A part that waited on a lane has got a seat: from now on it waits for what that seat waits for, even if others are free.
   @usableFromInline func seatPart(of lane: WaitNode, on seat: Seat) {
+    if let root { return root.seatPart(of: lane, on: seat) }
     guard isTracked else { return }
     withLock {
       for i in sleepers.indices where sleepers[i].excused.contains(ObjectIdentifier(lane)) {
@@ -96,6 +109,7 @@ import Synchronization
 
   /// A part is done; `outcome` is nil for what counts in no report.
   @usableFromInline func arrive(_ node: WaitNode, _ outcome: Outcome?) {
+    if let root { return root.arrive(node, nil) }
     unsafe wake(
       withLock {
         open -= 1
@@ -107,6 +121,7 @@ import Synchronization
 
   /// The event has given the occurrence to all that it found; `part` is what it decided itself.
   @usableFromInline func finishDelivery(_ part: SendReport) {
+    if let root { return root.finishForward() }
     unsafe wake(
       withLock {
         open -= 1
@@ -116,8 +131,17 @@ import Synchronization
       })
   }
 
+  private func finishForward() {
+    unsafe wake(
+      withLock {
+        open -= 1
+        return unsafe readySleepers()
+      })
+  }
+
   /// A `.task` handler of a `send`: the sender runs it as its child.
   @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
+    if let root { return root.adopt(priority: priority, body) }
     withLock { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 

@@ -7,10 +7,18 @@
   @usableFromInline var owner: Owner?
   /// The closure is called with that very owner, which therefore stays what it is.
   @usableFromInline var isOwnerBound = false
-  /// It wants sender, sequence number and instant.
-  @usableFromInline var wantsStamp = false
+  /// Of a handler of a keyed event: what it listens to, unless that is every key.
+  @usableFromInline var address: Address?
+  /// It wants to know the instant at which a delivery begins.
+  @usableFromInline var isClocked = false
+  /// It is told at once how things are (`Backlog.greeting`).
+  @usableFromInline var isGreeted = false
+  /// It is called before a value changes, too.
+  @usableFromInline var wantsPrior = false
+  /// It forwards to its owner, an event.
+  @usableFromInline var isForward = false
 
   @inlinable init() {}
 
-  @inlinable var isEmpty: Bool { name == nil && priority == 0 && tags == nil && owner == nil && !wantsStamp }
+  @inlinable var isEmpty: Bool { name == nil && priority == 0 && tags == nil && owner == nil && address == nil && !isClocked }
 }

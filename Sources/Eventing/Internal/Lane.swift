@@ -1,93 +1,41 @@
 public import Synchronization
 
-/// What the lanes of all kinds share: the handler that they own, and one guarded call of it.
+/// What is known of a lane whatever its payload: the handler that it owns, and when it is over.
 ///
 /// A lane owns its handler and not its event: what it holds when the event, or the handler, goes is still decided.
-/// `SerialLane` runs one call at a time, `ParallelLane` several. They are final and never called through this class: a call through a generic
-/// class's table is not specialised, and costs several times as much.
-// Safe: `body` is touched only by whoever runs the lane's calls, and dropped when there are no more.
-@usableFromInline class Lane<Payload: Sendable>: WaitNode, @unchecked Sendable {
-  @usableFromInline final let record: DetailedRecord<Payload>
+// Safe: what changes is atomic.
+@usableFromInline class AnyLane: WaitNode, @unchecked Sendable {
+  @usableFromInline final let record: DetailedRecord
   @usableFromInline final let home: Home
-  @usableFromInline @exclusivity(unchecked) final var body: LaneBody<Payload>?
   @usableFromInline final let over = Atomic<Bool>(false)
   @usableFromInline final let calls = Atomic<Int>(0)
   @usableFromInline final let skipped = Atomic<Int>(0)
-  /// It has no owner and does not ask for more than the payload.
-  @usableFromInline final let isPlain: Bool
 
-  @inlinable init(_ record: DetailedRecord<Payload>, _ home: Home, _ body: Handler<Payload>.Body) {
+  @inlinable init(_ record: DetailedRecord, _ home: Home) {
     self.record = record
     self.home = home
-    unsafe self.body = LaneBody(body)
-    isPlain = record.options.owner == nil && !record.options.wantsStamp
     super.init()
   }
+
+  /// From inside the event: ends the lane after what it holds; true if that is nothing.
+  @usableFromInline func finish() -> Bool { preconditionFailure("a lane is serial or parallel") }
+  /// From inside the event: sends a flight through the lane, behind what it holds.
+  @usableFromInline func sendBarrier(_ flight: Flight) { preconditionFailure("a lane is serial or parallel") }
 
   /// No call will begin any more.
   @inlinable final var isOver: Bool { over.load(ordering: .acquiring) }
 
   /// Whether a call may begin: the owner is there, which is then held for the call, and the claim allows it.
   @inlinable @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
-    if !isPlain, let box = record.options.owner {
+    if let box = record.options.owner {
       owner = box.object
       if owner == nil { record.set(Bit.removed) }
     }
     return record.claim()
   }
 
-  @inlinable final func call(_ payload: Payload, _ owner: (any AnyObject & Sendable)?, _ flight: Flight?) -> Call<Payload> {
-    Call(payload, owner, record.options.wantsStamp ? flight?.stamp() : nil)
-  }
-
   @inlinable @inline(never) final func failure(_ error: any Error) -> Outcome {
     .failed(HandlerFailure(HandlerToken(record, home), error, record.options))
-  }
-
-  /// One call of a synchronous handler, if the claim allows it.
-  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ flight: Flight?, _ body: LaneBody<Payload>?) -> Outcome {
-    var owner: (any AnyObject & Sendable)?
-    guard claim(&owner), let body else { return .skipped }
-    countCall()
-    do {
-      if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, flight, body) }
-      return .delivered
-    } catch {
-      return failure(error)
-    }
-  }
-
-  @inlinable @inline(never) final func callDetailed(
-    _ payload: Payload, _ owner: (any AnyObject & Sendable)?, _ flight: Flight?, _ body: LaneBody<Payload>
-  ) throws {
-    switch body.body {
-    case .direct(let body): try body(payload)
-    case .sync(let body): try body(call(payload, owner, flight))
-    default: preconditionFailure("a queue runs synchronous handlers only")
-    }
-  }
-
-  /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
-  @inlinable @inline(__always) final func callNow(
-    _ payload: Payload, _ flight: Flight?, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
-  ) async -> Outcome {
-    var owner: (any AnyObject & Sendable)?
-    guard claim(&owner), let body else { return .skipped }
-    countCall()
-    do {
-      switch body.body {
-      case .directAsync(let body): try await body(payload)
-      case .async(let body): try await body(call(payload, owner, flight))
-      case .mainAsync(let body): try await body(call(payload, owner, flight))
-      case .isolated(let body):
-        guard let actor = record.options.owner?.actor else { preconditionFailure("the owner is the actor") }
-        try await body(actor, call(payload, owner, flight))
-      default: preconditionFailure("a task runs asynchronous handlers only")
-      }
-      return .delivered
-    } catch {
-      return failure(error)
-    }
   }
 
   @inlinable @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
@@ -98,6 +46,74 @@ public import Synchronization
     if let flight, flight.isAwaited { flight.arrive(node, outcome) }
     // A used-up once handler needs its event no more: its row goes.
     if record.has(Bit.spent) { home.mailbox?.reclaim(record) }
+  }
+}
+
+/// A lane with its handler's closure, and one guarded call of it.
+///
+/// `SerialLane` runs one call at a time, `ParallelLane` several. For each occurrence they are called as what they are, which is final: a call through a
+/// generic class's table is not specialised, and costs several times as much.
+// Safe: `body` is touched only by whoever runs the lane's calls, and dropped when there are no more.
+@usableFromInline class Lane<Payload: Sendable>: AnyLane, @unchecked Sendable {
+  @usableFromInline @exclusivity(unchecked) final var body: LaneBody<Payload>?
+  /// It has no owner.
+  @usableFromInline final let isPlain: Bool
+
+  @inlinable init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
+    unsafe self.body = LaneBody(body)
+    isPlain = record.options.owner == nil
+    super.init(record, home)
+  }
+
+  /// The same as `claim`, in one look where there is no owner.
+  @inlinable @inline(__always) final func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
+    isPlain ? record.claim() : claim(&owner)
+  }
+
+  /// One call of a synchronous handler, if the claim allows it.
+  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?) -> Outcome {
+    var owner: (any AnyObject & Sendable)?
+    guard claimed(&owner), let body else { return .skipped }
+    countCall()
+    do {
+      if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
+      return .delivered
+    } catch {
+      return failure(error)
+    }
+  }
+
+  @inlinable @inline(never) final func callDetailed(
+    _ payload: Payload, _ owner: (any AnyObject & Sendable)?, _ body: LaneBody<Payload>
+  ) throws {
+    switch body.body {
+    case .direct(let body): try body(payload)
+    case .sync(let body): try body(Call(payload, owner))
+    default: preconditionFailure("a queue runs synchronous handlers only")
+    }
+  }
+
+  /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
+  @inlinable @inline(__always) final func callNow(
+    _ payload: Payload, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
+  ) async -> Outcome {
+    var owner: (any AnyObject & Sendable)?
+    guard claimed(&owner), let body else { return .skipped }
+    countCall()
+    do {
+      switch body.body {
+      case .directAsync(let body): try await body(payload)
+      case .async(let body): try await body(Call(payload, owner))
+      case .mainAsync(let body): try await body(Call(payload, owner))
+      case .isolated(let body):
+        guard let actor = record.options.owner?.actor else { preconditionFailure("the owner is the actor") }
+        try await body(actor, Call(payload, owner))
+      default: preconditionFailure("a task runs asynchronous handlers only")
+      }
+      return .delivered
+    } catch {
+      return failure(error)
+    }
   }
 
   /// No call will begin: gives the closure up.

@@ -45,7 +45,7 @@ extension Mailbox {
       for joiner in joiners { drop(joiner.record) }
       return
     }
-    for joiner in joiners { unsafe backlog.joining.append(joiner) }
+    for joiner in joiners { backlog.queueJoiner(joiner) }
     unsafe backlog.queue.append(.join(joiners.count, by: Thread.current))
     let isFlooded = unsafe backlog.joining.count - backlog.joined > Flood.changeLimit
     edge(.queued)
@@ -58,52 +58,99 @@ extension Mailbox {
   @inlinable func join(_ count: Int) {
     let backlog = backlog
     for _ in 0..<count {
+      let list = unsafe backlog.addresses == nil ? nil : list(for: lock.withLock { backlog.nextRecord })
       lock.lock()
       let joiner = backlog.nextJoiner()
-      if !joiner.record.has(Bit.gone) { enrol(joiner) }
+      if !joiner.record.has(Bit.gone) { enrol(joiner, list) }
       lock.unlock()
-      if unsafe joiner.record.slot < 0 { drop(joiner.record) } else { lookForOrphans() }
+      if unsafe joiner.record.slot < 0 { drop(joiner.record, list) } else { welcome(joiner.record) }
     }
   }
 
   /// Inside.
   @inlinable func insert(_ joiner: Joiner<Payload>) {
+    let list = list(for: joiner.record)
     lock.lock()
     let isLate = unsafe isFinished
-    if !isLate { enrol(joiner) }
+    if !isLate { enrol(joiner, list) }
     lock.unlock()
-    if isLate { drop(joiner.record) } else { lookForOrphans() }
+    if isLate { drop(joiner.record, list) } else { welcome(joiner.record) }
+  }
+
+  /// Inside: after a handler joined.
+  @inlinable func welcome(_ record: Record) {
+    if let details = record.details, details.options.isGreeted { greet(details) }
+    lookForOrphans()
+  }
+
+  /// Inside: tells a handler how things are, which no occurrence does.
+  @usableFromInline func greet(_ details: DetailedRecord) {
+    guard unsafe details.slot >= 0, let payload = unsafe backlog.greeting?() else { return }
+    guard let band = unsafe table.band(of: details.options.priority) else { return }
+    unsafe details.joined &-= 1  // it counts as a call
+    var tally = unsafe Tally(sequence: sequence, isAwaited: false, sender: nil, flight: nil, path: nil, isClocked: clocked > 0)
+    _ = unsafe visit(band.pointee.rows + Int(details.slot), payload, &tally)
+    tidyRetired()
+  }
+
+  /// Inside, not under the lock: the table of a handler that listens to one key.
+  @inlinable func list(for record: Record) -> AddressTable<Payload>? {
+    guard let address = record.details?.options.address else { return nil }
+    return unsafe backlog.addresses?.find(address)
   }
 
   /// Inside, under the lock.
-  @inlinable func enrol(_ joiner: Joiner<Payload>) {
+  @inlinable func enrol(_ joiner: Joiner<Payload>, _ list: AddressTable<Payload>?) {
     let record = joiner.record
     if unsafe isGated { record.set(Bit.gated) }
     unsafe record.joined = unsafe sequence
-    let options = record.details(Payload.self)?.options
+    let options = record.details?.options
     if let options {
-      if options.wantsStamp { unsafe clocked += 1 }
+      if options.isClocked { unsafe clocked += 1 }
+      if options.wantsPrior { unsafe backlog.wantPrior += 1 }
       if options.owner != nil { unsafe hasOwners = true }
     }
-    unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
+    if let list {
+      unsafe record.working(Payload.self)?.addressTable = list
+      unsafe backlog.addresses?.link(list)
+      unsafe list.table.append(joiner.body, record, priority: options?.priority ?? 0)
+    } else {
+      unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
+    }
     if record.has(Bit.decide) { unsafe home.settled = 0 }
   }
 
   @inlinable func lookForOrphans() {
     if unsafe hasOwners { lookAtTwo() }
+    if let orphans = unsafe backlogReference.load()?.addresses?.sweep() {
+      for record in orphans {
+        record.set(Bit.removed)
+        tidy(record)
+      }
+    }
   }
 
   /// Ends a handler that never joined.
-  @inlinable func drop(_ record: Record) {
+  @inlinable func drop(_ record: Record, _ list: AddressTable<Payload>? = nil) {
     record.set(Bit.removed)
     retire(record)
+    if let list { forgetIfEmpty(list) }
+  }
+
+  /// Inside: a key without handlers leaves nothing behind.
+  @usableFromInline func forgetIfEmpty(_ list: AddressTable<Payload>) {
+    guard unsafe list.table.count == 0, let addresses = unsafe backlog.addresses else { return }
+    lock.lock()
+    addresses.unlink(list)
+    lock.unlock()
+    addresses.forget(list)
   }
 
   /// Inside: two rows are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
   @usableFromInline func lookAtTwo() {
     for _ in 0..<2 {
       guard let record = lock.withLock({ unsafe table.nextToLookAt() }) else { continue }
-      guard let owner = record.details(Payload.self)?.options.owner, owner.object == nil else { continue }
+      guard let owner = record.details?.options.owner, owner.object == nil else { continue }
       record.set(Bit.removed)
       tidy(record)
     }
@@ -114,7 +161,7 @@ extension Mailbox {
   /// Inside: drops a dead handler's closure now, and its row when that is cheap.
   @inlinable func tidy(_ record: Record) {
     guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
-    if let details = record.details(Payload.self) { return tidy(details) }
+    if let details = record.working(Payload.self) { return tidy(details) }
     record.set(Bit.removed)
     lock.lock()
     let row = unsafe table.remove(record, priority: 0)
@@ -124,50 +171,57 @@ extension Mailbox {
   }
 
   /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
-  @usableFromInline func tidy(_ details: DetailedRecord<Payload>) {
+  @usableFromInline func tidy(_ details: WorkingRecord<Payload>) {
     let ending = endWork(details)
     let backlog = ending == nil ? nil : backlog
     lock.lock()
-    let row = unsafe table.remove(details, priority: details.options.priority)
-    if details.options.wantsStamp { unsafe clocked -= 1 }
+    let list = unsafe details.addressTable
+    let row: Row<Payload>
+    if let list {
+      row = unsafe list.table.remove(details, priority: details.options.priority)
+      unsafe details.addressTable = nil
+    } else {
+      row = unsafe table.remove(details, priority: details.options.priority)
+    }
+    if details.options.isClocked { unsafe clocked -= 1 }
+    if details.options.wantsPrior { unsafe self.backlog.wantPrior -= 1 }
     if unsafe table.dead > 0 { unsafe home.settled = 0 }
     if let ending, let backlog {
       unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
       unsafe backlog.ending.append(ending)
-      ending.lane?.skipped.wrappingAdd(row.skipped.load(ordering: .relaxed), ordering: .relaxed)
+      ending.skipped.wrappingAdd(row.skipped.load(ordering: .relaxed), ordering: .relaxed)
     }
     lock.unlock()
+    if let list { forgetIfEmpty(list) }
     _ = consume row
   }
 
   /// Inside: gives up how a handler runs, which is in no table any more.
   @inlinable func retire(_ record: Record) {
-    if let details = record.details(Payload.self) { _ = endWork(details) } else { record.set(Bit.removed) }
+    if let details = record.working(Payload.self) { _ = endWork(details) } else { record.set(Bit.removed) }
   }
 
   /// Inside: ends a lane after what it holds; gives it if that is something.
-  @usableFromInline func endWork(_ details: DetailedRecord<Payload>) -> Work<Payload>? {
+  @usableFromInline func endWork(_ details: WorkingRecord<Payload>) -> AnyLane? {
     let work = unsafe details.work
     unsafe details.work = nil
     unsafe details.plainLane = nil
-    switch work {
-    case .serial(let lane): return lane.finish() ? nil : work
-    case .parallel(let lane): return lane.finish() ? nil : work
-    case .call, nil:
+    guard let lane = work?.lane else {
       details.set(Bit.removed)
       return nil
     }
+    return lane.finish() ? nil : lane
   }
 
   /// Inside: a lane that says that it is over.
   @usableFromInline func forgetEnding(_ record: Record) {
-    guard let details = record.details(Payload.self), unsafe details.endingSlot >= 0, let backlog = backlogReference.load() else { return }
+    guard let details = record.details, unsafe details.endingSlot >= 0, let backlog = backlogReference.load() else { return }
     let at = unsafe Int(details.endingSlot)
     guard unsafe backlog.ending[at].isOver else { return }
     lock.lock()
     unsafe backlog.ending.swapAt(at, backlog.ending.count - 1)
     let ended = unsafe backlog.ending.popLast()
-    if unsafe at < backlog.ending.count { unsafe backlog.ending[at].lane?.record.endingSlot = Int32(at) }
+    if unsafe at < backlog.ending.count { unsafe backlog.ending[at].record.endingSlot = Int32(at) }
     unsafe details.endingSlot = -1
     if unsafe backlog.ending.isEmpty { unsafe backlog.ending = [] }
     lock.unlock()
@@ -213,7 +267,7 @@ extension Mailbox {
   /// Inside: what was sent has been delivered; lanes end after what they hold.
   @usableFromInline func finishTable() {
     var records: [Record] = []
-    unsafe table.forEachRow { row in unsafe records.append(row.pointee.record) }
+    unsafe forEachRow { row in unsafe records.append(row.pointee.record) }
     for record in records {
       tidy(record)
     }
@@ -221,8 +275,8 @@ extension Mailbox {
 
   /// Inside: sends a flight through all lanes after what they hold.
   @inlinable func barrier(_ flight: Flight) {
-    unsafe table.forEachRow { row in
-      unsafe row.pointee.record.details(Payload.self)?.work?.sendBarrier(flight)
+    unsafe forEachRow { row in
+      unsafe row.pointee.record.working(Payload.self)?.work?.lane?.sendBarrier(flight)
     }
     if let backlog = backlogReference.load() {
       for lane in unsafe backlog.ending { lane.sendBarrier(flight) }
@@ -245,17 +299,12 @@ extension Mailbox {
     if case .inline = handler.place, case .direct(let body) = handler.body {
       // An owner is asked for before each call; all else that a direct handler may have costs its calls nothing.
       let special = handler.options.owner == nil ? 0 : Bit.special
-      return Joiner(body, DetailedRecord<Payload>(once | special, handler.options, handler.place))
+      return Joiner(body, WorkingRecord<Payload>(once | special, handler.options, handler.place))
     }
-    let record = DetailedRecord<Payload>(once | Bit.special, handler.options, handler.place)
-    switch (handler.place, handler.body) {
-    case (.inline, .sync(let body)): unsafe record.work = .call(body)
-    case (.concurrent, let body), (.task, let body): unsafe record.work = .parallel(ParallelLane(record, home, body))
-    case (_, let body):
-      let lane = SerialLane(record, home, body)
-      unsafe record.work = .serial(lane)
-      if handler.options.owner == nil { unsafe record.plainLane = .passUnretained(lane) }
-    }
+    let record = WorkingRecord<Payload>(once | Bit.special, handler.options, handler.place)
+    let work = Work(handler.place, handler.body, record, home)
+    unsafe record.work = work
+    if handler.options.owner == nil, case .serial(let lane) = work { unsafe record.plainLane = .passUnretained(lane) }
     return Joiner({ _ in }, record)
   }
 }

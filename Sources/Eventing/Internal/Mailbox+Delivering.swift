@@ -52,7 +52,7 @@ extension Mailbox {
   @inlinable @inline(never) func deliverRest(
     _ payload: Payload, from position: Position<Payload>, isAwaited: Bool, sender: (any AnyObject & Sendable)?
   ) -> Tally {
-    var tally = unsafe Tally(sequence: sequence, isAwaited: isAwaited, sender: sender, flight: nil, isClocked: clocked > 0)
+    var tally = unsafe Tally(sequence: sequence, isAwaited: isAwaited, sender: sender, flight: nil, path: nil, isClocked: clocked > 0)
     var from = position.index
     var called = from
     var earlier = unsafe table.first
@@ -62,7 +62,7 @@ extension Mailbox {
     }
     tally.delivered = called
     if let error = position.error {
-      unsafe fail(position.band.pointee.rows[from].record, error, &tally)
+      unsafe tally.fail(position.band.pointee.rows[from].record, home, error)
       from += 1
     }
     unsafe walk(payload, position.band, from, isWhole: called == 0 && from == 0, &tally)
@@ -71,13 +71,19 @@ extension Mailbox {
 
   /// Inside: an occurrence that was queued, or is submitted.
   @inlinable func deliverQueued(_ payload: Payload, _ flight: Flight?) {
+    if let addresses = unsafe backlogReference.load()?.addresses {
+      let isAwaited = flight?.isAwaited ?? false
+      let tally = deliver(payload, addresses, isAwaited: isAwaited, sender: flight?.sender, flight)
+      if isAwaited { flight?.finishDelivery(tally.report) }
+      return
+    }
     guard let flight else {
       if let position = deliver(payload) { _ = deliverRest(payload, from: position, isAwaited: false, sender: nil) }
       return
     }
     unsafe sequence &+= 1
     var tally = unsafe Tally(
-      sequence: sequence, isAwaited: flight.isAwaited, sender: flight.sender, flight: flight, isClocked: clocked > 0)
+      sequence: sequence, isAwaited: flight.isAwaited, sender: flight.sender, flight: flight, path: flight.path, isClocked: clocked > 0)
     if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
     if flight.isAwaited { flight.finishDelivery(tally.report) }
   }
@@ -93,20 +99,10 @@ extension Mailbox {
     while let band = unsafe next {
       let count = unsafe Int(band.pointee.count)
       for i in from..<max(from, count) {
-        let row = unsafe band.pointee.rows + i
-        let bits = unsafe row.pointee.bits()
-        if unsafe row.pointee.offer(payload, bits, &tally) {
-          isQuiet = false
-        } else if bits & Bit.decide != 0 {
-          let again = unsafe row.pointee.held._withUnsafeGuaranteedRef { unsafe decide(row, $0, bits, payload, &tally) }
-          if again { isQuiet = false }
-        } else {
-          do {
-            unsafe try row.pointee.call(payload)
-            tally.delivered &+= 1
-          } catch {
-            unsafe fail(row.pointee.record, error, &tally)
-          }
+        if unsafe visit(band.pointee.rows + i, payload, &tally) { isQuiet = false }
+        if tally.isStopped {
+          unsafe skip(from: band, i + 1, &tally)
+          return tidyRetired()
         }
       }
       from = 0
@@ -116,13 +112,29 @@ extension Mailbox {
     if isQuiet { unsafe home.settled = before }
   }
 
+  /// Inside: one row; true if it has to be looked at next time, too.
+  @inlinable @inline(__always) func visit(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Bool {
+    let bits = unsafe row.pointee.bits()
+    if unsafe row.pointee.offer(payload, bits, &tally) { return true }
+    if bits & Bit.decide != 0 {
+      return unsafe row.pointee.held._withUnsafeGuaranteedRef { unsafe decide(row, $0, bits, payload, &tally) }
+    }
+    do {
+      unsafe try row.pointee.call(payload)
+      tally.delivered &+= 1
+    } catch {
+      unsafe tally.fail(row.pointee.record, home, error)
+    }
+    return false
+  }
+
   /// Inside: a row at which there is something to decide. A handler that is gone is none: it is not counted.
   ///
   /// - Returns: whether there will be next time, too.
   @inlinable func decide(
     _ row: UnsafeMutablePointer<Row<Payload>>, _ record: Record, _ bits: UInt32, _ payload: Payload, _ tally: inout Tally
   ) -> Bool {
-    let details = bits & Bit.detailed == 0 ? nil : record.details(Payload.self)
+    let details = bits & Bit.detailed == 0 ? nil : record.working(Payload.self)
     var owner: (any AnyObject & Sendable)?
     if bits & Bit.gone != 0 {
       noteRetired(record)
@@ -142,35 +154,45 @@ extension Mailbox {
       tally.skipped &+= 1
       return true
     }
-    switch unsafe details?.work {
-    case .serial(let lane):
-      lane.take(payload, &tally)
-      return true
-    case .parallel(let lane):
-      lane.take(payload, &tally)
-      return true
-    default: break
+    let isTaken: Bool
+    if let details, let work = unsafe details.work {
+      isTaken = work.take(payload, owner, details, home, &tally)
+    } else if record.claim() {
+      isTaken = true
+      do {
+        unsafe try row.pointee.call(payload)
+        tally.delivered &+= 1
+      } catch { tally.fail(record, home, error) }
+    } else {
+      isTaken = false
     }
-    guard record.claim() else {
+    if !isTaken {
       unsafe row.pointee.countSkipped()
       tally.skipped &+= 1
-      return true
     }
-    if bits & Bit.once != 0 { noteRetired(record) }  // tidied after the occurrence: the row is in use
-    do {
-      if case .call(let body) = unsafe details?.work {
-        try body(Call(payload, owner, details?.options.wantsStamp == true ? tally.stamp : nil))
-      } else {
-        unsafe try row.pointee.call(payload)
-      }
-      tally.delivered &+= 1
-    } catch {
-      fail(record, error, &tally)
-    }
-    return bits & Bit.once == 0
+    guard bits & Bit.once != 0, record.has(Bit.spent) else { return true }
+    noteRetired(record)  // tidied after the occurrence: the row is in use
+    return false
   }
 
-  @inlinable func fail(_ record: Record, _ error: any Error, _ tally: inout Tally) {
-    tally.failures.append(HandlerFailure(HandlerToken(record, home), error, record.details(Payload.self)?.options))
+  /// Inside: what an interceptor stopped is skipped for the handlers that follow.
+  @inlinable @inline(never) func skip(from start: Band<Payload>.Pointer, _ index: Int, _ tally: inout Tally) {
+    var next: Band<Payload>.Pointer? = unsafe start
+    var from = index
+    while let band = unsafe next {
+      for i in unsafe from..<max(from, Int(band.pointee.count)) { unsafe skip(band.pointee.rows + i, &tally) }
+      from = 0
+      unsafe next = unsafe band.pointee.next
+    }
+  }
+
+  @inlinable func skip(_ row: UnsafeMutablePointer<Row<Payload>>, _ tally: inout Tally) {
+    let record = unsafe row.pointee.record
+    guard isAlive(record) else {
+      record.set(Bit.removed)
+      return noteRetired(record)
+    }
+    unsafe row.pointee.countSkipped()
+    tally.skipped &+= 1
   }
 }

@@ -4,27 +4,31 @@ import Synchronization
 //
 // Nothing is released there that could run user code: what is found is kept until the lock is free again.
 extension Mailbox {
+  /// Under the lock, or inside: all rows of all tables.
+  @usableFromInline func forEachRow(_ body: (UnsafeMutablePointer<Row<Payload>>) -> Void) {
+    unsafe table.forEachRow(body)
+    unsafe backlogReference.load()?.addresses?.forEach { unsafe $0.table.forEachRow(body) }
+  }
+
   /// Under the lock, or inside: the records of the handlers that have joined and may still be called, in the order of the table.
   func forEachRecord(_ body: (Record) -> Void) {
-    unsafe table.forEachRow { row in
+    unsafe forEachRow { row in
       let record = unsafe row.pointee.record
       if unsafe record.slot >= 0 { body(record) }  // a dead row's may be among those that are ending
     }
     forEachEnding { lane in body(lane.record) }
   }
 
-  private func forEachEnding(_ body: (Lane<Payload>) -> Void) {
+  private func forEachEnding(_ body: (AnyLane) -> Void) {
     guard let backlog = backlogReference.load() else { return }
-    for work in unsafe backlog.ending {
-      if let lane = work.lane { body(lane) }
-    }
+    for lane in unsafe backlog.ending { body(lane) }
   }
 
   /// The records of all handlers that are there, those on their way in too, in the order of the table.
   func records(where isIncluded: (Record, HandlerOptions?) -> Bool) -> [Record] {
     var found: [Record] = []
     func include(_ record: Record) {
-      if !record.has(Bit.gone), isIncluded(record, record.details(Payload.self)?.options) { found.append(record) }
+      if !record.has(Bit.gone), isIncluded(record, record.details?.options) { found.append(record) }
     }
     lock.lock()
     forEachRecord(include)
@@ -43,9 +47,9 @@ extension Mailbox {
   }
 
   /// Not under the lock: if this held the last reference to an owner, its `deinit` runs here.
-  func isAlive(_ record: Record) -> Bool {
+  @usableFromInline func isAlive(_ record: Record) -> Bool {
     guard !record.has(Bit.gone) else { return false }
-    guard let owner = record.details(Payload.self)?.options.owner else { return true }
+    guard let owner = record.details?.options.owner else { return true }
     return owner.object != nil
   }
 
@@ -77,21 +81,21 @@ extension Mailbox {
   /// Inside: what the handlers are like.
   func snapshots(where isIncluded: (HandlerOptions?) -> Bool) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
-    func include(_ record: Record, _ lane: Lane<Payload>?, skipped: Int) {
-      let options = record.details(Payload.self)?.options
+    func include(_ record: Record, _ lane: AnyLane?, skipped: Int) {
+      let options = record.details?.options
       guard isIncluded(options), isAlive(record) else { return }
       let bits = record.state.load(ordering: .acquiring)
       found.append(
         HandlerSnapshot(
-          id: record.id, name: options?.name, delivery: (record.details(Payload.self)?.place ?? .inline).description,
+          id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
           priority: options?.priority ?? 0, tags: options?.tags ?? [], isLocked: bits & Bit.lockedOrInScope != 0,
           isOnce: bits & Bit.once != 0, isOwnerAlive: options?.owner.map { _ in true },
           callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(sequence &- record.joined) - skipped,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0), droppedCount: 0))
     }
-    unsafe table.forEachRow { row in
+    unsafe forEachRow { row in
       let record = unsafe row.pointee.record
-      unsafe include(record, record.details(Payload.self)?.work?.lane, skipped: row.pointee.skipped.load(ordering: .relaxed))
+      unsafe include(record, record.working(Payload.self)?.work?.lane, skipped: row.pointee.skipped.load(ordering: .relaxed))
     }
     forEachEnding { lane in include(lane.record, lane, skipped: 0) }
     return found

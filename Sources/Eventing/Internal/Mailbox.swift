@@ -20,9 +20,10 @@ public import Synchronization
 
   deinit {
     // Nobody is inside: who posts, drains or awaits holds the mailbox. What lanes hold is still delivered.
-    unsafe table.forEachRow { row in
+    unsafe forEachRow { row in
       let record = unsafe row.pointee.record
       unsafe record.slot = -1
+      unsafe record.working(Payload.self)?.addressTable = nil  // which holds the row, which holds the record
       retire(record)
     }
   }
@@ -57,6 +58,23 @@ public import Synchronization
     lock.lock()
     unsafe backlog.queue.append(item)
     if case .occurrence = item { unsafe backlog.occurrences &+= 1 }
+    let isFlooded = unsafe backlog.occurrences > Flood.limit || backlog.pressure.isOn.load(ordering: .relaxed)
+    edge(.queued)
+    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
+    lock.unlock()
+    if old == 0 {
+      settle(Thread.current)
+      return false
+    }
+    return isFlooded && old & ~Word.flags != Thread.current
+  }
+
+  /// The same for what is decided under the lock: `append` gives how many occurrences it queued.
+  func put(_ append: (Backlog<Payload>) -> Int) -> Bool {
+    edge(.foundBusy)
+    let backlog = backlog
+    lock.lock()
+    unsafe backlog.occurrences &+= append(backlog)
     let isFlooded = unsafe backlog.occurrences > Flood.limit || backlog.pressure.isOn.load(ordering: .relaxed)
     edge(.queued)
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue

@@ -3,7 +3,7 @@
   @usableFromInline weak let object: (any AnyObject & Sendable)?
   /// The same, if the handler runs on it.
   @usableFromInline weak let actor: (any Actor)?
-  private let identity: ObjectIdentifier
+  let identity: ObjectIdentifier
 
   @usableFromInline init(_ object: any AnyObject & Sendable) {
     self.object = object

@@ -27,7 +27,7 @@
   /// All seats of a limited lane. Under the lock of the wait graph.
   @exclusivity(unchecked) private var seats: [Seat] = []
 
-  @usableFromInline override init(_ record: DetailedRecord<Payload>, _ home: Home, _ body: Handler<Payload>.Body) {
+  @usableFromInline override init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
     switch record.place {
     case .concurrent(let limit): (self.limit, priority) = (limit, nil)
     case .task(let priority): (limit, self.priority) = (nil, priority)
@@ -46,14 +46,14 @@
   // MARK: For the event, from inside it
 
   @usableFromInline func take(_ payload: Payload, _ tally: inout Tally) {
-    let flight = tally.flight(stamped: record.options.wantsStamp)
+    let flight = tally.flightIfAwaited()
     guard limit == nil else {
-      if let flight, flight.isAwaited { flight.expect(self) }
+      if let flight { flight.expect(self) }
       return push(.call(payload, flight))
     }
     let seat = Seat()
     lock.withLock { occupy(seat) }
-    if let flight, flight.isAwaited { flight.expect(seat) }
+    if let flight { flight.expect(seat) }
     if let flight, flight.purpose == .send {
       flight.adopt(priority: priority) { await self.runOnce(payload, flight, seat) }
     } else {
@@ -61,8 +61,7 @@
     }
   }
 
-  /// Ends the lane after what it holds; true if that is nothing.
-  @usableFromInline func finish() -> Bool {
+  @usableFromInline override func finish() -> Bool {
     let isIdle = lock.withLock {
       unsafe isEnding = true
       return unsafe items.isEmpty && active.isEmpty
@@ -71,7 +70,7 @@
     return isIdle
   }
 
-  @usableFromInline func sendBarrier(_ flight: Flight) {
+  @usableFromInline override func sendBarrier(_ flight: Flight) {
     flight.expect(self)
     if limit == nil { pass(flight, except: nil) } else { push(.barrier(flight)) }
   }
@@ -104,7 +103,7 @@
       switch item {
       case .call(let payload, let flight):
         if let flight, flight.isAwaited { flight.seatPart(of: self, on: seat) }
-        conclude(await call(payload, flight, seat), flight, at: seat)
+        conclude(await call(payload, seat), flight, at: seat)
       case .barrier(let flight): pass(flight, except: seat)
       case .end, .done: break
       }
@@ -112,7 +111,7 @@
   }
 
   private func runOnce(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
-    conclude(await call(payload, flight, seat), flight, at: seat)
+    conclude(await call(payload, seat), flight, at: seat)
     let (waiting, isLast) = lock.withLock {
       unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], takeEnd())
     }
@@ -120,10 +119,10 @@
     for flight in waiting { flight.arrive(seat, nil) }
   }
 
-  private func call(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async -> Outcome {
+  private func call(_ payload: Payload, _ seat: Seat) async -> Outcome {
     let running = Running(seat)
     let body = unsafe body
-    let outcome = await Context.running.withValue(running) { await callNow(payload, flight, body, on: nil) }
+    let outcome = await Context.running.withValue(running) { await callNow(payload, body, on: nil) }
     running.end()
     return outcome
   }

@@ -76,16 +76,12 @@ public import Synchronization
 }
 
 /// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
-// Safe: all is immutable but `work`, `plainLane` and `endingSlot`, which are touched only from inside the mailbox.
-@safe @usableFromInline final class DetailedRecord<Payload: Sendable>: Record, @unchecked Sendable {
-  @usableFromInline let options: HandlerOptions
-  @usableFromInline let place: Place
-  /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
-  @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
+// Safe: all is immutable but `endingSlot`, which is touched only from inside the mailbox.
+@usableFromInline class DetailedRecord: Record, @unchecked Sendable {
+  @usableFromInline final let options: HandlerOptions
+  @usableFromInline final let place: Place
   /// Where its lane is in `Backlog.ending`; -1 for nowhere.
-  @usableFromInline @exclusivity(unchecked) var endingSlot: Int32 = -1
-  /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
-  @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane<Payload>>?
+  @usableFromInline @exclusivity(unchecked) final var endingSlot: Int32 = -1
 
   @inlinable init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) {
     self.options = options
@@ -94,11 +90,34 @@ public import Synchronization
   }
 }
 
+/// Every detailed record is one, of the payload of the event that made it.
+// Safe: `work`, `plainLane` and `addressTable` are touched only from inside the mailbox.
+@safe @usableFromInline final class WorkingRecord<Payload: Sendable>: DetailedRecord, @unchecked Sendable {
+  /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
+  @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
+  /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
+  @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane<Payload>>?
+  /// The table that it is in, if that is not the mailbox's own.
+  @usableFromInline @exclusivity(unchecked) var addressTable: AddressTable<Payload>?
+
+  @inlinable override init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) { super.init(bits, options, place) }
+}
+
 extension Record {
   /// The details, if it has any.
-  @inlinable final func details<Payload: Sendable>(_: Payload.Type) -> DetailedRecord<Payload>? {
+  @inlinable final var details: DetailedRecord? {
     guard state.load(ordering: .relaxed) & Bit.detailed != 0 else { return nil }
-    // Safe: the bit is set by DetailedRecord.init alone, and a record is only ever in the table of the event that made it.
-    return unsafe unsafeDowncast(self, to: DetailedRecord<Payload>.self)
+    // Safe: the bit is set by DetailedRecord.init alone.
+    return unsafe unsafeDowncast(self, to: DetailedRecord.self)
+  }
+
+  /// Whether it is called before a value changes, too.
+  @inlinable final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
+
+  /// The same with how it runs, of a record of an event with that payload.
+  @inlinable final func working<Payload: Sendable>(_: Payload.Type) -> WorkingRecord<Payload>? {
+    guard state.load(ordering: .relaxed) & Bit.detailed != 0 else { return nil }
+    // Safe: the mailbox makes no other detailed records, and a record is only ever in the table of the event that made it.
+    return unsafe unsafeDowncast(self, to: WorkingRecord<Payload>.self)
   }
 }

@@ -27,8 +27,8 @@ public import Synchronization
   @inlinable @inline(__always) borrowing func offer(_ payload: Payload, _ bits: UInt32, _ tally: inout Tally) -> Bool {
     guard bits == Bit.special | Bit.detailed else { return false }
     return unsafe held._withUnsafeGuaranteedRef { record in
-      // Safe: the bit says so, as in `Record.details`.
-      guard let lane = unsafe unsafeDowncast(record, to: DetailedRecord<Payload>.self).plainLane else { return false }
+      // Safe: the bit says so, as in `Record.working`.
+      guard let lane = unsafe unsafeDowncast(record, to: WorkingRecord<Payload>.self).plainLane else { return false }
       unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
       return true
     }

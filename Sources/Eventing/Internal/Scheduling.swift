@@ -19,6 +19,17 @@ public import Dispatch
     }
   }
 
+  /// Runs a task until it ends, or until what this gives is dropped.
+  static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
+    RunningTask(Task { await body() })
+  }
+
+  private final class RunningTask: Sendable {
+    private let task: Task<Void, Never>
+    init(_ task: Task<Void, Never>) { self.task = task }
+    deinit { task.cancel() }
+  }
+
   /// Swift's pool takes no priority above that of the user's own interaction.
   static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 

@@ -22,7 +22,7 @@ public import Dispatch
 
   @usableFromInline static var callsBeforeGivingWay: Int { 256 }
 
-  @inlinable override init(_ record: DetailedRecord<Payload>, _ home: Home, _ body: Handler<Payload>.Body) {
+  @inlinable override init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
     var isMain = false
     if case .main = record.place { isMain = true }
     switch body {
@@ -44,16 +44,15 @@ public import Dispatch
 
   /// Takes a handler's part in an occurrence: calls it, or queues it.
   @inlinable @inline(__always) func take(_ payload: Payload, _ tally: inout Tally) {
-    if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload, &tally) {
+    if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload) {
       return tally.count(outcome)
     }
-    let flight = tally.flight(stamped: record.options.wantsStamp)
-    if let flight, flight.isAwaited { flight.expect(self) }
+    let flight = tally.flightIfAwaited()
+    flight?.expect(self)
     push(.call(payload, flight))
   }
 
-  /// Ends the lane after what it holds; true if that is nothing.
-  @usableFromInline func finish() -> Bool {
+  @usableFromInline override func finish() -> Bool {
     lock.lock()
     let isIdle = unsafe !isRunning
     if !isIdle { unsafe items.append(.end) }
@@ -62,7 +61,7 @@ public import Dispatch
     return isIdle
   }
 
-  @usableFromInline func sendBarrier(_ flight: Flight) {
+  @usableFromInline override func sendBarrier(_ flight: Flight) {
     flight.expect(self)
     push(.barrier(flight))
   }
@@ -77,13 +76,13 @@ public import Dispatch
   }
 
   /// On main: calls at once if nothing is queued and no call is running, since a call that posts must not be entered again. Nil: queue it.
-  @inlinable func callHere(_ payload: Payload, _ tally: inout Tally) -> Outcome? {
+  @inlinable func callHere(_ payload: Payload) -> Outcome? {
     lock.lock()
     let isFree = unsafe !isRunning
     unsafe isRunning = true
     lock.unlock()
     guard isFree else { return nil }
-    let outcome = callNow(payload, record.options.wantsStamp ? tally.flight(stamped: true) : nil, unsafe body)
+    let outcome = unsafe callNow(payload, body)
     conclude(outcome, nil, at: self)
     lock.lock()
     let isDry = unsafe items.isEmpty
@@ -114,7 +113,7 @@ public import Dispatch
     if isMain { MainActor.preconditionIsolated() }
     let body = unsafe body
     var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) { conclude(callNow(payload, flight, body), flight, at: self) }
+    while let (payload, flight) = next(&left) { conclude(callNow(payload, body), flight, at: self) }
   }
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
@@ -141,7 +140,7 @@ public import Dispatch
     let references = unsafe Running.references(to: running)
     let body = unsafe body
     while let (payload, flight) = next(&left) {
-      conclude(await callNow(payload, flight, body, on: place), flight, at: self)
+      conclude(await callNow(payload, body, on: place), flight, at: self)
       if unsafe Running.references(to: running) != references { return true }
     }
     return false
@@ -168,7 +167,7 @@ public import Dispatch
   }
 
   private func call(_ payload: Payload, _ flight: Flight?, on actor: isolated any Actor) async {
-    unsafe conclude(await callNow(payload, flight, body, on: actor), flight, at: self)
+    unsafe conclude(await callNow(payload, body, on: actor), flight, at: self)
   }
 
   /// The next delivery, or nil: the lane has run dry and stopped, or has scheduled itself again to let others run.

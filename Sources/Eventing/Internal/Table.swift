@@ -32,7 +32,7 @@
 
   /// Takes a handler's closure out of its row. The caller releases it where user code may run.
   @inlinable mutating func remove(_ record: Record, priority: Int) -> Row<Payload> {
-    let band: BandPointer = unsafe index.isEmpty ? first! : index[position(of: priority)]
+    guard let band = unsafe band(of: priority) else { preconditionFailure("a row is in the band of its priority") }
     let before = unsafe (count: band.pointee.count, dead: band.pointee.dead)
     let row = unsafe band.pointee.remove(record)
     unsafe count &-= before.count &- band.pointee.count
@@ -80,6 +80,9 @@
   }
 
   // MARK: Bands
+
+  /// The band of a priority that there is.
+  @inlinable borrowing func band(of priority: Int) -> BandPointer? { unsafe index.isEmpty ? first : index[position(of: priority)] }
 
   /// Where a priority is, or belongs, among several.
   @inlinable borrowing func position(of priority: Int) -> Int {

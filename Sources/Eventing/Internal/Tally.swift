@@ -6,36 +6,38 @@
   @usableFromInline var delivered = 0
   @usableFromInline var skipped = 0
   @usableFromInline var failures: [HandlerFailure] = []
-  /// Made when the first handler needs it, for whom somebody waits or who wants to know the instant.
+  /// An interceptor keeps it from the handlers that follow.
+  @usableFromInline var isStopped = false
+  /// Made when the first handler needs it, if somebody waits.
   @usableFromInline var flight: Flight?
   @usableFromInline let isAwaited: Bool
   @usableFromInline let sender: (any AnyObject & Sendable)?
+  /// When the delivery began, if a handler wants to know.
   @usableFromInline let instant: Moment?
+  /// The events that the occurrence came through, if it was forwarded.
+  @usableFromInline let path: Path?
 
   @inlinable init(
-    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, flight: Flight?, isClocked: Bool
+    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, flight: Flight?, path: Path?, isClocked: Bool
   ) {
     self.sequence = sequence
     self.isAwaited = isAwaited
     self.sender = sender
     self.flight = flight
+    self.path = path
     instant = isClocked ? .now : nil
-    unsafe flight?.sequence = sequence
-    unsafe flight?.instant = instant
   }
 
-  /// The flight of what goes onto a lane, if it needs one.
-  @inlinable mutating func flight(stamped: Bool) -> Flight? {
-    if flight == nil, isAwaited || stamped {
-      let new = Flight(isAwaited ? .send : .stamp, from: sender)
-      unsafe new.sequence = sequence
-      unsafe new.instant = instant
-      flight = new
-    }
+  /// What goes onto a lane with the payload, if somebody waits.
+  @inlinable mutating func flightIfAwaited() -> Flight? {
+    guard isAwaited else { return nil }
+    if flight == nil { flight = Flight(.send, from: sender) }
     return flight
   }
 
-  @inlinable var stamp: Stamp { Stamp(sequence: sequence, instant: instant ?? .now, sender: sender) }
+  @inlinable mutating func fail(_ record: Record, _ home: Home, _ error: any Error) {
+    failures.append(HandlerFailure(HandlerToken(record, home), error, record.details?.options))
+  }
 
   @inlinable mutating func count(_ outcome: Outcome) {
     switch outcome {

@@ -19,3 +19,8 @@ final class StackProbe: @unchecked Sendable {
     looks += 1
   }
 }
+
+/// An object that is nothing but itself.
+final class Plain: Sendable {
+  init() {}
+}

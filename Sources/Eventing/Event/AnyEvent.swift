@@ -1,0 +1,21 @@
+/// What every event offers, whatever it carries.
+public protocol AnyEvent: Actor {
+  /// For logs, occurrences and snapshots.
+  nonisolated var name: String? { get }
+  /// How many handlers there are now. O(handlers).
+  nonisolated var handlerCount: Int { get }
+  /// What the handlers are like, between two occurrences.
+  var handlers: [HandlerSnapshot] { get }
+  /// Removes all handlers, and returns how many there were.
+  @discardableResult nonisolated func removeAll() -> Int
+  /// Silences the event.
+  nonisolated func lock()
+  /// Ends that.
+  nonisolated func unlock()
+  /// Returns when nothing that was sent before is still running.
+  nonisolated(nonsending) func quiesce() async
+  /// Ends the event.
+  nonisolated func finish()
+}
+
+extension Event: AnyEvent {}

@@ -1,0 +1,56 @@
+// A forward is a handler: it has its place in the order, a token, and can be removed and locked. The occurrence enters the next event, or queues there, before the
+// next handler is called; it keeps its sender. It does not enter an event that it is already passing through, so a cycle ends. Where several ways lead to one
+// event, each delivers. The report counts a forward as delivered when its target took the occurrence, and as skipped when the transform gave `nil` or it
+// closed a cycle; `send` waits for the target's handlers, and does not count them.
+
+extension Event {
+  /// Sends on to another event what passes through this one.
+  ///
+  /// - Parameters:
+  ///   - target: where to; an event that the occurrence is already passing through is left out.
+  ///   - strongly: whether this event keeps the target alive. Otherwise the forward ends when the target goes.
+  /// - Complexity: O(1); for each occurrence what the target's handlers cost, and one or two allocations.
+  @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken {
+    forward(to: target, strongly: strongly) { $0 }
+  }
+
+  /// Sends on what the transform makes of it; `nil` sends nothing.
+  @discardableResult public nonisolated func forward<Other: Sendable>(
+    to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
+  ) -> HandlerToken {
+    let kept = strongly ? target : nil
+    var handler = Handler<Payload>(
+      .inline,
+      .relay { record, home in
+        Relay(lane: nil) { payload, owner, tally in
+          _ = kept
+          guard let target = owner as? Event<Other>, let other = transform(payload) else { return false }
+          let targetHome = target.mailbox.home
+          guard targetHome !== home, tally.path?.contains(targetHome) != true, record.claim() else { return false }
+          target.enter(other, from: tally.sender, Path(home, after: tally.path), tally.flightIfAwaited())
+          tally.delivered &+= 1
+          return true
+        }
+      })
+    handler.options.owner = Owner(target)
+    handler.options.isForward = true
+    return attach(handler)
+  }
+
+  /// Ends every forward to that event, and returns how many there were. O(handlers).
+  @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
+    mailbox.removeAll { $1?.isForward == true && $1?.owner?.isSame(as: target) == true }
+  }
+
+  /// Takes what another event forwards.
+  private nonisolated func enter(_ payload: Payload, from sender: (any AnyObject & Sendable)?, _ path: Path, _ waiting: Flight?) {
+    let flight = Flight(along: path, from: sender, waiting: waiting)
+    let own = mailbox.enter()
+    if own != 0 {
+      mailbox.deliverQueued(payload, flight)
+      mailbox.leave(own)
+    } else if mailbox.put(.occurrence(payload, by: Thread.current, flight)), waiting == nil {
+      Flood.slowDown()
+    }
+  }
+}

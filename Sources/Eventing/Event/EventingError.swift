@@ -1,0 +1,22 @@
+/// Why the library refused.
+public struct EventingError: Error, Sendable {
+  /// The kind of a refusal; more may be added.
+  public struct Code: Hashable, Sendable {
+    let name: String
+
+    /// There is an event of this key, and it carries something else.
+    public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
+  }
+
+  /// The kind of the refusal.
+  public let code: Code
+  /// What was expected, and what there was.
+  public let description: String
+}
+
+extension EventingError: CustomStringConvertible {}
+
+extension EventingError.Code: CustomStringConvertible {
+  /// Its name.
+  public var description: String { name }
+}

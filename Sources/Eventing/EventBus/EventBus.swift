@@ -1,0 +1,185 @@
+/// Events that are found: by what they carry, or by an owner and a key.
+///
+///     let bus = EventBus()                                    // or EventBus.shared
+///     bus.addHandler(for: OrderPlaced.self) { order in print(order) }
+///     bus.post(OrderPlaced(id: 1))
+///     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
+///
+/// No call needs `await` but those that wait, and all may be made from any thread: however many ask for an event at the same time, it is made once and all get it. An
+/// owner is held weakly. When it is gone its events are never found again, by a new object at its address least of all; they are released little
+/// by little as the bus is used.
+public final class EventBus: Sendable {
+  /// One for the whole process.
+  public static let shared = EventBus()
+
+  /// The events of one owner.
+  private struct Owned: Sendable {
+    let owner: Owner
+    var events: [(key: String, event: any AnyEvent)] = []
+  }
+
+  private let lock = Lock()
+  // Safe: these are guarded by `lock`. No user code runs under it: owners are read weakly there only at the address of one that the caller holds.
+  @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any AnyEvent] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var byOwner: [ObjectIdentifier: Owned] = [:]
+  /// The owners in the order in which they are looked at.
+  @exclusivity(unchecked) nonisolated(unsafe) private var owners: [ObjectIdentifier] = []
+  @exclusivity(unchecked) nonisolated(unsafe) private var nextOwner = 0
+
+  /// A bus without events.
+  public init() {}
+
+  // MARK: By payload
+
+  /// The event of a type; made at first use. O(1).
+  public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
+    sweep()
+    let id = ObjectIdentifier(type)
+    if let event = lock.withLock({ unsafe byType[id] }) as? Event<Payload> { return event }
+    let made = Event<Payload>("\(type)")
+    let event = lock.withLock {
+      if let event = unsafe byType[id] { return event }
+      unsafe byType[id] = made
+      return made
+    }
+    guard let event = event as? Event<Payload> else { preconditionFailure("the event of a type carries that") }
+    return event
+  }
+
+  // MARK: By owner
+
+  /// The event of an owner; made at first use, and gone with its owner. O(1), and O(events of the owner).
+  ///
+  /// - Throws: ``EventingError`` if there is one of that name which carries something else.
+  public func event<Payload: Sendable>(
+    _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
+  ) throws(EventingError) -> Event<Payload> {
+    sweep()
+    let found = lock.withLock { owned(owner).first { $0.key == key.name }?.event } ?? add(Event<Payload>(key.name), key.name, owner)
+    guard let event = found as? Event<Payload> else {
+      let expected = "an event of \(Payload.self) named \"\(key.name)\""
+      throw EventingError(
+        code: .payloadMismatch, description: "expected \(expected); there is an event of \(type(of: found).payloadDescription)")
+    }
+    return event
+  }
+
+  /// The events of an owner, in the order in which they were made.
+  public func events(of owner: some AnyObject & Sendable) -> [any AnyEvent] {
+    sweep()
+    return lock.withLock { owned(owner).map(\.event) }
+  }
+
+  /// The names of the events of an owner, in the order in which they were made.
+  public func names(of owner: some AnyObject & Sendable) -> [String] {
+    sweep()
+    return lock.withLock { owned(owner).map(\.key) }
+  }
+
+  /// Forgets an event of an owner; false if there is none. Who holds it goes on using it; the bus makes a new one.
+  @discardableResult public func remove<Payload: Sendable>(_ key: EventKey<Payload>, of owner: some AnyObject & Sendable) -> Bool {
+    sweep()
+    var removed: (any AnyEvent)?
+    lock.withLock {
+      guard let at = owned(owner).firstIndex(where: { $0.key == key.name }) else { return }
+      removed = unsafe byOwner[ObjectIdentifier(owner)]?.events.remove(at: at).event
+    }
+    return removed != nil
+  }
+
+  /// Forgets all events of an owner, and returns how many there were.
+  @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
+    sweep()
+    var removed: [(key: String, event: any AnyEvent)] = []
+    lock.withLock {
+      removed = owned(owner)
+      if !removed.isEmpty { unsafe byOwner[ObjectIdentifier(owner)]?.events = [] }
+    }
+    return removed.count
+  }
+
+  // MARK: All
+
+  /// Returns when nothing that was sent before through any event of the bus is still running; see ``Event/quiesce()``.
+  public nonisolated(nonsending) func quiesce() async {
+    for event in all { await event.quiesce() }
+  }
+
+  /// Ends all events, and forgets them: what was sent is delivered, then handlers are released. The bus can be used on; it makes new events.
+  public func finish() {
+    var gone: [any AnyEvent] = []
+    lock.withLock {
+      gone = unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) }
+      unsafe byType = [:]
+      unsafe byOwner = [:]
+      unsafe owners = []
+      unsafe nextOwner = 0
+    }
+    for event in gone { event.finish() }
+  }
+
+  private var all: [any AnyEvent] {
+    lock.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
+  }
+
+  /// What is there of that name: another thread may have been first.
+  private func add(_ made: any AnyEvent, _ name: String, _ owner: some AnyObject & Sendable) -> any AnyEvent {
+    let id = ObjectIdentifier(owner)
+    let box = Owner(owner)
+    var stale: Owned?
+    defer { withExtendedLifetime(stale) {} }  // what goes, goes outside of the lock
+    return lock.withLock {
+      if let owned = unsafe byOwner[id], !owned.owner.isSame(as: owner) {
+        stale = owned
+        unsafe byOwner[id] = Owned(owner: box)
+      } else if unsafe byOwner[id] == nil {
+        unsafe byOwner[id] = Owned(owner: box)
+        unsafe owners.append(id)
+      }
+      if let found = unsafe byOwner[id]?.events.first(where: { $0.key == name }) { return found.event }
+      unsafe byOwner[id]?.events.append((name, made))
+      return made
+    }
+  }
+
+  /// Under the lock.
+  private func owned(_ owner: some AnyObject & Sendable) -> [(key: String, event: any AnyEvent)] {
+    guard let owned = unsafe byOwner[ObjectIdentifier(owner)], owned.owner.isSame(as: owner) else { return [] }
+    return owned.events
+  }
+
+  /// Looks at two owners, and releases the events of those that are gone.
+  private func sweep() {
+    let seen = lock.withLock { () -> [(at: Int, Owner)] in
+      (0..<2).compactMap { _ in
+        guard unsafe !owners.isEmpty else { return nil }
+        unsafe nextOwner = unsafe (nextOwner + 1) % owners.count
+        return unsafe byOwner[owners[nextOwner]].map { unsafe (nextOwner, $0.owner) }
+      }
+    }
+    for (at, owner) in seen where owner.object == nil {
+      var gone: Owned?
+      lock.withLock {
+        guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else { return }
+        gone = owned
+        unsafe byOwner[owners[at]] = nil
+        unsafe owners.swapAt(at, owners.count - 1)
+        unsafe owners.removeLast()
+      }
+      withExtendedLifetime(gone) {}
+    }
+  }
+}
+
+extension EventBus: CustomStringConvertible {
+  /// How many events it holds.
+  public var description: String { "bus of \(all.count) events" }
+}
+
+extension AnyEvent {
+  /// For messages.
+  static var payloadDescription: String {
+    let name = "\(Self.self)"
+    return name.hasPrefix("Event<") ? String(name.dropFirst("Event<".count).dropLast()) : name
+  }
+}

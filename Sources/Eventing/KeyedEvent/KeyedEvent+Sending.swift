@@ -1,0 +1,80 @@
+extension KeyedEvent {
+  /// Sends to a key without waiting; see ``Event/post(_:from:)``.
+  @inlinable public func post(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) {
+    post(Addressed(key, payload), from: sender)
+  }
+
+  /// Sends to several keys without waiting, one occurrence each, in their order; to a key that is there twice once.
+  public func post(_ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil) {
+    var seen: Set<Key> = []
+    for key in keys where seen.insert(key).inserted { post(payload, to: key, from: sender) }
+  }
+
+  /// Sends to no key without waiting: to those who listen to ``untargeted``.
+  @inlinable public func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
+    post(Addressed(nil, payload), from: sender)
+  }
+
+  /// Sends to a key, and returns when every handler that was reached has finished; see ``Event/send(_:from:)``.
+  @discardableResult public nonisolated(nonsending) func send(
+    _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> SendReport { await send(Addressed(key, payload), from: sender) }
+
+  /// Sends to no key, and returns when every handler that was reached has finished.
+  @discardableResult public nonisolated(nonsending) func send(
+    _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> SendReport { await send(Addressed(nil, payload), from: sender) }
+
+  /// Sends to a key without waiting; the ticket's report can be awaited later.
+  public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+    event.submit(Addressed(key, payload), from: sender)
+  }
+
+  /// Sends to no key without waiting; the ticket's report can be awaited later.
+  public func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+    event.submit(Addressed(nil, payload), from: sender)
+  }
+
+  @inlinable func post(_ addressed: Addressed<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
+    let mailbox = event.mailbox
+    let own = mailbox.enter()
+    guard own != 0 else { return event.queue(addressed, from: sender) }
+    _ = mailbox.deliver(addressed, tables, isAwaited: false, sender: sender, nil)
+    mailbox.leave(own)
+  }
+
+  private nonisolated(nonsending) func send(
+    _ addressed: Addressed<Key, Payload>, from sender: (any AnyObject & Sendable)?
+  ) async -> SendReport {
+    let mailbox = event.mailbox
+    let own = mailbox.enter()
+    guard own != 0 else { return await event.queueAndWait(addressed, from: sender) }
+    let tally = mailbox.deliver(addressed, tables, isAwaited: true, sender: sender, nil)
+    mailbox.leave(own)
+    return await tally.finish()
+  }
+}
+
+extension KeyedEvent where Key == ObjectKey {
+  /// Sends to an object without waiting.
+  public func post(_ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil) {
+    post(payload, to: ObjectKey(object), from: sender)
+  }
+
+  /// Sends to several objects without waiting, one occurrence each, in their order; to an object that is there twice once.
+  public func post<Object: AnyObject & Sendable>(
+    _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
+  ) {
+    post(payload, to: objects.map { ObjectKey($0) }, from: sender)
+  }
+
+  /// Sends to an object, and returns when every handler that was reached has finished.
+  @discardableResult public nonisolated(nonsending) func send(
+    _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> SendReport { await send(payload, to: ObjectKey(object), from: sender) }
+
+  /// Sends to an object without waiting; the ticket's report can be awaited later.
+  public func submit(
+    _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
+  ) -> Ticket { submit(payload, to: ObjectKey(object), from: sender) }
+}

@@ -1,0 +1,80 @@
+/// One event with many addresses: what is sent to a key reaches the handlers of that key, and those of any key.
+///
+///     let moved = KeyedEvent<PlayerID, Position>()
+///     moved[me].addHandler { position in show(position) }
+///     moved.anyKey.addHandler { id, position in print(id, position) }
+///     moved.post(start, to: me)
+///
+/// It is one event: one order over all keys, and everything that an ``Event`` guarantees. The handlers of an occurrence run by priority and then in the order in
+/// which they were added, those of its key and those of any key alike. What is sent to a key costs what those handlers cost, be there ten keys or a million;
+/// a key without handlers costs nothing, and leaves nothing behind.
+///
+/// With objects as addresses (``ObjectKey``) nothing keeps the object alive, and no later object is taken for it.
+public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
+  @usableFromInline let event: Event<Addressed<Key, Payload>>
+  @usableFromInline let tables: KeyTables<Key, Payload>
+
+  /// An event without handlers.
+  public init(_ name: String? = nil) {
+    event = Event(name)
+    tables = KeyTables()
+    unsafe event.mailbox.backlog.addresses = tables
+  }
+
+  /// For logs, occurrences and snapshots.
+  public var name: String? { event.name }
+
+  /// What is sent to one key.
+  public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
+
+  /// What is sent to no key.
+  public var untargeted: some EventSource<Payload> { KeySource(event: event, key: nil) }
+
+  /// What is sent to any key, with sender, event name, sequence number and instant.
+  public var occurrences: some EventSource<Occurrence<(key: Key, payload: Payload)>> {
+    event.occurrences.compactMap { whole in
+      whole.payload.key.map { key in
+        Occurrence(
+          payload: (key: key, payload: whole.payload.payload), sender: whole.sender, eventName: whole.eventName,
+          sequence: whole.sequence, instant: whole.instant)
+      }
+    }
+  }
+
+  /// What is sent to any key, with the key.
+  public var anyKey: some EventSource<(key: Key, payload: Payload)> {
+    event.compactMap { addressed in addressed.key.map { (key: $0, payload: addressed.payload) } }
+  }
+}
+
+extension KeyedEvent where Key == ObjectKey {
+  /// What is sent to one object, which is held weakly.
+  public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> { self[ObjectKey(object)] }
+}
+
+/// One key of an event, or none.
+struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
+  let event: Event<Addressed<Key, Payload>>
+  let key: Key?
+
+  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(addressed)) }
+  func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(addressed(handler)) }
+  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+
+  private func addressed(_ handler: Handler<Payload>) -> Handler<Addressed<Key, Payload>> {
+    var handler: Handler<Addressed<Key, Payload>> = handler.ofContents { $0.payload }
+    handler.options.address = KeyAddress(key)
+    return handler
+  }
+}
+
+extension Handler {
+  /// The handler of something that has the payload in it.
+  func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
+    guard case .inline = place, case .direct(let body) = body else { return converted { whole, _ in contents(whole) } }
+    var handler = Handler<Whole>(.inline, .direct { try body(contents($0)) })
+    handler.options = options
+    handler.isOnce = isOnce
+    return handler
+  }
+}

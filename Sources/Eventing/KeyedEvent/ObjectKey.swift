@@ -1,0 +1,22 @@
+/// An object as an address: held weakly, and never equal to another object, a later one at its address included.
+public struct ObjectKey: Hashable, Sendable {
+  private let owner: Owner
+
+  /// The key of an object.
+  public init(_ object: some AnyObject & Sendable) { owner = Owner(object) }
+
+  /// Whether the object is still there. What is sent to one that is not reaches nobody.
+  public var isAlive: Bool { owner.object != nil }
+
+  /// Whether both name the same object, and that is still there; a copy of a key equals it for ever.
+  public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
+    a.owner === b.owner || (a.owner.identity == b.owner.identity && a.isAlive && b.isAlive)
+  }
+  /// By the object's identity.
+  public func hash(into hasher: inout Hasher) { hasher.combine(owner.identity) }
+}
+
+extension ObjectKey: CustomStringConvertible {
+  /// In one line.
+  public var description: String { owner.object.map { "object \(type(of: $0))" } ?? "object that is gone" }
+}

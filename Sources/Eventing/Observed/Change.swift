@@ -1,0 +1,51 @@
+/// A change of a value.
+public struct Change<Value: Sendable>: Sendable {
+  /// The value before, if ``ChangeOptions/old`` was asked for and there is one.
+  public let old: Value?
+  /// The value after, if ``ChangeOptions/new`` was asked for.
+  public let new: Value?
+  /// Before the change rather than after it.
+  public let isPrior: Bool
+
+  /// A change, as ``Observed`` makes them.
+  public init(old: Value?, new: Value?, isPrior: Bool = false) {
+    self.old = old
+    self.new = new
+    self.isPrior = isPrior
+  }
+}
+
+extension Change: Equatable where Value: Equatable {}
+
+extension Change: CustomStringConvertible {
+  /// In one line.
+  public var description: String {
+    "\(isPrior ? "before " : "")\(old.map { "\($0)" } ?? "–") → \(new.map { "\($0)" } ?? "–")"
+  }
+}
+
+/// What a handler of changes is told.
+public struct ChangeOptions: OptionSet, Sendable {
+  /// The bits.
+  public let rawValue: UInt8
+  /// From the bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The value as it is, at once, and then every change: none is missed in between, and none comes twice.
+  public static let initial = ChangeOptions(rawValue: 1)
+  /// The value before the change.
+  public static let old = ChangeOptions(rawValue: 2)
+  /// The value after the change.
+  public static let new = ChangeOptions(rawValue: 4)
+  /// A call before the change, too: before the value changes if the handler is inline and nothing else is going on, otherwise directly before the
+  /// change is told.
+  public static let prior = ChangeOptions(rawValue: 8)
+}
+
+extension ChangeOptions: CustomStringConvertible {
+  /// In one line.
+  public var description: String {
+    let names: KeyValuePairs<ChangeOptions, String> = [.initial: "initial", .old: "old", .new: "new", .prior: "prior"]
+    return "[" + names.filter { contains($0.key) }.map(\.value).joined(separator: ", ") + "]"
+  }
+}

@@ -1,0 +1,104 @@
+extension Observed {
+  /// The value, and the event of its changes.
+  ///
+  /// The value changes in the step that queues its change, or, if the event is idle, while nothing is queued: so both have one order.
+  // Safe: `current` and `version` are guarded by the mailbox's lock.
+  final class Storage: @unchecked Sendable {
+    let event = Event<Change<Value>>()
+    @exclusivity(unchecked) private var current: Value
+    /// How often the value was set.
+    @exclusivity(unchecked) private var version: UInt64 = 0
+
+    init(_ value: Value) {
+      unsafe current = value
+      unsafe event.mailbox.backlog.greeting = { [weak self] in self?.greeting() }
+    }
+
+    var value: Value { event.mailbox.lock.withLock { unsafe current } }
+
+    func set(_ new: Value) {
+      let mailbox = event.mailbox
+      let own = mailbox.enter()
+      guard own != 0 else {
+        if queue(new, ifStill: nil) == true { Flood.slowDown() }
+        return
+      }
+      _ = setInside(new, ifStill: nil)
+      mailbox.leave(own)
+    }
+
+    /// Computes again if another thread was faster. Not under the lock: computing a value is the caller's code.
+    func update(_ next: (Value) -> Value) {
+      let mailbox = event.mailbox
+      while true {
+        let (old, seen) = mailbox.lock.withLock { unsafe (current, version) }
+        let new = next(old)
+        let own = mailbox.enter()
+        if own != 0 {
+          let isSet = setInside(new, ifStill: seen)
+          mailbox.leave(own)
+          if isSet { return }
+        } else if let isFlooded = queue(new, ifStill: seen) {
+          if isFlooded { Flood.slowDown() }
+          return
+        }
+      }
+    }
+
+    /// Inside, and idle till now: false if another thread was faster.
+    private func setInside(_ new: Value, ifStill seen: UInt64?) -> Bool {
+      let mailbox = event.mailbox
+      let backlog = mailbox.backlog
+      if unsafe backlog.wantPrior > 0 { mailbox.deliverQueued(Change(old: value, new: new, isPrior: true), nil) }
+      mailbox.lock.lock()
+      if let seen, unsafe version != seen {
+        mailbox.lock.unlock()
+        return false
+      }
+      let change = unsafe Change(old: current, new: new)
+      unsafe current = new
+      unsafe version += 1
+      // What was queued meanwhile comes first: it may be another change, or a handler that wants to hear of this one.
+      let isNext = unsafe backlog.queue.isEmpty
+      if !isNext {
+        unsafe backlog.queue.append(.occurrence(change, by: Thread.current, nil))
+        unsafe backlog.occurrences += 1
+      }
+      mailbox.lock.unlock()
+      if isNext { mailbox.deliverQueued(change, nil) }
+      return true
+    }
+
+    /// Busy: nil if another thread was faster, otherwise whether to slow down.
+    private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
+      let thread = Thread.current
+      var old: Value?  // released after the lock
+      let isFlooded = event.mailbox.put { backlog in
+        if let seen, unsafe version != seen { return 0 }
+        let change = unsafe Change(old: current, new: new)
+        unsafe old = current
+        unsafe current = new
+        unsafe version += 1
+        let isPrior = unsafe backlog.wantPrior + backlog.joiningPrior > 0
+        if isPrior { unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: new, isPrior: true), by: thread, nil)) }
+        unsafe backlog.queue.append(.occurrence(change, by: thread, nil))
+        return isPrior ? 2 : 1
+      }
+      return old == nil ? nil : isFlooded
+    }
+
+    /// Inside: the value as those have been told who joined before, which is not always as it is.
+    private func greeting() -> Change<Value> {
+      let backlog = event.mailbox.backlog
+      for item in unsafe backlog.pending[backlog.at...] {
+        if case .occurrence(let change, _, _) = item, !change.isPrior { return Change(old: nil, new: change.old) }
+      }
+      return event.mailbox.lock.withLock {
+        for item in unsafe backlog.queue {
+          if case .occurrence(let change, _, _) = item, !change.isPrior { return Change(old: nil, new: change.old) }
+        }
+        return unsafe Change(old: nil, new: current)
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+#if canImport(ObjectiveC)
+  public import Eventing
+  public import Foundation
+
+  // Only the syntax of this file is checked on Linux, where there is no Objective-C.
+
+  extension Event {
+    /// An event of the changes of a property of an Objective-C object; it stops observing when it goes.
+    ///
+    /// The object is not kept alive. Handlers run as their deliveries say, inline ones on the thread that changes the property.
+    ///
+    /// - Parameter options: what the changes tell; `.initial` does nothing here, since nobody could hear it.
+    public init<Object: NSObject, Value: Sendable>(
+      observing object: Object, _ keyPath: KeyPath<Object, Value>, options: ChangeOptions = [.old, .new]
+    ) where Payload == Change<Value> {
+      self.init("\(keyPath)")
+      var wanted: NSKeyValueObservingOptions = []
+      if options.contains(.old) { wanted.insert(.old) }
+      if options.contains(.new) { wanted.insert(.new) }
+      if options.contains(.prior) { wanted.insert(.prior) }
+      let observation = object.observe(keyPath, options: wanted) { [weak self] _, change in
+        self?.post(Change(old: change.oldValue, new: change.newValue, isPrior: change.isPrior))
+      }
+      keep(KeyPathObservation(observation))
+    }
+  }
+
+  // Safe: immutable, and `invalidate` may be called from any thread.
+  private final class KeyPathObservation: @unchecked Sendable {
+    private let observation: NSKeyValueObservation
+    init(_ observation: NSKeyValueObservation) { self.observation = observation }
+    deinit { observation.invalidate() }
+  }
+#endif

@@ -1,0 +1,176 @@
+import Eventing
+import Testing
+
+/// One event with many addresses: G1 and G3 over all keys, G10 for object keys, G22.
+@Suite(.timeLimit(.minutes(1))) struct KeyedTests {
+  @Test func handlersOfAKeyAndOfAnyKeyRunByPriorityAndThenAsTheyWereAdded() {
+    let event = KeyedEvent<String, Int>()
+    let seen = Recorder<String>()
+    event["a"].addHandler { seen.record("a1 \($0)") }
+    event.anyKey.addHandler { key, number in seen.record("any2 \(key) \(number)") }
+    event["a"].addHandler(priority: 1) { seen.record("first \($0)") }
+    event["b"].addHandler { seen.record("b \($0)") }
+    event["a"].addHandler { seen.record("a3 \($0)") }
+    event.anyKey.addHandler(priority: -1) { _, number in seen.record("last \(number)") }
+    event.anyKey.addHandler(priority: 1) { _, number in seen.record("second \(number)") }
+    event.untargeted.addHandler { seen.record("untargeted \($0)") }
+    event.post(1, to: "a")
+    #expect(seen.values == ["first 1", "second 1", "a1 1", "any2 a 1", "a3 1", "last 1"])
+    seen.removeAll()
+    event.post(2, to: "c")
+    #expect(seen.values == ["second 2", "any2 c 2", "last 2"])
+    seen.removeAll()
+    event.post(3)
+    #expect(seen.values == ["untargeted 3"])
+  }
+
+  @Test func thereIsOneOrderOverAllKeys() async {
+    let event = KeyedEvent<Int, Int>()
+    let (all, own) = (Recorder<Int>(), (0..<3).map { _ in Recorder<Int>() })
+    event.anyKey.addHandler { _, number in all.record(number) }
+    for key in 0..<3 { event[key].addHandler { number async in own[key].record(number) } }
+    await onThreads(4) { thread in
+      for number in 0..<600 { event.post(thread * 1_000 + number, to: number % 3) }
+    }
+    await event.quiesce()
+    #expect(all.count == 2_400)
+    for key in 0..<3 { #expect(own[key].values == all.values.filter { $0 % 1_000 % 3 == key }) }
+  }
+
+  @Test func aDuplicateKeyIsSentToOnce() async {
+    let event = KeyedEvent<Int, String>()
+    let seen = Recorder<String>()
+    for key in 0..<3 { event[key].addHandler { seen.record("\(key) \($0)") } }
+    event.post("x", to: [2, 0, 2, 7])
+    #expect(seen.values == ["2 x", "0 x"])
+    let report = await event.send("y", to: 1)
+    #expect((report.delivered, report.sequence) == (1, 4))
+    #expect(await event.submit("z", to: 9).report.reachedNobody)
+  }
+
+  @Test func handlersComeAndGoWhileTheEventIsBusy() async {
+    let event = KeyedEvent<Int, Int>()
+    let seen = Recorder<Int>()
+    let token = event[1].addHandler { number in
+      seen.record(number)
+      guard number == 1 else { return }
+      event[2].addHandler { seen.record(10 * $0) }
+      event.post(2, to: 2)
+    }
+    event.post(1, to: 1)
+    #expect(seen.values == [1, 20])
+    event.lock(token)
+    event.post(3, to: 1)
+    event.unlock(token)
+    #expect(event.remove(token))
+    event.post(4, to: 1)
+    #expect(seen.values == [1, 20])
+    #expect(event.handlerCount == 1)
+    event[2].once { _ in }
+    event.post(5, to: 2)
+    #expect(event.handlerCount == 1)
+  }
+
+  @Test func anObjectIsHeldWeaklyAndNoLaterOneIsTakenForIt() async {
+    let event = KeyedEvent<ObjectKey, Int>()
+    let seen = Recorder<Int>()
+    for round in 0..<1_000 {
+      let object = Plain()
+      event[object].addHandler { _ in seen.record(round) }
+      event.post(0, to: object)
+    }
+    #expect(seen.values == Array(0..<1_000))
+    #expect(event.handlerCount < 200)  // those of objects that are gone go as others come
+  }
+
+  @Test func aKeyOfAnObjectThatIsGoneReachesNobody() async {
+    let event = KeyedEvent<ObjectKey, Int>()
+    let seen = Recorder<Int>()
+    var object: Plain? = Plain()
+    let key = ObjectKey(object!)
+    event[key].addHandler { seen.record($0) }
+    event.post(1, to: key)
+    object = nil
+    #expect(!key.isAlive)
+    #expect(key == key)
+    let other = Plain()
+    #expect(ObjectKey(other) != key)
+    #expect(ObjectKey(other) == ObjectKey(other))
+    #expect(seen.values == [1])
+  }
+
+  @Test func aMillionKeysLeaveNothing() async {
+    #if DEBUG
+      let many = 50_000
+    #else
+      let many = 1_000_000
+    #endif
+    let event = KeyedEvent<Int, Int>()
+    let closures = LiveCount()
+    for key in 0..<many {
+      event.post(0, to: key)
+      let canary = Canary(closures)
+      event[key].once { _ in canary.sing() }
+      event.post(0, to: key)
+    }
+    #expect(closures.alive == 0)
+    #expect(event.handlerCount == 0)
+    for key in 0..<many { event[key].addHandler { _ in } }
+    #expect(event.handlerCount == many)
+    #expect(event.removeAll() == many)
+    await event.quiesce()
+    #expect(event.handlerCount == 0)
+  }
+
+  @Test func anInterceptorOfAnyKeyStopsTheHandlersOfAKey() async {
+    let event = KeyedEvent<Int, Int>()
+    event.anyKey.intercept { _, number in number < 0 ? .stop : .proceed }
+    event[1].addHandler { _ in }
+    event[1].addHandler(on: .background) { _ in }
+    let report = await event.send(-1, to: 1)
+    #expect((report.delivered, report.skipped) == (1, 2))
+  }
+
+  @Test func anEventThatGoesReleasesTheHandlersOfAllKeys() {
+    let closures = LiveCount()
+    do {
+      let event = KeyedEvent<Int, Int>()
+      for key in 0..<10 {
+        let canary = Canary(closures)
+        event[key].addHandler(priority: key) { _ in canary.sing() }
+        event.untargeted.addHandler { _ in canary.sing() }
+      }
+      event.post(1, to: 1)
+    }
+    #expect(closures.alive == 0)
+  }
+
+  @Test func finishReleasesTheHandlersOfAllKeys() async {
+    let event = KeyedEvent<Int, Int>()
+    let closures = LiveCount()
+    for key in 0..<10 {
+      let canary = Canary(closures)
+      event[key].addHandler { _ in canary.sing() }
+    }
+    event.finish()
+    #expect(closures.alive == 0)
+    #expect(!event.contains(event[3].addHandler { _ in }))
+  }
+}
+
+extension KeyedTests {
+  @Test func theHandlersOfOneKeyCanBeLookedAtAndLockedByName() async {
+    let event = KeyedEvent<Int, String>("moved")
+    let seen = Recorder<String>()
+    event[1].addHandler(named: "one") { seen.record("1 \($0)") }
+    event[2].addHandler(named: "two") { seen.record("2 \($0)") }
+    event.occurrences.addHandler(named: "any") { occurrence in
+      seen.record("\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
+    }
+    #expect(await event.handlers(of: 1).map(\.name) == ["one"])
+    #expect(await event.handlers.count == 3)
+    #expect(event.lock(named: "two") == 1)
+    event.post("x", to: [1, 2], from: seen)
+    #expect(seen.values == ["1 x", "moved 1 1 true", "moved 2 2 true"])
+  }
+}

@@ -1,0 +1,163 @@
+import Dispatch
+import Eventing
+import Testing
+
+/// Views, and handlers that stop an occurrence.
+@Suite(.timeLimit(.minutes(1))) struct ViewTests {
+  @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(kind: SerialKind) async {
+    let event = Event<Int>()
+    let (converted, seen) = (Recorder<Int>(), Recorder<String>())
+    let view = event.filter { $0 > 0 }.compactMap { number -> String? in
+      converted.record(number)
+      return number.isMultiple(of: 2) ? "\(number)" : nil
+    }
+    let strings = Event<String>()
+    _ = view.addHandler { strings.post($0) }
+    add(kind, to: strings) { seen.record($0) }
+    for number in -1...4 { event.post(number) }
+    #expect(converted.values == [1, 2, 3, 4])
+    await event.quiesce()
+    await strings.quiesce()
+    #expect(seen.values == ["2", "4"])
+  }
+
+  @Test func aHandlerOnALaneGetsWhatTheViewMadeAndTheViewIsAskedOnce() async {
+    let event = Event<Int>()
+    let (asked, seen) = (Counter(), Recorder<Int>())
+    let view = event.map { number in
+      asked.add()
+      return 10 * number
+    }
+    view.addHandler(on: .background) { seen.record($0) }
+    view.addHandler { number async in seen.record(number) }
+    view.addHandler(on: .concurrent(limit: 2)) { number in seen.record(number) }
+    view.addHandler(on: .task) { number in seen.record(number) }
+    view.addHandler(on: .main) { seen.record($0) }
+    #expect(await event.send(1).delivered == 5)
+    #expect(asked.value == 5)
+    #expect(seen.values == Array(repeating: 10, count: 5))
+  }
+
+  @Test func whatAFilterKeepsBackCountsAsSkippedAndUsesNoOnceHandlerUp() async {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    event.filter { $0 > 1 }.once { seen.record($0) }
+    event.filter { $0 > 2 }.once(on: .background) { seen.record(10 * $0) }
+    let report = await event.send(1)
+    #expect((report.delivered, report.skipped) == (0, 2))
+    #expect(await event.handlers.map(\.skippedCount) == [1, 1])
+    await event.send(2)
+    await event.send(3)
+    await event.send(4)
+    #expect(seen.values == [2, 30])
+    #expect(event.handlerCount == 0)
+  }
+
+  @Test func aHandlerOfAViewIsLockedRemovedAndOwnedLikeAnyOther() async {
+    let event = Event<Int>()
+    let (seen, live) = (Recorder<Int>(), LiveCount())
+    let token = event.map { $0 + 1 }.addHandler(named: "view", priority: 2) { seen.record($0) }
+    do {
+      let owner = Canary(live)
+      event.signal.addHandler(owner: owner) { _ in seen.record(0) }
+      event.post(1)
+    }
+    #expect(seen.values == [2, 0])
+    #expect(live.alive == 0)
+    event.lock(named: "view")
+    event.post(2)
+    event.unlock(token)
+    event.post(3)
+    #expect(event.remove(token))
+    event.post(4)
+    #expect(seen.values == [2, 0, 4])
+    #expect(event.handlerCount == 0)
+  }
+
+  @Test func anErrorOfAHandlerOfAViewIsInTheReport() async {
+    struct Refusal: Error {}
+    let event = Event<Int>()
+    event.map { $0 }.addHandler(named: "inline") { _ in throw Refusal() }
+    event.map { $0 }.addHandler(named: "lane", on: .background) { _ in throw Refusal() }
+    #expect(await event.send(1).failures.map(\.name) == ["inline", "lane"])
+  }
+
+  // MARK: Interception
+
+  @Test func whatIsStoppedReachesNoLaterHandlerAndCountsAsSkipped() async {
+    let event = Event<Int>()
+    let seen = Recorder<String>()
+    event.addHandler(priority: 2) { seen.record("before \($0)") }
+    event.intercept(priority: 1) { $0 < 0 ? .stop : .proceed }
+    event.addHandler { seen.record("inline \($0)") }
+    event.once { seen.record("once \($0)") }
+    event.addHandler(priority: -1, on: .background)
+    let report = await event.send(-1)
+    #expect((report.delivered, report.skipped) == (2, 3))
+    #expect(await event.send(1).delivered == 5)
+    #expect(seen.values == ["before -1", "before 1", "inline 1", "once 1"])
+  }
+
+  @Test func anInterceptorThatThrowsIsAFailureAndProceeds() async {
+    struct Refusal: Error {}
+    let event = Event<Int>()
+    event.intercept { _ in throw Refusal() }
+    event.addHandler { _ in }
+    let report = await event.send(1)
+    #expect((report.delivered, report.failures.count) == (1, 1))
+  }
+
+  @Test func aLockedInterceptorStopsNothingAndOneThatIsRemovedMeanwhileNeither() async {
+    let event = Event<Int>()
+    let token = event.intercept { _ in .stop }
+    event.addHandler { _ in }
+    event.lock(token)
+    #expect(await event.send(1).delivered == 1)
+    event.unlock(token)
+    #expect(await event.send(1).skipped == 1)
+    event.addHandler(priority: 1) { _ in event.remove(token) }
+    #expect(await event.send(1).delivered == 2)
+  }
+
+  @Test func whatGoesIsNotCountedBehindAnInterceptor() async {
+    let event = Event<Int>()
+    let live = LiveCount()
+    do {
+      let owner = Canary(live)
+      event.intercept { _ in .stop }
+      event.addHandler(on: .background, owner: owner) { _, _ in }
+    }
+    let token = event.addHandler { _ in }
+    event.addHandler(priority: 1) { _ in event.remove(token) }
+    let report = await event.send(1)
+    #expect((report.delivered, report.skipped) == (2, 0))
+    #expect(event.handlerCount == 2)
+  }
+}
+
+extension Event<Int> {
+  /// A handler of nothing.
+  fileprivate nonisolated func addHandler(priority: Int, on delivery: Delivery) {
+    addHandler(on: delivery, priority: priority) { _ in }
+  }
+}
+
+/// Methods with arguments that follow the payload.
+@Suite(.timeLimit(.minutes(1))) struct BoundMethodTests {
+  private final class Ledger: Sendable {
+    let seen = Recorder<String>()
+    @Sendable func book(_ order: Int, _ account: String, _ times: Int) { seen.record("book \(order) \(account) \(times)") }
+    @Sendable func store(_ order: Int, _ account: String) async { seen.record("store \(order) \(account)") }
+    @MainActor func show(_ order: Int, _ account: String) { seen.record("show \(order) \(account)") }
+  }
+
+  @Test func synchronousAsynchronousAndMainActorMethodsTakeBoundArguments() async {
+    let event = Event<Int>()
+    let ledger = Ledger()
+    event.addHandler(Ledger.book, of: ledger, with: "web", 3)
+    event.addHandler(Ledger.store, of: ledger, with: "web")
+    event.addHandler(on: .main, Ledger.show, of: ledger, with: "web")
+    await event.send(1)
+    #expect(ledger.seen.values.sorted() == ["book 1 web 3", "show 1 web", "store 1 web"])
+  }
+}
