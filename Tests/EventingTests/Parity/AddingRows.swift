@@ -1,0 +1,208 @@
+import Eventing
+import Testing
+
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 21 to 35: how a handler is added.
+@Suite(.timeLimit(.minutes(1))) struct AddingRows {
+  @Test func row021AClosureMayWaitAndMayThrow() async {
+    let event = Event<Int>()
+    event.addHandler { _ in }
+    event.addHandler { _ in throw Mishap(number: 1) }
+    event.addHandler { _ in await Task.yield() }
+    event.addHandler { _ in
+      await Task.yield()
+      throw Mishap(number: 2)
+    }
+    let report = await event.send(1)
+    #expect(report.delivered == 2)
+    #expect(report.failures.map { $0.error as? Mishap } == [Mishap(number: 1), Mishap(number: 2)])
+  }
+
+  @Test func row022AMethodIsAHandlerAndDoesNotKeepItsOwner() async {
+    let (event, live) = (Event<Int>(), LiveCount())
+    do {
+      let meter = Meter(live)
+      event.addHandler(Meter.read, of: meter)
+      event.post(1)
+      #expect(meter.readings.values == [1])
+    }
+    #expect(await eventually { live.alive == 0 })
+    #expect(await event.send(2).reachedNobody)
+  }
+
+  @Test func row022AHandlerRunsOnAnActor() async {
+    let (event, account) = (Event<Int>(), Account())
+    event.addHandler(isolatedTo: account) { account, amount in account.total += amount }
+    await event.send(3)
+    #expect(await account.total == 3)
+  }
+
+  @Test func row023ExtraArgumentsAreBoundToAMethod() async {
+    let (event, meter) = (Event<Int>(), Meter())
+    event.addHandler(Meter.note, of: meter, with: 3, "volts")
+    event.addHandler(on: .background, Meter.note, of: meter, with: 4, "amperes")
+    await event.send(2)
+    #expect(meter.notes.values.sorted() == ["6 volts", "8 amperes"])
+  }
+
+  @Test func row023ExtraArgumentsAreCapturedByAClosure() {
+    let event = Event<Int>()
+    let (notes, factor, unit) = (Recorder<String>(), 3, "volts")
+    event.addHandler { value in notes.record("\(value * factor) \(unit)") }
+    event.post(2)
+    #expect(notes.values == ["6 volts"])
+  }
+
+  @Test func row024AnAnonymousHandlerHasATokenLikeEveryOther() async {
+    let event = Event<Int>()
+    let token = event.addHandler { _ in }
+    #expect(await event.handlers.map(\.name) == [nil])
+    #expect(await event.handlers.map(\.id) == [token.id])
+    #expect(event.remove(token))
+  }
+
+  @Test func row025AnyHandlerMayHaveAName() async {
+    let (event, meter) = (Event<Int>(), Meter())
+    event.addHandler(named: "closure") { _ in }
+    event.addHandler(named: "queue", on: .background) { _ in }
+    event.addHandler(named: "async") { _ async in }
+    event.addHandler(named: "main", on: .main) { _ in }
+    event.addHandler(named: "owner", owner: meter) { _, _ in }
+    event.addHandler(named: "method", Meter.read, of: meter)
+    event.once(named: "once") { _ in }
+    #expect(await event.handlers.map(\.name) == ["closure", "queue", "async", "main", "owner", "method", "once"])
+    withExtendedLifetime(meter) {}
+  }
+
+  @Test func row026HandlersMayHaveTheSameNameWhichThenMeansAllOfThem() async {
+    let event = Event<Int>()
+    for _ in 0..<3 { event.addHandler(named: "x") { _ in } }
+    event.addHandler(named: "y") { _ in }
+    #expect(event.lock(named: "x") == 3)
+    #expect(await event.send(1).delivered == 1)
+    #expect(event.unlock(named: "x") == 3)
+    #expect(event.remove(named: "x") == 3)
+    #expect(event.handlerCount == 1)
+  }
+
+  @Test func row027AHandlerThatIsAddedTwiceIsCalledTwice() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    let handler = Handler<Int> { seen.record($0) }
+    let (first, second) = (event.attach(handler), event.attach(handler))
+    event.post(1)
+    #expect(event.remove(first))
+    event.post(2)
+    #expect(seen.values == [1, 1, 2])
+    #expect(event.contains(second))
+  }
+
+  @Test func row028HandlersAreValuesWithChainedModifiersAndAddedAsAGroup() async {
+    let event = Event<Int>()
+    let audit = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(2)
+    let tokens = event.add(audit, Handler { _ in }.once().named("first"), audit.named("again"))
+    let handlers = await event.handlers
+    #expect(handlers.map(\.name) == ["audit", "again", "first"])
+    #expect(handlers.map(\.isOnce) == [false, false, true])
+    #expect(handlers.map(\.tags) == [["io"], ["io"], []])
+    #expect(handlers.map(\.id) == [tokens[0].id, tokens[2].id, tokens[1].id])
+  }
+
+  @Test func row028EveryHandlerOfAGroupSeesAnOccurrenceOrNone() async {
+    let event = Event<Int>()
+    let isOver = Gate()
+    let posting = startThread { while !isOver.isOpen { event.post(1) } }
+    for _ in 0..<200 {
+      let calls = [Recorder<UInt64>(), Recorder<UInt64>()]
+      let tokens = event.occurrences.add(calls.map { calls in Handler { calls.record($0.sequence) } })
+      await event.send(0)
+      #expect(calls[0].count > 0)
+      #expect(calls[0].values.first == calls[1].values.first)
+      event.remove(tokens)
+    }
+    isOver.open()
+    await posting.opened()
+  }
+
+  @Test func row029EveryAddReturnsATokenOfItsOwn() async {
+    let (event, meter) = (Event<Int>(), Meter())
+    var tokens = [
+      event.addHandler { _ in }, event.once { _ in }, event.addHandler(Meter.read, of: meter), event.intercept { _ in .proceed },
+    ]
+    tokens += event.add(Handler { _ in }, Handler { _ in }) + [event.forward(to: event)]
+    #expect(Set(tokens).count == 7)
+    #expect(tokens.allSatisfy { event.contains($0) })
+    withExtendedLifetime(meter) {}
+  }
+
+  @Test func row030ATokenNeedNotBeKept() async {
+    let event = Event<Int>()
+    event.addHandler { _ in }
+    #expect(await event.send(1).delivered == 1)
+  }
+
+  @Test func row030AScopedLifetimeIsSaidExplicitly() async {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    await event.withHandler({ seen.record($0) }) { event.post(1) }
+    do {
+      let bag = HandlerBag()
+      event.addHandler { seen.record($0) }.store(in: bag)
+      withExtendedLifetime(bag) { event.post(2) }
+    }
+    event.post(3)
+    #expect(seen.values == [1, 2])
+  }
+
+  @Test func row031AHandlerEndsWithItsOwner() async {
+    let (event, live) = (Event<Int>(), LiveCount())
+    do {
+      let meter = Meter(live)
+      event.addHandler(owner: meter) { meter, value in meter.read(value) }
+      event.add(Handler { _ in }.owned(by: meter))
+      #expect(await event.send(1).delivered == 2)
+      #expect(meter.readings.values == [1])
+    }
+    #expect(await eventually { live.alive == 0 })
+    #expect(await event.send(2).delivered == 0)
+  }
+
+  @Test func row032ABagHoldsTokensOfEventsOfAnyPayload() {
+    let (numbers, words, moved) = (Event<Int>(), Event<String>(), KeyedEvent<Int, Double>())
+    let bag = HandlerBag()
+    numbers.addHandler { _ in }.store(in: bag)
+    words.addHandler { _ in }.store(in: bag)
+    moved[1].addHandler { _ in }.store(in: bag)
+    #expect(bag.removeAll() == 3)
+    #expect(numbers.handlerCount + words.handlerCount + moved.handlerCount == 0)
+  }
+
+  /// Not applicable: there is nothing to be warned of.
+  @Test func row033DroppingATokenChangesNothing() async {
+    let event = Event<Int>()
+    var token: HandlerToken? = event.addHandler(named: "kept") { _ in }
+    #expect(token.map(event.contains) == true)
+    token = nil
+    #expect(event.contains(named: "kept"))
+    #expect(await event.send(1).delivered == 1)
+  }
+
+  @Test func row034AHandlerThatIsAddedDuringASendIsCalledFromTheNextOn() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    event.once { [weak event] _ in event?.addHandler { seen.record($0) } }
+    for number in 1...3 { event.post(number) }
+    #expect(seen.values == [2, 3])
+  }
+
+  /// By type: a closure that may be nil has to be unwrapped first.
+  @Test(arguments: [true, false]) func row035ThereIsNoNilHandler(isThere: Bool) {
+    let event = Event<Int>()
+    let nothing: @Sendable (Int) -> Void = { _ in }
+    let body = isThere ? nothing : nil
+    let token: HandlerToken? = body.map { body in event.addHandler(body) }
+    #expect((token != nil) == isThere)
+    #expect(event.handlerCount == (isThere ? 1 : 0))
+  }
+}
+
+private actor Account { var total = 0 }

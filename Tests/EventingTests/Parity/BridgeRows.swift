@@ -1,0 +1,114 @@
+import Eventing
+import EventingFoundation
+import Foundation
+import Testing
+
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges, and the package. (107 and 108 are about sequences.)
+@Suite(.timeLimit(.minutes(1))) struct BridgeRows {
+  let center = NotificationCenter()
+  let name = Notification.Name("saved")
+
+  @Test func row105NotificationsComeInFilteredByNameAndObject() {
+    let (mine, others) = (Meter(), Meter())
+    let event = Event(notifications: name, object: mine, center: center)
+    let seen = Recorder<String>()
+    event.addHandler { notification in seen.record(notification.userInfo?["title"] as? String ?? "") }
+    center.post(name: name, object: mine, userInfo: ["title": "a"])
+    center.post(name: name, object: others, userInfo: ["title": "b"])
+    center.post(name: Notification.Name("closed"), object: mine, userInfo: ["title": "c"])
+    #expect(seen.values == ["a"])
+  }
+
+  @Test func row105ListeningEndsWithTheEvent() {
+    let (center, live) = (center, LiveCount())
+    do {
+      let (event, canary) = (Event(notifications: name, center: center), Canary(live))
+      event.addHandler { _ in canary.sing() }
+      withExtendedLifetime(event) { center.post(name: name, object: nil) }
+    }
+    center.post(name: name, object: nil)
+    #expect(live.alive == 0)
+  }
+
+  @Test func row105OccurrencesGoOutAsNotifications() {
+    let (event, sender) = (Event<Int>(), Meter())
+    let seen = Recorder<String>()
+    let observer = center.addObserver(forName: name, object: sender, queue: nil) { notification in
+      seen.record("\(notification.name.rawValue) \(notification.userInfo?["count"] as? Int ?? 0)")
+    }
+    let token = event.forward(to: center, as: name, object: sender) { ["count": $0] }
+    event.post(1)
+    event.remove(token)
+    event.post(2)
+    #expect(seen.values == ["saved 1"])
+    center.removeObserver(observer)
+  }
+
+  @Test func row106ChangesOfAPropertyAreAnEvent() {
+    final class Player { @Observed var volume = 1 }
+    let (player, seen) = (Player(), Recorder<Change<Int>>())
+    let token = player.$volume.addHandler { seen.record($0) }
+    player.volume = 2
+    player.volume += 1
+    player.$volume.remove(token)
+    player.volume = 4
+    #expect(seen.values == [Change(old: 1, new: 2), Change(old: 2, new: 3)])
+  }
+
+  static let told: [(ChangeOptions, [String])] = [
+    (.new, ["– → 2"]),
+    (.old, ["1 → –"]),
+    ([.old, .new], ["1 → 2"]),
+    ([.initial, .old, .new], ["– → 1", "1 → 2"]),
+    ([.prior, .old, .new], ["before 1 → 2", "1 → 2"]),
+  ]
+
+  @Test(arguments: told) func row106AHandlerIsToldWhatItsOptionsAskFor(options: ChangeOptions, told: [String]) {
+    let volume = Observed(1)
+    let seen = Recorder<String>()
+    volume.addHandler(options: options) { seen.record($0.description) }
+    volume.value = 2
+    #expect(seen.values == told)
+  }
+
+  @Test func row106APropertyMayBeInASendableClass() async {
+    final class Mixer: Sendable { let gain = Observed(0) }
+    let (mixer, seen) = (Mixer(), Recorder<Int?>())
+    mixer.gain.addHandler(options: .new) { seen.record($0.new) }
+    await onThreads(4) { _ in for _ in 0..<250 { mixer.gain.update { $0 += 1 } } }
+    await mixer.gain.quiesce()
+    #expect(mixer.gain.value == 1_000)
+    #expect(seen.values == Array(1...1_000))
+  }
+
+  #if canImport(ObjectiveC)
+    @Test func row106KeyPathsOfObjectiveCObjectsAreObserved() {
+      let (player, seen) = (KeyValuePlayer(), Recorder<Change<Int>>())
+      let event = Event(observing: player, \.volume)
+      event.addHandler { seen.record($0) }
+      player.volume = 2
+      #expect(seen.values == [Change(old: 1, new: 2)])
+    }
+  #endif
+
+  @Test func row109ThePackageHasNoDependenciesAndItsCoreNoFoundation() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
+    let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+    #expect(package.contains("swift-tools-version: 6"))
+    #expect(!package.contains(".package("))
+    let core = root.appending(path: "Sources/Eventing")
+    let files = try #require(FileManager.default.enumerator(at: core, includingPropertiesForKeys: nil)).compactMap { $0 as? URL }
+    let sources = files.filter { $0.pathExtension == "swift" }
+    #expect(sources.count > 30)
+    for source in sources {
+      let text = try String(contentsOf: source, encoding: .utf8)
+      #expect(!text.contains("import Foundation"), "\(source.lastPathComponent)")
+    }
+  }
+}
+
+#if canImport(ObjectiveC)
+  private final class KeyValuePlayer: NSObject {
+    @objc dynamic var volume = 1
+  }
+#endif

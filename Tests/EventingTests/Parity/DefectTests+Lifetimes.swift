@@ -1,0 +1,152 @@
+import Eventing
+import Testing
+
+extension DefectTests {
+  // MARK: 8. The payload is freed before a background handler reads it; every block leaks; locks match by selector name only; more than 19 bound arguments are
+  // silently not delivered (AFFEvent)
+
+  @Test func payloadLivesUntilItsLastHandlerHasReadItAndNoLonger() async {
+    let event = Event<Canary>()
+    let (live, gate, seen) = (LiveCount(), Gate(), Recorder<Int>())
+    event.addHandler(on: .background) { canary in
+      gate.wait()
+      canary.sing()
+      seen.record(live.alive)
+    }
+    event.post(Canary(live))
+    #expect(live.alive == 1)
+    gate.open()
+    await event.quiesce()
+    #expect(seen.values == [1])
+    #expect(await eventually { live.alive == 0 })
+  }
+
+  @Test func closuresAreReleasedWhenTheirHandlersGo() async {
+    let (event, live) = (Event<Int>(), LiveCount())
+    func body() -> @Sendable (Int) -> Void { { [canary = Canary(live)] _ in canary.sing() } }
+    let tokens = [event.addHandler(body()), event.addHandler(on: .background, body()), event.addHandler(on: .main, body())]
+    event.once(body())
+    #expect(live.alive == 4)
+    await event.send(1)
+    #expect(event.remove(tokens) == 3)
+    await event.quiesce()
+    #expect(await eventually { live.alive == 0 })
+  }
+
+  @Test func lockOfAMethodOfOneOwnerLeavesThatOfAnother() {
+    let event = Event<Int>()
+    let (one, other) = (Meter(), Meter())
+    let token = event.addHandler(Meter.read, of: one)
+    event.addHandler(Meter.read, of: other)
+    event.lock(token)
+    event.post(1)
+    #expect(one.readings.values == [])
+    #expect(other.readings.values == [1])
+  }
+
+  @Test func moreThanNineteenBoundArgumentsAreDelivered() {
+    let (event, many) = (Event<Int>(), Many())
+    event.addHandler(Many.sum, of: many, with: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
+    event.post(1_000)
+    #expect(many.sums.values == [1_210])
+  }
+
+  // MARK: 9. A forwarding cycle overflows the stack; changing forwards during a send raises (IKEvents)
+
+  @Test func forwardingCyclesEnd() async {
+    let ring = (0..<100).map { _ in Event<Int>() }
+    let calls = Counter()
+    for (index, event) in ring.enumerated() {
+      event.addHandler { _ in calls.add() }
+      event.forward(to: ring[(index + 1) % ring.count])
+      event.forward(to: event)
+    }
+    ring[0].post(1)
+    #expect(calls.value == 100)
+    await comesBack { await ring[50].send(2) }
+    #expect(calls.value == 200)
+  }
+
+  @Test func forwardsMayBeChangedDuringASend() async {
+    let (event, old, new) = (Event<Int>(), Event<Int>(), Event<Int>())
+    let seen = Recorder<String>()
+    old.addHandler { seen.record("old \($0)") }
+    new.addHandler { seen.record("new \($0)") }
+    event.addHandler { [weak event] _ in
+      event?.removeForwarding(to: old)
+      event?.removeForwarding(to: new)
+      event?.forward(to: new)
+    }
+    event.forward(to: old)
+    for number in 1...3 { event.post(number) }
+    #expect(seen.values == [])  // what was added is removed again, each time, before its turn
+    event.forward(to: old)
+    old.addHandler { [weak event] _ in event?.removeForwarding(to: old) }
+    event.removeAll()
+    event.forward(to: old)
+    event.post(4)
+    event.post(5)
+    #expect(seen.values == ["old 4"])
+  }
+
+  // MARK: 10. Dead handlers pile up until the next send (IKEvents, emitter-kit)
+
+  @Test func deadHandlersDoNotPileUpWithoutASend() async {
+    let (event, keyed, live) = (Event<Int>(), KeyedEvent<ObjectKey, Int>(), LiveCount())
+    var most = 0
+    for _ in 0..<3_000 {
+      let (owner, canary) = (Lookalike(), Canary(live))
+      event.addHandler(owner: owner) { _, _ in canary.sing() }
+      event.remove(event.addHandler { _ in canary.sing() })
+      keyed[owner].addHandler { _ in canary.sing() }
+      most = max(most, live.alive)
+      withExtendedLifetime(owner) {}
+    }
+    #expect(most < 200)
+    #expect(event.handlerCount == 0)
+  }
+
+  // MARK: 11. Any two threads crash it (all three)
+
+  @Test func everyCallMayMeetEveryOther() async {
+    let event = Event<Int>()
+    await onThreads(4) { index in
+      let calls = AnyCall.allCases.filter { $0 != .finish }
+      for round in 0..<5 * calls.count { calls[(index * 5 + round * (index + 1)) % calls.count].make(on: event) }
+    }
+    await event.quiesce()
+    event.removeAll()
+    event.unlock()
+    event.addHandler { _ in }
+    #expect(await event.send(1).delivered == 1)
+    #expect(event.handlerCount == 1)
+  }
+
+  @Test func threadsThatSendAddAndRemoveLoseNothing() async {
+    let event = Event<Int>()
+    let (stays, comesAndGoes) = (Counter(), Counter())
+    event.addHandler { _ in stays.add() }
+    await onThreads(4) { index in
+      for number in 0..<1_000 {
+        if index < 2 { event.post(number) } else { event.remove(event.addHandler { _ in comesAndGoes.add() }) }
+      }
+    }
+    await event.quiesce()
+    #expect(stays.value == 2_000)
+    #expect(comesAndGoes.value <= 4_000)
+    #expect(event.handlerCount == 1)
+  }
+}
+
+private final class Many: Sendable {
+  let sums = Recorder<Int>()
+
+  // swift-format-ignore
+  func sum(
+    _ payload: Int, _ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int, _ f: Int, _ g: Int, _ h: Int, _ i: Int, _ j: Int, _ k: Int,
+    _ l: Int, _ m: Int, _ n: Int, _ o: Int, _ p: Int, _ q: Int, _ r: Int, _ s: Int, _ t: Int
+  ) {
+    let (first, second) = ([payload, a, b, c, d, e, f, g, h, i, j], [k, l, m, n, o, p, q, r, s, t])
+    sums.record((first + second).reduce(0, +))
+  }
+}

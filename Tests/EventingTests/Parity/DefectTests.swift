@@ -1,0 +1,141 @@
+import Eventing
+import Testing
+
+/// What AFFEvent, IKEvents and emitter-kit get wrong, and must not be wrong here. Read in, or reproduced from, their sources.
+@Suite(.timeLimit(.minutes(1))) struct DefectTests {
+  // MARK: 1. A once handler that sends its own event runs again (all three); two concurrent sends run it twice
+
+  @Test func onceHandlerThatSendsItsOwnEventDoesNotRunAgain() async {
+    let event = Event<Int>()
+    let (inline, lane) = (Counter(), Counter())
+    event.once { [weak event] _ in
+      inline.add()
+      event?.post(2)
+    }
+    event.once { [weak event] _ in
+      lane.add()
+      await event?.send(3)
+    }
+    await comesBack { await event.send(1) }
+    await event.quiesce()
+    #expect(inline.value == 1)
+    #expect(lane.value == 1)
+  }
+
+  @Test func onceHandlersRunOnceUnderConcurrentSends() async {
+    let event = Event<Int>()
+    let calls = (0..<100).map { _ in Counter() }
+    for counter in calls { event.once { _ in counter.add() } }
+    await onThreads(4) { _ in for _ in 0..<25 { event.post(1) } }
+    await event.quiesce()
+    #expect(calls.map(\.value) == Array(repeating: 1, count: 100))
+  }
+
+  // MARK: 2. A handler added during a send is lost (IKEvents, emitter-kit), and crashes when it is stopped later
+
+  @Test func handlerThatIsAddedDuringASendIsKeptAndCanBeRemoved() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    let added = Recorder<HandlerToken>()
+    event.once { [weak event] _ in
+      guard let event else { return }
+      for _ in 0..<10 { added.record(event.addHandler { seen.record($0) }) }
+    }
+    event.post(1)
+    event.post(2)
+    #expect(seen.values == Array(repeating: 2, count: 10))
+    #expect(event.remove(added.values) == 10)
+    #expect(event.handlerCount == 0)
+  }
+
+  // MARK: 3. A handler removed during a send still runs (AFFEvent), or comes back (IKEvents)
+
+  @Test func handlerThatIsRemovedDuringASendNeitherRunsNorComesBack() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    event.addHandler { [weak event] _ in
+      event?.remove(named: "removed")
+      event?.addHandler(named: "added") { _ in }
+    }
+    for _ in 0..<10 { event.addHandler(named: "removed") { seen.record($0) } }
+    for number in 1...3 { event.post(number) }
+    #expect(seen.values == [])
+    #expect(!event.contains(named: "removed"))
+    #expect(event.remove(named: "added") == 3)
+  }
+
+  // MARK: 4. What is known by its address hears what was meant for a dead one: 1,000 sends made 500,500 stale calls in emitter-kit
+
+  @Test func targetsThatAreGoneHearNothing() {
+    let event = KeyedEvent<ObjectKey, Int>()
+    let calls = Counter()
+    for number in 0..<1_000 {
+      let target = Lookalike()
+      event[target].addHandler { _ in calls.add() }
+      event.post(number, to: target)
+    }
+    #expect(calls.value == 1_000)
+  }
+
+  @Test func ownersThatAreGoneHearNothingAndHaveNoEvents() throws {
+    let (event, bus) = (Event<Int>(), EventBus())
+    let (owned, found) = (Counter(), Counter())
+    for number in 0..<1_000 {
+      let owner = Lookalike()
+      event.addHandler(owner: owner) { _, _ in owned.add() }
+      event.post(number)
+      let mine = try bus.event(EventKey<Int>("mine"), of: owner)
+      mine.addHandler { _ in found.add() }
+      mine.post(number)
+      withExtendedLifetime(owner) {}
+    }
+    #expect(owned.value == 1_000)
+    #expect(found.value == 1_000)
+  }
+
+  // MARK: 5. A dropped token silently stops its handler (emitter-kit: the same complaint in five threads)
+
+  @Test func handlersGoOnWhenTheirTokensAreDropped() async {
+    let event = Event<Int>()
+    for _ in 0..<10 { _ = event.addHandler { _ in } }
+    event.addHandler(on: .background) { _ in }
+    event.addHandler { _ async in }
+    #expect(await event.send(1).delivered == 12)
+    #expect(await event.send(2).delivered == 12)
+  }
+
+  // MARK: 6. Pausing and resuming a handler moves it to the end of the order (emitter-kit)
+
+  @Test func pausedAndResumedHandlerKeepsItsPlace() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    let tokens = (0..<5).map { number in event.addHandler { _ in seen.record(number) } }
+    for token in tokens.reversed() {
+      event.lock(token)
+      event.post(1)
+      event.unlock(token)
+    }
+    seen.removeAll()
+    event.post(2)
+    #expect(seen.values == [0, 1, 2, 3, 4])
+  }
+
+  // MARK: 7. A send from a worker blocks on the main thread and deadlocks when main waits for that worker (IKEvents)
+
+  @MainActor @Test func workerThatMainWaitsForCanSend() async {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    event.addHandler(on: .main) { seen.record($0) }
+    event.addHandler(on: .main) { number in
+      await Task.yield()
+      seen.record(10 * number)
+    }
+    let posted = startThread { for number in 1...3 { event.post(number) } }
+    holdMainActor(until: posted)
+    #expect(seen.values == [])
+    await event.quiesce()
+    #expect(seen.values.sorted() == [1, 2, 3, 10, 20, 30])
+  }
+
+  @MainActor private func holdMainActor(until gate: Gate) { gate.wait() }
+}

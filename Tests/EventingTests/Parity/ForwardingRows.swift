@@ -1,0 +1,82 @@
+import Eventing
+import Testing
+
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 93 to 98: forwarding.
+@Suite(.timeLimit(.minutes(1))) struct ForwardingRows {
+  let first = Event<Int>("first")
+  let second = Event<Int>("second")
+  let third = Event<Int>("third")
+  let seen = Recorder<String>()
+
+  init() {
+    for event in [first, second, third] {
+      event.addHandler { [seen, name = event.name ?? ""] number in seen.record("\(name) \(number)") }
+    }
+  }
+
+  @Test func row093AnEventForwardsToAnother() {
+    first.forward(to: second)
+    first.post(1)
+    second.post(2)
+    #expect(seen.values == ["first 1", "second 1", "second 2"])
+  }
+
+  @Test func row094AForwardIsStoppedByItsToken() {
+    let link = first.forward(to: second)
+    first.forward(to: third)
+    #expect(first.remove(link))
+    first.post(1)
+    #expect(seen.values == ["first 1", "third 1"])
+  }
+
+  @Test func row094AllForwardsToAnEventAreStopped() {
+    first.forward(to: second)
+    first.forward(to: second) { 10 * $0 }
+    first.forward(to: third)
+    #expect(first.removeForwarding(to: second) == 2)
+    #expect(first.removeForwarding(to: second) == 0)
+    first.post(1)
+    #expect(seen.values == ["first 1", "third 1"])
+  }
+
+  @Test func row095AForwardTransformsAndFilters() async {
+    let words = Event<String>()
+    words.addHandler { [seen] word in seen.record(word) }
+    first.forward(to: words) { number in number > 0 ? "number \(number)" : nil }
+    #expect(await first.send(1).delivered == 2)
+    #expect(await first.send(-1).skipped == 1)
+    #expect(seen.values == ["first 1", "number 1", "first -1"])
+  }
+
+  @Test func row096TwoForwardsToTheSameEventDeliverTwice() {
+    first.forward(to: second)
+    first.forward(to: second)
+    first.post(1)
+    #expect(seen.values == ["first 1", "second 1", "second 1"])
+  }
+
+  @Test func row097ACycleEnds() async {
+    first.forward(to: second)
+    second.forward(to: third)
+    third.forward(to: first)
+    third.forward(to: third)
+    let report = await comesBack { [first] in await first.send(1) }
+    #expect(report?.delivered == 2)
+    third.post(2)
+    #expect(seen.values == ["first 1", "second 1", "third 1", "third 2", "first 2", "second 2"])
+  }
+
+  @Test(arguments: [false, true]) func row098AForwardKeepsItsTargetOnlyIfItIsToldTo(strongly: Bool) async {
+    let live = LiveCount()
+    do {
+      let (target, canary) = (Event<Int>(), Canary(live))
+      target.addHandler { _ in canary.sing() }
+      first.forward(to: target, strongly: strongly)
+      withExtendedLifetime(target) { #expect(live.alive == 1) }
+    }
+    #expect(live.alive == (strongly ? 1 : 0))
+    #expect(await first.send(1).delivered == (strongly ? 2 : 1))
+    first.removeAll()
+    #expect(live.alive == 0)
+  }
+}

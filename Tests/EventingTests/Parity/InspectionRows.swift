@@ -1,0 +1,104 @@
+import Dispatch
+import Eventing
+import EventingFoundation
+import Foundation
+import Testing
+
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 99 to 104: looking.
+@Suite(.timeLimit(.minutes(1))) struct InspectionRows {
+  @Test func row099AHandlerOrANameIsLookedFor() {
+    let event = Event<Int>()
+    let token = event.addHandler(named: "x") { _ in }
+    #expect(event.contains(token))
+    #expect(event.contains(named: "x"))
+    #expect(!event.contains(named: "y"))
+    #expect(!Event<Int>().contains(token))
+    event.remove(token)
+    #expect(!event.contains(token))
+    #expect(!event.contains(named: "x"))
+  }
+
+  @Test func row100HandlersAreListedAsSnapshots() async {
+    let event = Event<Int>()
+    event.addHandler(named: "low", priority: -1) { _ in }
+    let token = event.addHandler(named: "first", on: .background) { _ in }
+    event.addHandler(named: "second") { _ in }
+    let before = await event.handlers
+    event.lock(token)
+    event.remove(named: "second")
+    #expect(before.map(\.name) == ["first", "second", "low"])
+    #expect(before.map(\.isLocked) == [false, false, false])
+    #expect(await event.handlers.map(\.name) == ["first", "low"])
+    #expect(await event.handlers.map(\.isLocked) == [true, false])
+  }
+
+  @Test func row101TheHandlersOfAnOwnerAreListed() async {
+    let event = Event<Int>()
+    let (one, other) = (Lookalike(), Lookalike())
+    event.addHandler(named: "a", owner: one) { _, _ in }
+    event.addHandler(named: "b", owner: other) { _, _ in }
+    event.addHandler(named: "c", on: .background, owner: one) { _, _ in }
+    event.addHandler(named: "d") { _ in }
+    #expect(await event.handlers(ownedBy: one).map(\.name) == ["a", "c"])
+    #expect(await event.handlers(ownedBy: Lookalike()).isEmpty)
+    withExtendedLifetime((one, other)) {}
+  }
+
+  @Test func row102HandlersAreCounted() async {
+    let event = Event<Int>()
+    #expect(!event.hasHandlers)
+    let token = event.addHandler { _ in }
+    event.once(on: .background) { _ in }
+    event.addHandler(owner: Meter()) { _, _ in }  // which is gone
+    event.lock(token)
+    #expect(event.handlerCount == 2)
+    #expect(event.hasHandlers)
+    event.remove(token)
+    await event.send(1)
+    #expect(event.handlerCount == 0)
+  }
+
+  @Test func row103ASnapshotHasWhatThereIsToKnow() async throws {
+    let (event, meter) = (Event<Int>(), Meter())
+    let handler = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(3).owned(by: meter)
+    let token = event.attach(handler)
+    event.once { _ in throw CancellationError() }
+    await event.withLocked(token) { await event.send(1) }
+    await event.send(2)
+    event.lock(token)
+    let snapshot = try #require(await event.handlers.first)
+    #expect(snapshot.id == token.id)
+    #expect(snapshot.name == "audit")
+    #expect(snapshot.delivery == "background(utility)")
+    #expect(snapshot.priority == 3)
+    #expect(snapshot.tags == ["io"])
+    #expect(snapshot.isLocked)
+    #expect(!snapshot.isOnce)
+    #expect(snapshot.isOwnerAlive == true)
+    #expect(snapshot.callCount == 1)
+    #expect(snapshot.skippedCount == 1)
+    #expect(snapshot.droppedCount == 0)
+    withExtendedLifetime(meter) {}
+  }
+
+  @Test func row104EveryPublicValueDescribesItselfInOneLine() async throws {
+    let event = Event<Int>("progress")
+    let token = event.addHandler(named: "fails") { _ in throw Mishap() }
+    let occurrences = Recorder<Occurrence<Int>>()
+    event.occurrences.addHandler { occurrences.record($0) }
+    let report = await event.send(1)
+    let values: [Any] = [
+      event, Signal(), token, Handler<Int> { _ in }, HandlerBag(), report, event.submit(2),
+      try #require(report.failures.first), try #require(await event.handlers.first), try #require(occurrences.values.first),
+      Delivery.inline, Delivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main, Interception.stop,
+      KeyedEvent<String, Int>("moved"), ObjectKey(event), EventBus(), EventKey<Int>("volume"), Observed(0.5),
+      Change(old: 1, new: 2), ChangeOptions.initial, EventingError.Code.payloadMismatch, PostedNotification(Notification.Name("n")),
+    ]
+    for value in values {
+      let description = (value as? any CustomStringConvertible)?.description
+      #expect(description != nil, "\(type(of: value)) is not CustomStringConvertible")
+      #expect(description?.isEmpty == false)
+      #expect(description?.contains("\n") == false)
+    }
+  }
+}

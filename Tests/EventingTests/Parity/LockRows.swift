@@ -1,0 +1,141 @@
+import Eventing
+import Testing
+
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 57 to 69: locks.
+@Suite(.timeLimit(.minutes(1))) struct LockRows {
+  let event = Event<Int>()
+  let seen = Recorder<String>()
+
+  /// Handlers that record their names, which are those of their tokens' places.
+  private func add(_ names: String...) -> [HandlerToken] {
+    names.map { [seen] name in event.addHandler(named: name) { _ in seen.record(name) } }
+  }
+
+  private func heard() -> String {
+    seen.removeAll()
+    event.post(1)
+    return seen.values.joined()
+  }
+
+  @Test func row057OneHandlerIsLocked() async {
+    let tokens = add("a", "b", "b", "c")
+    #expect(event.lock(tokens[1]))
+    #expect(heard() == "abc")
+    #expect(await event.send(1).skipped == 1)
+  }
+
+  @Test func row058OneHandlerIsUnlocked() {
+    let tokens = add("a", "b", "c")
+    event.lockAll()
+    #expect(event.unlock(tokens[1]))
+    #expect(heard() == "b")
+    event.remove(tokens[0])
+    #expect(!event.unlock(tokens[0]))
+  }
+
+  @Test func row059ANameLocksAllHandlersThatHaveIt() {
+    _ = add("a", "x", "b", "x")
+    #expect(event.lock(named: "x") == 2)
+    #expect(heard() == "ab")
+    #expect(event.unlock(named: "x") == 2)
+    #expect(heard() == "axbx")
+    #expect(event.lock(named: "y") == 0)
+  }
+
+  @Test func row060SeveralHandlersOrNamesAreLockedTogether() {
+    let tokens = add("a", "b", "c", "x", "y", "x")
+    #expect(event.lock([tokens[0], tokens[1]]) == 2)
+    #expect(event.lock(named: ["x", "y"]) == 3)
+    #expect(heard() == "c")
+    #expect(event.unlock([tokens[0], tokens[2]]) == 2)
+    #expect(event.unlock(named: ["y", "z"]) == 1)
+    #expect(heard() == "acy")
+  }
+
+  @Test func row061AllHandlersOrAllOfAKindAreLocked() {
+    _ = add("a", "b")
+    event.add(Handler { [seen] _ in seen.record("t") }.tagged("kind"))
+    #expect(event.lockAll() == 3)
+    #expect(heard() == "")
+    #expect(event.unlock(tagged: "kind") == 1)
+    #expect(heard() == "t")
+    #expect(event.unlockAll() == 3)
+    #expect(event.lock(tagged: "kind") == 1)
+    #expect(heard() == "ab")
+  }
+
+  @Test func row062TheHandlersOfAnOwnerAreLocked() {
+    let (mine, others) = (Lookalike(), Lookalike())
+    event.addHandler(owner: mine) { [seen] _, _ in seen.record("mine") }
+    event.addHandler(owner: others) { [seen] _, _ in seen.record("others") }
+    #expect(event.lock(ownedBy: mine) == 1)
+    #expect(heard() == "others")
+    #expect(event.unlock(ownedBy: mine) == 1)
+    #expect(heard() == "mineothers")
+    withExtendedLifetime((mine, others)) {}
+  }
+
+  @Test func row063ALockIsAskedFor() {
+    let tokens = add("a", "b")
+    event.lock(tokens[0])
+    #expect(event.isLocked(tokens[0]) == true)
+    #expect(event.isLocked(tokens[1]) == false)
+    event.remove(tokens[1])
+    #expect(event.isLocked(tokens[1]) == nil)
+    #expect(Event<Int>().isLocked(tokens[0]) == nil)
+  }
+
+  @Test func row064LockedAndUnlockedHandlersAreListed() async {
+    let tokens = add("a", "b", "c")
+    event.lock([tokens[0], tokens[2]])
+    #expect(await event.lockedHandlers.map(\.name) == ["a", "c"])
+    #expect(await event.unlockedHandlers.map(\.name) == ["b"])
+    #expect(await event.handlers.map(\.isLocked) == [true, false, true])
+  }
+
+  @Test func row065LockingTwiceIsLockingOnce() {
+    let tokens = add("a")
+    #expect(event.lock(tokens[0]) && event.lock(tokens[0]))
+    #expect(event.unlock(tokens[0]))
+    #expect(heard() == "a")
+    #expect(event.unlock(tokens[0]))
+  }
+
+  @Test func row066ALockedHandlerKeepsItsPlace() {
+    let tokens = add("a", "b", "c")
+    event.lock(tokens[0])
+    #expect(heard() == "bc")
+    _ = add("d")
+    event.unlock(tokens[0])
+    #expect(heard() == "abcd")
+  }
+
+  @Test func row067AHandlerThatAnEarlierOneLocksIsSkipped() async {
+    event.addHandler { [weak event] _ in event?.lock(named: "b") }
+    let tokens = add("a", "b")
+    let report = await event.send(1)
+    #expect(report.delivered == 2)
+    #expect(report.skipped == 1)
+    #expect(seen.values == ["a"])
+    #expect(event.isLocked(tokens[1]) == true)
+  }
+
+  @Test func row068HandlersThatAreAddedAfterLockAllAreNotLocked() {
+    _ = add("a", "b")
+    event.lockAll()
+    let later = add("c")
+    #expect(heard() == "c")
+    #expect(event.isLocked(later[0]) == false)
+  }
+
+  @Test func row069TheEventItselfIsLockedForThoseAddedLaterToo() async {
+    let tokens = add("a", "b")
+    event.lock(tokens[0])
+    event.lock()
+    _ = add("c")
+    #expect(event.isLocked)
+    #expect(await event.send(1).skipped == 3)
+    event.unlock()
+    #expect(heard() == "bc")  // a lock of a handler's own stays
+  }
+}

@@ -1,0 +1,124 @@
+import Dispatch
+import Eventing
+import Testing
+
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 36 to 44: handlers that are called once.
+@Suite(.timeLimit(.minutes(1))) struct OneTimeRows {
+  @Test func row036AOnceClosureIsCalledOnce() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    event.once { seen.record($0) }
+    event.addHandler(once: true) { seen.record(10 * $0) }
+    event.add(Handler { seen.record(100 * $0) }.once())
+    for number in 1...3 { event.post(number) }
+    #expect(seen.values == [1, 10, 100])
+    #expect(!event.hasHandlers)
+  }
+
+  @Test func row037AOnceMethodIsCalledOnce() {
+    let (event, meter) = (Event<Int>(), Meter())
+    event.addHandler(once: true, Meter.read, of: meter)
+    for number in 1...3 { event.post(number) }
+    #expect(meter.readings.values == [1])
+  }
+
+  @Test func row038AOnceHandlerRunsWhereItIsToldTo() async {
+    let event = Event<Int>()
+    let seen = Recorder<String>()
+    event.once(on: .background) { _ in seen.record("background") }
+    event.once(on: .queue(DispatchQueue(label: "own"))) { _ in seen.record("queue") }
+    event.once(on: .main) { _ in seen.record("main") }
+    event.once { _ async in seen.record("async") }
+    event.once(on: .task) { _ in seen.record("task") }
+    for number in 1...3 { await event.send(number) }
+    #expect(seen.values.sorted() == ["async", "background", "main", "queue", "task"])
+  }
+
+  @Test func row039AOnceHandlerMayHaveAnOwner() async {
+    let (event, meter) = (Event<Int>(), Meter())
+    event.addHandler(once: true, owner: meter) { meter, value in meter.read(value) }
+    event.addHandler(on: .background, once: true, owner: meter) { meter, value in meter.read(value) }
+    for number in 1...3 { await event.send(number) }
+    #expect(meter.readings.values == [1, 1])
+  }
+
+  @Test func row039AOnceHandlerMayHaveATarget() {
+    let (didTouch, view) = (KeyedEvent<ObjectKey, Int>(), Meter())
+    didTouch[view].once { [weak view] touch in view?.read(touch) }
+    for number in 1...3 { didTouch.post(number, to: view) }
+    #expect(view.readings.values == [1])
+  }
+
+  @Test func row040AOnceHandlerThatSendsIsNotCalledByThat() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    event.once { [weak event] number in
+      seen.record(number)
+      event?.post(number + 1)
+    }
+    event.post(1)
+    #expect(seen.values == [1])
+  }
+
+  @Test func row041AOnceHandlerIsCalledOnceUnderConcurrentSends() async {
+    let event = Event<Int>()
+    for _ in 0..<100 {
+      let (inline, background) = (Counter(), Counter())
+      event.once { _ in inline.add() }
+      event.once(on: .background) { _ in background.add() }
+      await onThreads(4) { _ in event.post(1) }
+      await event.quiesce()
+      #expect(inline.value == 1)
+      #expect(background.value == 1)
+    }
+  }
+
+  @Test func row042LockedOnceIsNotUsedUp() async {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    let token = event.once { seen.record($0) }
+    event.lock(token)
+    #expect(await event.send(1).skipped == 1)
+    event.unlock(token)
+    event.post(2)
+    event.post(3)
+    #expect(seen.values == [2])
+  }
+
+  @Test func row043AOnceHandlerIsKeptUntilItIsCalledAndReleasedThen() async {
+    let (event, live) = (Event<Int>(), LiveCount())
+    event.once { [canary = Canary(live)] _ in canary.sing() }
+    event.lock()
+    event.post(1)
+    #expect(live.alive == 1)
+    event.unlock()
+    event.post(2)
+    #expect(live.alive == 0)
+  }
+
+  @Test func row043AOnceHandlerGoesWithItsOwner() async {
+    let (event, live) = (Event<Int>(), LiveCount())
+    do {
+      let meter = Meter(live)
+      event.addHandler(once: true, owner: meter) { _, _ in }
+      withExtendedLifetime(meter) { #expect(event.handlerCount == 1) }
+    }
+    #expect(await eventually { live.alive == 0 })
+    #expect(event.handlerCount == 0)
+    #expect(await event.send(1).delivered == 0)
+  }
+
+  /// On purpose: a used once handler is not armed again; its value is added again.
+  @Test func row044AUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    let handler = Handler<Int> { seen.record($0) }.once()
+    let used = event.attach(handler)
+    event.post(1)
+    #expect(!event.unlock(used))
+    event.post(2)
+    event.add(handler)
+    event.post(3)
+    #expect(seen.values == [1, 3])
+  }
+}

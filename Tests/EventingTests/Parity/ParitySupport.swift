@@ -1,0 +1,24 @@
+import Eventing
+
+/// An owner with methods that can be handlers.
+final class Meter: Sendable {
+  let readings = Recorder<Int>()
+  let notes = Recorder<String>()
+  private let canary: Canary
+
+  init(_ live: LiveCount = LiveCount()) { canary = Canary(live) }
+
+  func read(_ value: Int) { readings.record(value) }
+  func note(_ value: Int, _ factor: Int, _ unit: String) { notes.record("\(value * factor) \(unit)") }
+}
+
+/// Equal to every other of its kind, and yet not the same.
+final class Lookalike: Hashable, Sendable {
+  static func == (a: Lookalike, b: Lookalike) -> Bool { true }
+  func hash(into hasher: inout Hasher) {}
+}
+
+/// What some handlers throw.
+struct Mishap: Error, Equatable {
+  var number = 0
+}
