@@ -1,7 +1,7 @@
 /// The guarantees that the run checks, by the numbers that the documentation gives them.
 enum Guarantee: Int, CaseIterable, Sendable, Comparable {
   case g1 = 1, g2 = 2, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15, g16 = 16
-  case g20 = 20, g21 = 21, g22 = 22
+  case g20 = 20, g21 = 21, g22 = 22, g23 = 23, g24 = 24
 
   var label: String { "G\(rawValue)" }
 
@@ -24,6 +24,8 @@ enum Guarantee: Int, CaseIterable, Sendable, Comparable {
     case .g20: "nothing deadlocks"
     case .g21: "nothing lost, nothing twice"
     case .g22: "nothing left behind"
+    case .g23: "forwards take every path once"
+    case .g24: "wrong types are refused"
     }
   }
 

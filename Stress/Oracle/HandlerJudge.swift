@@ -99,7 +99,7 @@ struct HandlerJudge {
   private mutating func judgeHoles(_ probe: Probe, _ heard: [Heard]) {
     var next = 0
     let sorted = probe.place.isInOrder ? heard : heard.sorted { $0.place < $1.place }
-    for place in 1..<max(1, all.sent.count) {
+    for place in 1..<max(1, all.sent.count) where probe.audience.includes(all.keys[place]) {
       let isCalled = next < sorted.count && sorted[next].place == place
       if isCalled { next += 1 }
       if all.sent[place].isBefore(probe.adding) { continue }
@@ -132,7 +132,8 @@ struct HandlerJudge {
   private mutating func judgeOnce(_ probe: Probe, _ heard: [Heard]) {
     checks.expect(.g8, heard.count <= 1, "\(probe) was called \(heard.count) times")
     let first = (1..<max(1, all.sent.count)).first { place in
-      probe.adding.isBefore(all.sent[place])
+      probe.audience.includes(all.keys[place])
+        && probe.adding.isBefore(all.sent[place])
         && !isEndedBefore(place, probe, hasLaterCall: false)
         && !isExcused(probe, Span(start: all.sent[place].start, end: probe.place.isInline ? all.done[place] : all.trial.settled.end))
     }

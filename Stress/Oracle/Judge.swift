@@ -2,7 +2,7 @@ import Eventing
 
 /// Compares what happened to one event with what had to, and what could.
 struct Judge {
-  let trial: Trial
+  let trial: AnyTrial
   let checks: Checks
   let probes: [Probe]
   let voices: [Voice]
@@ -10,6 +10,7 @@ struct Judge {
   private(set) var position: [[Int]] = []
   /// For each place: when the send began and returned, when the witness was called, and a time by which all inline calls had returned.
   private(set) var sent: [Span] = []
+  private(set) var keys: [Int32?] = []
   private(set) var seen: [UInt64] = []
   private(set) var done: [UInt64] = []
   /// How many calls each occurrence made.
@@ -17,7 +18,7 @@ struct Judge {
 
   var last: Int { sent.count - 1 }
 
-  init(_ trial: Trial) {
+  init(_ trial: AnyTrial) {
     self.trial = trial
     checks = trial.checks
     probes = trial.probes
@@ -49,7 +50,7 @@ struct Judge {
   private mutating func order() -> Bool {
     position = voices.map { [Int](repeating: 0, count: $0.sent.count) }
     let none = Span(start: 0, end: 0)
-    (sent, seen, done) = ([none], [0], [0])
+    (sent, keys, seen, done) = ([none], [nil], [0], [0])
     var next = [Int](repeating: 0, count: voices.count)
     for call in trial.witness.calls {
       let (voice, index) = (Int(call.voice), Int(call.index))
@@ -59,6 +60,7 @@ struct Judge {
       guard checks.expect(.g21, position[voice][index] == 0, "number \(index) of sender \(voice) was delivered twice") else { return false }
       position[voice][index] = sent.count
       sent.append(voices[voice].sent[index])
+      keys.append(voices[voice].keys[index])
       seen.append(call.at)
     }
     done = seen.dropFirst() + [trial.settled.end]
@@ -113,7 +115,7 @@ struct Judge {
 
   private func handlersFound(at place: Int) -> (least: Int, most: Int) {
     var (least, most) = (0, 0)
-    for probe in probes {
+    for probe in probes where probe.audience.includes(keys[place]) {
       if sent[place].isBefore(probe.adding) { continue }
       if let removing = probe.removing, removing.isBefore(sent[place]) { continue }
       most += 1

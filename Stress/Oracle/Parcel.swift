@@ -5,6 +5,8 @@ struct Parcel: Sendable {
   let voice: Int32
   let index: Int32
   let canary: Canary
+  /// The key that it is sent to; nil for none, and where there are no keys.
+  var key: Int32?
 }
 
 /// One sender: a worker, or a handler that posts. Its sends are in the order in which it made them.
@@ -13,6 +15,8 @@ final class Voice: @unchecked Sendable {
   let number: Int
   /// When each send began and returned.
   private(set) var sent: [Span] = []
+  /// The key that each was sent to.
+  private(set) var keys: [Int32?] = []
   private(set) var reports: [(index: Int, report: SendReport)] = []
   /// Handlers of this worker that were not found where they had to be.
   var missing = 0
@@ -21,9 +25,10 @@ final class Voice: @unchecked Sendable {
   init(_ number: Int) { self.number = number }
 
   /// The next parcel; its send begins now.
-  func next() -> Parcel {
+  func next(to key: Int32? = nil) -> Parcel {
     sent.append(.open)
-    return Parcel(voice: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload))
+    keys.append(key)
+    return Parcel(voice: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
   }
 
   /// The send of the latest parcel, or that of an earlier one, has returned.

@@ -38,7 +38,7 @@ struct Places: Sendable {
   let crowd = DispatchQueue(label: "stress.crowd", attributes: .concurrent)
 }
 
-extension Event where Payload == Parcel {
+extension EventSource where Payload == Parcel {
   /// Adds the probe's handler, wherever it is to run.
   nonisolated func add(_ probe: Probe, _ places: Places, priority: Int = 0) -> HandlerToken {
     let (canary, name, once) = (Canary(.handler), probe.name, probe.isOnce)

@@ -21,7 +21,23 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
     var off: Span?
   }
 
+  /// What of a keyed event a handler listens to.
+  enum Audience: Sendable, Equatable {
+    case all, anyKey, untargeted
+    case key(Int32)
+
+    func includes(_ key: Int32?) -> Bool {
+      switch self {
+      case .all: true
+      case .anyKey: key != nil
+      case .untargeted: key == nil
+      case .key(let mine): key == mine
+      }
+    }
+  }
+
   let place: Place
+  var audience = Audience.all
   let isOnce: Bool
   let name: String?
   let checks: Checks
@@ -95,6 +111,9 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
     let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue
     let call = Call(voice: parcel.voice, index: parcel.index, at: now)
     if !canary.isAlive || !parcel.canary.isAlive { checks.violate(.g22, "\(self) holds what is not its own") }
+    if !audience.includes(parcel.key) {
+      checks.violate(.g21, "\(self), which listens to \(audience), was told what was for \(parcel.key.map { "key \($0)" } ?? "no key")")
+    }
     switch place {
     case .concurrent, .task:
       if place == .concurrent, others >= Place.limit {

@@ -2,14 +2,41 @@ import Dispatch
 import Eventing
 import Synchronization
 
+/// What the oracle does to an event, of whatever kind.
+protocol TrialSubject: Sendable {
+  nonisolated func remove(_ token: HandlerToken) -> Bool
+  nonisolated func remove(named name: String) -> Int
+  nonisolated func lock(_ token: HandlerToken) -> Bool
+  nonisolated func unlock(_ token: HandlerToken) -> Bool
+  nonisolated func isLocked(_ token: HandlerToken) -> Bool?
+  nonisolated(nonsending) func quiesce() async
+}
+
+extension Event: TrialSubject where Payload == Parcel {}
+extension KeyedEvent: TrialSubject where Payload == Parcel {}
+
+/// An event under observation.
+// Safe: as all trials.
+final class Trial: AnyTrial, @unchecked Sendable {
+  let event: Event<Parcel>
+
+  init(_ stage: Stage) {
+    event = Event<Parcel>("trial")
+    super.init(stage, event) { [event] in event.add($0, $1, priority: $2) }
+    stage.watch(event)
+    add(witness)
+  }
+}
+
 /// One event under observation, for one round: all that is done to it goes through here, and is judged at the end.
 ///
 /// The first handler is the *witness*. It is called with every occurrence, so the order of its calls is the order of the event, and the time of its
 /// next call is a time at which an occurrence has reached all its handlers.
 // Safe: `extraProbes` is changed while nobody races, `gates` by one worker; the workers' parts are theirs.
-final class Trial: @unchecked Sendable {
+class AnyTrial: @unchecked Sendable {
   let stage: Stage
-  let event = Event<Parcel>("trial")
+  private let subject: any TrialSubject
+  private let attach: @Sendable (Probe, Places, Int) -> HandlerToken
   let places = Places()
   let witness: Probe
   /// Handlers that belong to no worker.
@@ -27,11 +54,12 @@ final class Trial: @unchecked Sendable {
   var probes: [Probe] { extraProbes + stage.workers.flatMap(\.probes) }
   var voices: [Voice] { stage.workers.map(\.voice) + extraVoices }
 
-  init(_ stage: Stage) {
+  /// - Parameter attach: adds the handler of a probe, in one of the places, with a priority.
+  init(_ stage: Stage, _ subject: any TrialSubject, _ attach: @escaping @Sendable (Probe, Places, Int) -> HandlerToken) {
     self.stage = stage
+    self.subject = subject
+    self.attach = attach
     witness = Probe(.inline, named: "witness", stage.checks)
-    stage.watch(event)
-    add(witness)
     extraProbes = [witness]
   }
 
@@ -45,7 +73,7 @@ final class Trial: @unchecked Sendable {
 
   func add(_ probe: Probe, priority: Int = 0) {
     probe.adding = .open
-    probe.token = event.add(probe, places, priority: priority)
+    probe.token = attach(probe, places, priority)
     probe.adding.finish()
   }
 
@@ -58,7 +86,7 @@ final class Trial: @unchecked Sendable {
   /// Removes a handler of the worker's: by its token, by its name, or on its own serial context.
   func remove(_ probe: Probe, by worker: Worker) {
     guard let token = probe.token, probe.removing == nil else { return }
-    let event = event
+    let subject = subject
     switch (probe.place, worker.random.below(3)) {
     case (.queue, 0): removeStrictly(probe) { body in self.places.queue.async(execute: body) }
     case (.main, 0), (.mainAsync, 0): removeStrictly(probe) { body in Task { @MainActor in body() } }
@@ -66,14 +94,14 @@ final class Trial: @unchecked Sendable {
       let room = places.room
       removeStrictly(probe) { body in Task { await room.perform(body) } }
     case (_, 1) where probe.name != nil:
-      let (count, span) = worker.change(.remove) { event.remove(named: probe.name ?? "") }
+      let (count, span) = worker.change(.remove) { subject.remove(named: probe.name ?? "") }
       probe.removing = span
       if !probe.isOnce { checks.expect(.g7, count == 1, "remove(named:) found \(count) of \(probe)") }
     default:
-      let (wasThere, span) = worker.change(.remove) { event.remove(token) }
+      let (wasThere, span) = worker.change(.remove) { subject.remove(token) }
       probe.removing = span
       if !probe.isOnce { checks.expect(.g7, wasThere, "remove did not find \(probe)") }
-      checks.expect(.g11, !event.remove(token), "\(probe) was removed twice")
+      checks.expect(.g11, !subject.remove(token), "\(probe) was removed twice")
     }
   }
 
@@ -82,8 +110,8 @@ final class Trial: @unchecked Sendable {
     errands.add()
     probe.removing = Span(start: Clock.now, end: .max)
     probe.isRemovalStrict = true
-    run { [event, errands] in
-      event.remove(token)
+    run { [subject, errands] in
+      _ = subject.remove(token)
       probe.removing?.finish()
       errands.add(-1)
     }
@@ -92,16 +120,16 @@ final class Trial: @unchecked Sendable {
   /// Locks or unlocks a handler of the worker's.
   func toggleLock(_ probe: Probe, by worker: Worker) {
     guard let token = probe.token, probe.removing == nil else { return }
-    let event = event
+    let subject = subject
     if probe.isMuted {
-      let (wasThere, span) = worker.change(.lock) { event.unlock(token) }
+      let (wasThere, span) = worker.change(.lock) { subject.unlock(token) }
       probe.mutes[probe.mutes.count - 1].off = span
       if !probe.isOnce { checks.expect(.g9, wasThere, "unlock did not find \(probe)") }
-      checks.expect(.g9, event.isLocked(token) != true, "\(probe) is locked after unlock")
+      checks.expect(.g9, subject.isLocked(token) != true, "\(probe) is locked after unlock")
     } else {
-      let (wasThere, span) = worker.change(.lock) { event.lock(token) }
+      let (wasThere, span) = worker.change(.lock) { subject.lock(token) }
       probe.mutes.append(Probe.Mute(on: span, off: nil))
-      let isLocked = event.isLocked(token)
+      let isLocked = subject.isLocked(token)
       if !probe.isOnce { checks.expect(.g9, wasThere && isLocked == true, "\(probe) is not locked after lock") }
     }
   }
@@ -115,7 +143,7 @@ final class Trial: @unchecked Sendable {
     checks.expect(.g20, ran, "\(errands.value) blocks never ran")
     for voice in voices { await voice.settle() }
     settled.start = Clock.now
-    await event.quiesce()
+    await subject.quiesce()
     settled.finish()
     stage.director.begin(.judge)
     for probe in probes { probe.closeRemoval() }

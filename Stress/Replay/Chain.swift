@@ -1,7 +1,7 @@
 import Eventing
 
 /// The chain of events: lines are parsed, what was parsed is classified, what was classified is counted, stored, shown and measured, and what could not be
-/// parsed goes to an event for errors. Handlers post into the next event; each runs where such work would run.
+/// parsed goes to an event for errors. Handlers post into the next event, or it is forwarded; each runs where such work would run.
 actor Chain {
   private let line = Event<LogLine>("line")
   private let parsed = Event<ParsedLine>("parsed")
@@ -50,7 +50,7 @@ actor Chain {
     line.addHandler(named: "parse") { line in
       do { parsed.post(try ParsedLine(line)) } catch let blank as ParsedLine.Blank { failed.post(blank) }
     }
-    parsed.addHandler(named: "classify") { parsed in classified.post(ClassifiedLine(line: parsed, kind: LineClass(parsed))) }
+    parsed.forward(to: classified) { parsed in ClassifiedLine(line: parsed, kind: LineClass(parsed)) }
     failed.addHandler(named: "errors") { blank async in
       results.blank.add(blank.number)
       results.blankCount += 1

@@ -1,0 +1,84 @@
+import Eventing
+import Synchronization
+
+/// A value that is observed: who set it, the how many-th of that sender it is, and what it was made of.
+struct Tone: Sendable {
+  struct Name: Hashable, Sendable {
+    var voice: Int32
+    var index: Int32
+  }
+
+  let name: Name
+  /// If it was made by an `update`: of what.
+  let basis: Name?
+  let canary: Canary
+}
+
+/// One handler of changes as the oracle sees it. It keeps names, so that it holds no value.
+// Safe: `calls` is written by one call at a time (`inside` tells if not), all else by the worker that the handler belongs to. Read when all have ended.
+final class Listener: @unchecked Sendable, CustomStringConvertible {
+  struct Call: Sendable {
+    let old: Tone.Name?
+    let new: Tone.Name?
+    let basis: Tone.Name?
+    let isPrior: Bool
+    let at: UInt64
+  }
+
+  static let places = [Place.inline, .inline, .background, .main, .mainAsync, .inOrder]
+
+  let place: Place
+  let options: ChangeOptions
+  private let checks: Checks
+  private(set) var token: HandlerToken?
+  private(set) var adding = Span.open
+  var removing: Span?
+  private(set) var calls: [Call] = []
+  /// Called first thing in each call.
+  var reaction: (@Sendable (Change<Tone>) -> Void)?
+  private let inside = Atomic<Int>(0)
+
+  init(_ place: Place, _ options: ChangeOptions, _ checks: Checks) {
+    self.place = place
+    self.options = options
+    self.checks = checks
+  }
+
+  var description: String {
+    let names: [(ChangeOptions, String)] = [(.initial, "initial"), (.old, "old"), (.new, "new"), (.prior, "prior")]
+    return "handler \(token?.id ?? 0) (\(place), \(names.filter { options.contains($0.0) }.map(\.1).joined(separator: " ")))"
+  }
+
+  func add(to value: Observed<Tone>) {
+    let canary = Canary(.handler)
+    adding = .open
+    switch place {
+    case .background: token = value.addHandler(options: options, on: .background) { self.call($0, canary) }
+    case .main: token = value.addHandler(options: options, on: .main) { self.call($0, canary) }
+    case .mainAsync:
+      token = value.addHandler(options: options, on: .main) { change in
+        await Task.yield()
+        self.call(change, canary)
+      }
+    case .inOrder:
+      token = value.addHandler(options: options) { change in
+        if change.new?.name.index.isMultiple(of: 3) == true { await Task.yield() }
+        self.call(change, canary)
+      }
+    default: token = value.addHandler(options: options) { self.call($0, canary) }
+    }
+    adding.finish()
+  }
+
+  private func call(_ change: Change<Tone>, _ canary: Canary) {
+    let call = Call(
+      old: change.old?.name, new: change.new?.name, basis: change.new?.basis, isPrior: change.isPrior, at: Clock.now)
+    let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue
+    let isMine = canary.isAlive && change.old?.canary.isAlive ?? true && change.new?.canary.isAlive ?? true
+    if !isMine { checks.violate(.g22, "\(self) holds what is not its own") }
+    guard others == 0 else { return checks.violate(.g13, "\(self) was called while a call of it was running") }
+    calls.append(call)
+    reaction?(change)
+    inside.wrappingSubtract(1, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,174 @@
+import Eventing
+
+/// Compares what arrived at every event of a network with what had to, and what could.
+struct NetworkJudge {
+  /// One occurrence at one event.
+  private struct Key: Hashable {
+    let node: Int
+    let voice: Int32
+    let index: Int32
+    let path: [Int]
+  }
+  private struct Place {
+    let at: UInt64
+    /// By then the event had given it to all its handlers, forwards included.
+    let done: UInt64
+    let sent: Span
+  }
+
+  let network: Network
+  let stage: Stage
+  /// For each edge when it was there.
+  let lives: [[Network.Life]]
+  /// For each voice where each parcel was sent to.
+  let origins: [[Int]]
+  /// For each voice which of its parcels it waited for.
+  let sends: [Set<Int>]
+  let settled: UInt64
+
+  private var checks: Checks { stage.checks }
+  private var places: [Key: Place] = [:]
+
+  init(
+    _ network: Network, _ stage: Stage, lives: [[Network.Life]], origins: [[Int]], sends: [Set<Int>], settled: UInt64
+  ) {
+    (self.network, self.stage, self.settled) = (network, stage, settled)
+    (self.lives, self.origins, self.sends) = (lives, origins, sends)
+  }
+
+  mutating func run() {
+    for node in network.nodes.indices { collect(node) }
+    judgeDirect()
+    for (key, place) in places {
+      stage.did += 1
+      judgeArrival(key, place)
+      judgeDepartures(key, place)
+    }
+    for (number, node) in network.nodes.enumerated() { judgeLanes(number, node) }
+    judgeReports()
+  }
+
+  // MARK: What arrived
+
+  private mutating func collect(_ node: Int) {
+    let arrivals = network.nodes[node].arrivals
+    var last: [[Int]: [Int32]] = [:]
+    let none = [Int32](repeating: -1, count: origins.count)
+    for (number, arrival) in arrivals.enumerated() {
+      guard let path = Network.path(of: arrival, to: node) else {
+        checks.violate(.g23, "something arrived at event \(node) where no edges lead from \(arrival.origin)")
+        continue
+      }
+      let visited = [arrival.origin] + path.map { Network.edges[$0].target }
+      checks.expect(.g23, Set(visited).count == visited.count, "an occurrence went round a cycle: \(visited)")
+      let before = last[path, default: none][Int(arrival.voice)]
+      checks.expect(.g2, arrival.index > before, "event \(node), by \(path): number \(arrival.index) of a sender came after \(before)")
+      last[path, default: none][Int(arrival.voice)] = arrival.index
+      let key = Key(node: node, voice: arrival.voice, index: arrival.index, path: path)
+      let done = number + 1 < arrivals.count ? arrivals[number + 1].at : settled
+      let sent = stage.workers[Int(arrival.voice)].voice.sent[Int(arrival.index)]
+      checks.expect(.g23, places[key] == nil, "event \(node) was reached twice by \(path)")
+      places[key] = Place(at: arrival.at, done: done, sent: sent)
+    }
+  }
+
+  /// What was sent to an event arrived there.
+  private func judgeDirect() {
+    for (voice, origins) in origins.enumerated() {
+      stage.must += origins.count
+      stage.may += origins.count
+      for (index, origin) in origins.enumerated() {
+        let isThere = places[Key(node: origin, voice: Int32(voice), index: Int32(index), path: [])] != nil
+        checks.expect(.g21, isThere, "number \(index) of sender \(voice) never arrived")
+      }
+    }
+  }
+
+  /// Who came along an edge was at its beginning before, and the edge was there.
+  private func judgeArrival(_ key: Key, _ place: Place) {
+    guard let number = key.path.last else { return }
+    let edge = Network.edges[number]
+    let source = Key(node: edge.source, voice: key.voice, index: key.index, path: key.path.dropLast())
+    guard let from = places[source] else {
+      return checks.violate(.g23, "event \(key.node) was reached by \(key.path), which its last edge but one was not")
+    }
+    checks.expect(.g23, from.at <= place.at, "an occurrence left event \(edge.source) before it arrived there")
+    checks.expect(.g23, edge.lets(key.index), "edge \(number) let pass what it does not")
+    checks.count(.g6, 1)
+    let couldJoin = lives[number].filter { $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding)) }
+    if couldJoin.isEmpty { checks.violate(.g6, "edge \(number) was passed before it was added") }
+    // The witness is called before the edge: what it hears after the removal has returned does not pass any more.
+    let isThere = couldJoin.contains { $0.removing.map { from.at <= $0.end } ?? true }
+    checks.expect(.g7, isThere || couldJoin.isEmpty, "edge \(number) was passed after it had been removed")
+  }
+
+  // MARK: What did not
+
+  /// Who was at the beginning of an edge while it was there came along it, unless it was held back, or had been at its end before.
+  private func judgeDepartures(_ key: Key, _ place: Place) {
+    let parent = key.path.last.flatMap { last in
+      places[Key(node: Network.edges[last].source, voice: key.voice, index: key.index, path: key.path.dropLast())]
+    }
+    let entered = parent?.at ?? place.sent.start  // or later
+    let visited = key.path.map { Network.edges[$0].source } + [key.node]
+    for (number, edge) in Network.edges.enumerated() where edge.source == key.node && edge.lets(key.index) && !visited.contains(edge.target)
+    {
+      let could = lives[number].contains { life in life.adding.start <= place.at && life.removing.map { place.at <= $0.end } ?? true }
+      if could { stage.may += 1 }
+      let had = lives[number].contains { life in life.adding.end < entered && life.removing.map { place.done < $0.start } ?? true }
+      guard had else { continue }
+      stage.must += 1
+      let isThere = places[Key(node: edge.target, voice: key.voice, index: key.index, path: key.path + [number])] != nil
+      checks.expect(.g23, isThere, "edge \(number) was there, and what arrived at \(edge.source) by \(key.path) did not come along it")
+    }
+  }
+
+  // MARK: Lanes and reports
+
+  /// The lanes of an event heard what its inline handler did, in that order, and before a send returned that had led to it.
+  private func judgeLanes(_ number: Int, _ node: Network.Node) {
+    for (lane, heard) in [("background", node.queued), ("asynchronous", node.awaited)] {
+      checks.expect(
+        .g21, heard.count == node.arrivals.count, "event \(number) took \(node.arrivals.count), its \(lane) handler \(heard.count)")
+      checks.count(.g13, heard.count)
+      let wrong = zip(heard, node.arrivals).count { !$0.isSame(as: $1) }
+      if wrong > 0 { checks.violate(.g13, "\(wrong) calls of the \(lane) handler of event \(number) were out of order") }
+      for call in heard where sends[Int(call.voice)].contains(Int(call.index)) {
+        let sent = stage.workers[Int(call.voice)].voice.sent[Int(call.index)]
+        let isAwaited = call.at <= sent.end
+        checks.expect(.g16, isAwaited, "a send returned before the \(lane) handler of event \(number), forwarded to, had finished")
+      }
+    }
+  }
+
+  /// A report counts the handlers of its own event: three, and the forwards whose targets took it.
+  private func judgeReports() {
+    for worker in stage.workers {
+      for (index, report) in worker.voice.reports {
+        let origin = origins[worker.index][index]
+        guard origin != Network.guestHouse else { continue }
+        let forwards = Network.edges.indices.count { edge in
+          Network.edges[edge].source == origin
+            && places[Key(node: Network.edges[edge].target, voice: Int32(worker.index), index: Int32(index), path: [edge])] != nil
+        }
+        checks.expect(.g21, report.delivered == 3 + forwards, "three handlers, and \(forwards) forwards that were taken: \(report)")
+        checks.expect(.g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
+        let edges = Network.edges.count { $0.source == origin }
+        checks.expect(.g21, report.skipped <= edges - forwards, "there are \(edges) forwards: \(report)")
+      }
+    }
+  }
+
+  /// Where every edge was there all the time the numbers are those of the paths.
+  func judgeCounts(from first: [Int]) {
+    var counts: [[Int]: Int] = [:]
+    for key in places.keys { counts[[key.node, Int(key.voice), Int(key.index)], default: 0] += 1 }
+    for (voice, origins) in origins.enumerated() {
+      for index in first[voice]..<origins.count {
+        let due = Network.counts(of: Int32(index), from: origins[index])
+        let came = network.nodes.indices.map { counts[[$0, voice, index], default: 0] }
+        checks.expect(.g23, came == due, "by the paths from event \(origins[index]) the events are reached \(due) times; they were \(came)")
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import Eventing
+
+/// One bus that everybody uses: what is posted by type arrives, in order, while owners and their events come and go.
+final class BusTraffic: Sendable {
+  private let stage: Stage
+  private let bus = EventBus()
+  private let log = Log()
+  private let benches: [Bench]
+
+  /// What the handler of a type heard.
+  // Safe: touched only by an inline handler, which the event calls one at a time, and when nothing moves.
+  final class Log: @unchecked Sendable {
+    var heard: [[Int32]] = []
+    let heardInBackground = Counter()
+  }
+
+  /// What one worker made.
+  // Safe: touched by that worker, and when nobody races.
+  final class Bench: @unchecked Sendable {
+    /// The events of owners that are gone.
+    var gone: [WeakLook] = []
+    var kept: (owner: Bus.Owner, events: [WeakLook])?
+    var reused = 0
+
+    func keep(_ owner: Bus.Owner?, _ events: [Event<Parcel>]) {
+      gone += kept?.events ?? []
+      kept = nil
+      let looks = events.map { WeakLook(object: $0) }
+      if let owner { kept = (owner, looks) } else { gone += looks }
+    }
+  }
+
+  init(_ stage: Stage) {
+    self.stage = stage
+    benches = stage.workers.map { _ in Bench() }
+    log.heard = stage.workers.map { _ in [] }
+    let (log, canary, checks) = (log, Canary(.handler), stage.checks)
+    bus.addHandler(for: Bus.First.self) { first in
+      if !canary.isAlive || !first.parcel.canary.isAlive { checks.violate(.g22, "a handler holds what is not its own") }
+      log.heard[Int(first.parcel.voice)].append(first.parcel.index)
+    }
+    bus.addHandler(for: Bus.First.self, on: .background) { _ in log.heardInBackground.add() }
+    bus.addHandler(for: Bus.Second.self) { _ in checks.violate(.g21, "the handler of another type was called") }
+  }
+
+  func run() async {
+    await stage.race(steps: 100) { [self] worker in
+      if worker.random.oneIn(3) { replaceOwner(worker) } else { post(worker) }
+    } inTask: { [self] worker in
+      switch worker.random.below(12) {
+      case 0..<4: replaceOwner(worker)
+      case 4: await send(worker)
+      case 5: await bus.quiesce()
+      default: post(worker)
+      }
+    }
+    await bus.quiesce()
+    judgeTypes()
+    await judgeOwners()
+    bus.finish()
+    for bench in benches { bench.kept = nil }
+  }
+
+  // MARK: By type
+
+  private func post(_ worker: Worker) {
+    worker.begin(.post)
+    let parcel = worker.voice.next()
+    bus.post(Bus.First(parcel: parcel))
+    worker.posting.add(worker.voice.returned(parcel))
+    worker.note.end()
+  }
+
+  private func send(_ worker: Worker) async {
+    worker.begin(.send)
+    let parcel = worker.voice.next()
+    let report = await bus.send(Bus.First(parcel: parcel))
+    worker.sending.add(worker.voice.returned(parcel))
+    stage.checks.expect(.g21, report.delivered == 2, "two handlers of a type: \(report)")
+    worker.note.end()
+  }
+
+  private func judgeTypes() {
+    let checks = stage.checks
+    var sent = 0
+    for worker in stage.workers {
+      let count = worker.voice.sent.count
+      sent += count
+      let heard = log.heard[worker.index]
+      checks.expect(.g21, heard.count == count, "\(count) were posted by type, \(heard.count) arrived")
+      checks.expect(.g2, heard == heard.sorted(), "what was posted by type arrived out of order")
+    }
+    checks.expect(
+      .g21, log.heardInBackground.value == sent, "the background handler of a type heard \(log.heardInBackground.value) of \(sent)")
+    stage.must += 2 * sent
+    stage.may += 2 * sent
+    stage.did += log.heard.reduce(0) { $0 + $1.count } + log.heardInBackground.value
+  }
+
+  // MARK: By owner
+
+  /// One owner dies, and another is made where it was.
+  private func replaceOwner(_ worker: Worker) {
+    let checks = stage.checks
+    var first: Bus.Owner? = Bus.Owner()
+    let address = first.map { ObjectIdentifier($0) }
+    var events: [Event<Parcel>] = []
+    worker.change(.add) { if let first { events = listen(to: first, worker) } }
+    // Some die with their events on the bus, some have them taken away before.
+    if let first, worker.random.oneIn(3) { forget(first, events, worker) }
+    benches[worker.index].gone += events.map { WeakLook(object: $0) }
+    worker.change(.remove) { first = nil }
+    guard let second = makeOwner(at: address) else { return }
+    benches[worker.index].reused += 1
+    checks.expect(.g10, bus.events(of: second).isEmpty && bus.names(of: second).isEmpty, "an owner has a dead one's events")
+    checks.expect(.g10, !bus.remove(Bus.word, of: second) && bus.removeAll(of: second) == 0, "an owner can remove a dead one's events")
+    let found = listen(to: second, worker)
+    checks.expect(.g10, !found.contains { event in events.contains { $0 === event } }, "an owner was given a dead one's event")
+    let isFound = (try? bus.event(Bus.word, of: second)) === found.first && bus.events(of: second).count == 2
+    checks.expect(.g21, isFound, "an owner was given another event when it asked again")
+    benches[worker.index].keep(worker.random.oneIn(2) ? second : nil, found)
+  }
+
+  /// Makes owners until one is at that address; those that are elsewhere are kept until then.
+  private func makeOwner(at address: ObjectIdentifier?) -> Bus.Owner? {
+    var others: [Bus.Owner] = []
+    for _ in 0..<16 {
+      let owner = Bus.Owner()
+      if ObjectIdentifier(owner) == address { return owner }
+      others.append(owner)
+    }
+    return nil
+  }
+
+  /// Makes two events of an owner, and posts to them: nobody else knows them, so they are idle.
+  private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<Parcel>] {
+    let (checks, canary, heard) = (stage.checks, Canary(.handler), Counter())
+    var events: [Event<Parcel>] = []
+    for key in [Bus.word, Bus.other] {
+      guard let event = try? bus.event(key, of: owner) else { continue }
+      event.addHandler { _ in if canary.isAlive { heard.add() } }
+      event.post(Parcel(voice: 0, index: 0, canary: Canary(.payload)))
+      checks.expect(.g10, event.handlerCount == 1, "the new event of an owner has \(event.handlerCount) handlers")
+      events.append(event)
+    }
+    checks.expect(.g21, heard.value == 2, "two events of an owner, one post to each: \(heard.value) calls")
+    do throws(EventingError) {
+      _ = try bus.event(Bus.number, of: owner)
+      checks.violate(.g24, "an event was given away as one of another payload")
+    } catch { checks.expect(.g24, error.code == .payloadMismatch, "\(error)") }
+    return events
+  }
+
+  private func forget(_ owner: Bus.Owner, _ events: [Event<Parcel>], _ worker: Worker) {
+    let checks = stage.checks
+    if worker.random.oneIn(2) {
+      checks.expect(.g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was removed not once")
+      let again = try? bus.event(Bus.word, of: owner)
+      checks.expect(.g7, again !== events.first && again?.handlerCount == 0, "an event was found that had been removed")
+      if let again { benches[worker.index].gone.append(WeakLook(object: again)) }
+    } else {
+      let removed = bus.removeAll(of: owner)
+      checks.expect(.g7, removed == 2 && bus.events(of: owner).isEmpty, "\(removed) events of an owner of two were removed")
+    }
+  }
+
+  /// Each use looks at two owners, so that after some nothing is left of those that are gone.
+  private func judgeOwners() async {
+    let all = benches.reduce(0) { $0 + $1.gone.count }
+    for _ in 0..<all + 2 { _ = bus.event(for: Bus.First.self) }
+    let isClean = await eventually { !benches.contains { $0.gone.contains { $0.object != nil } } }
+    for (owner, events) in benches.compactMap(\.kept) {
+      let isThere = bus.events(of: owner).count == events.count && events.allSatisfy { $0.object != nil }
+      stage.checks.expect(.g10, isThere, "an event is gone whose owner is alive")
+    }
+    let left = benches.reduce(0) { $0 + $1.gone.count { $0.object != nil } }
+    stage.checks.expect(.g22, isClean, "a bus holds \(left) events of owners that are gone, of \(all)")
+    stage.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reused }
+  }
+}

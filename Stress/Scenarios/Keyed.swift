@@ -1,0 +1,113 @@
+import Eventing
+
+/// One event with many keys: what is sent to a key reaches the handlers of that key and those of any key, and no others (G21), in one order over all keys (G1).
+///
+/// Every handler is judged as in the scenario "churn", each by what is sent to its own key. Handlers of every kind come and go, so keys appear and vanish; some are
+/// locked, some are called once. Beside them objects are addresses: they die, and others are made where they were, which hear nothing of what
+/// was meant for the dead ones (G10).
+struct Keyed: Scenario {
+  static let name = "keyed"
+  static let summary = "keys appear and vanish while everybody sends to them; objects as keys die, and their addresses are used again"
+
+  private static let keys: Int32 = 6
+
+  typealias Source = KeyedEvent<Int32, Parcel>
+
+  /// A keyed event under observation.
+  // Safe: as all trials.
+  final class KeyedTrial: AnyTrial, @unchecked Sendable {
+    let event: Source
+
+    init(_ stage: Stage) {
+      event = Source("keyed")
+      super.init(stage, event) { [event, checks = stage.checks] probe, places, priority in
+        switch probe.audience {
+        case .key(let key): return event[key].add(probe, places, priority: priority)
+        case .untargeted: return event.untargeted.add(probe, places, priority: priority)
+        default: return Keyed.anyKey(of: event, checks).add(probe, places, priority: priority)
+        }
+      }
+      // The witness hears everything, through two handlers.
+      add(witness)
+      _ = event.untargeted.add(witness, places)
+    }
+  }
+
+  private static func anyKey(of event: Source, _ checks: Checks) -> some EventSource<Parcel> {
+    event.anyKey.map { key, parcel in
+      checks.expect(.g21, key == parcel.key, "what was sent to \(parcel.key.map { "\($0)" } ?? "no key") came as sent to \(key)")
+      return parcel
+    }
+  }
+
+  func round(_ stage: Stage) async {
+    let trial = KeyedTrial(stage)
+    let most = max(1, stage.options.handlers / stage.workers.count)
+    let objects = ObjectBench(stage)
+    await stage.race(steps: 300) { worker in
+      if step(worker, trial, most, objects) { send(worker, trial) }
+    } inTask: { worker in
+      guard step(worker, trial, most, objects) else { return }
+      switch worker.random.below(16) {
+      case 0: await sendAndWait(worker, trial)
+      case 1: await trial.event.quiesce()
+      default: send(worker, trial)
+      }
+    }
+    await trial.finish()
+    let left = trial.probes.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1  // the witness has two
+    stage.checks.expect(.g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")
+    await objects.finish()
+  }
+
+  /// One change, or none: then the worker is to send.
+  private func step(_ worker: Worker, _ trial: KeyedTrial, _ most: Int, _ objects: ObjectBench) -> Bool {
+    let own = worker.probes.filter { $0.removing == nil }
+    switch worker.random.below(12) {
+    case 0, 1:
+      if own.count < most { addHandler(to: trial, by: worker) } else { trial.remove(worker.random.pick(own), by: worker) }
+    case 2, 3: if !own.isEmpty { trial.remove(worker.random.pick(own), by: worker) }
+    case 4: if !own.isEmpty { trial.toggleLock(worker.random.pick(own), by: worker) }
+    case 5: objects.replace(worker)
+    default: return true
+    }
+    return false
+  }
+
+  private func addHandler(to trial: KeyedTrial, by worker: Worker) {
+    let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
+    let probe = Probe(place, isOnce: worker.random.oneIn(6), throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
+    probe.audience =
+      switch worker.random.below(8) {
+      case 0: .untargeted
+      case 1, 2: .anyKey
+      default: .key(Int32(worker.random.below(Int(Keyed.keys))))
+      }
+    trial.add(probe, by: worker, priority: worker.random.oneIn(2) ? 0 : worker.random.below(5) - 2)
+  }
+
+  private func key(_ worker: Worker) -> Int32? { worker.random.oneIn(8) ? nil : Int32(worker.random.below(Int(Keyed.keys))) }
+
+  private func send(_ worker: Worker, _ trial: KeyedTrial) {
+    let isSubmitted = worker.random.oneIn(5)
+    worker.begin(isSubmitted ? .submit : .post)
+    let (event, parcel) = (trial.event, worker.voice.next(to: key(worker)))
+    switch (isSubmitted, parcel.key) {
+    case (true, let key?): worker.voice.keep(event.submit(parcel, to: key), of: parcel)
+    case (true, nil): worker.voice.keep(event.submit(parcel), of: parcel)
+    case (false, let key?): if worker.random.oneIn(8) { event.post(parcel, to: [key, key]) } else { event.post(parcel, to: key) }
+    case (false, nil): event.post(parcel)
+    }
+    worker.posting.add(worker.voice.returned(parcel))
+    worker.note.end()
+  }
+
+  private func sendAndWait(_ worker: Worker, _ trial: KeyedTrial) async {
+    worker.begin(.send)
+    let parcel = worker.voice.next(to: key(worker))
+    let report = if let key = parcel.key { await trial.event.send(parcel, to: key) } else { await trial.event.send(parcel) }
+    worker.sending.add(worker.voice.returned(parcel))
+    worker.voice.keep(report, of: parcel)
+    worker.note.end()
+  }
+}

@@ -1,0 +1,128 @@
+import Eventing
+import Synchronization
+
+extension Keyed {
+  /// Objects as the keys of one event that all workers share.
+  final class ObjectBench: Sendable {
+    /// Large enough to have a size class of its own, so that its memory is soon used again.
+    final class Target: Sendable {
+      let number: Int
+      let canary = Canary(.owner)
+      private let padding = (0, 0, 0)
+
+      init(_ number: Int) { self.number = number }
+    }
+
+    /// What is sent: to which target.
+    struct Letter: Sendable {
+      let target: Int
+      let canary = Canary(.payload)
+    }
+
+    /// The objects that a worker holds, and how often each was called: once, when nothing moves.
+    // Safe: touched by that worker, and when nobody races.
+    final class Bench: @unchecked Sendable {
+      var held: [(target: Target, calls: Counter)] = []
+    }
+
+    private let stage: Stage
+    private let event = KeyedEvent<ObjectKey, Letter>("objects")
+    private let numbers = Counter()
+    private let reused = Counter()
+    private let posted = Counter()
+    private let heardByAny = Counter()
+    private let benches: [Bench]
+
+    init(_ stage: Stage) {
+      self.stage = stage
+      benches = stage.workers.map { _ in Bench() }
+      let (canary, checks, heardByAny) = (Canary(.handler), stage.checks, heardByAny)
+      event.anyKey.addHandler { key, letter in
+        heardByAny.add()
+        if !canary.isAlive || !letter.canary.isAlive { checks.violate(.g22, "what the handler of any key holds is gone") }
+      }
+    }
+
+    /// One target dies, and another is made where it was.
+    func replace(_ worker: Worker) {
+      let checks = stage.checks
+      var first: Target? = make()
+      let address = first.map { ObjectIdentifier($0) }
+      guard let key = first.map({ ObjectKey($0) }) else { return }
+      if let first {
+        listen(to: first, Counter(), worker)
+        post(to: first, worker)
+      }
+      first = nil
+      checks.expect(.g10, !key.isAlive, "a key keeps its object alive")
+      guard let second = make(at: address) else { return }
+      reused.add()
+      checks.expect(.g10, ObjectKey(second) != key, "the key of a dead object equals that of one at its address")
+      post(to: second, worker)  // before it has a handler of its own
+      posted.add()
+      worker.action(.post) { event.post(Letter(target: -1), to: key) }
+      let calls = Counter()
+      let token = listen(to: second, calls, worker)
+      post(to: second, worker)
+      checks.expect(.g10, event.remove(ownedBy: second) == 0, "an address is taken for an owner")
+      if worker.random.oneIn(2) { return benches[worker.index].held.append((second, calls)) }
+      checks.expect(.g7, worker.change(.remove) { event.remove(token) }.result, "the handler of an object was not found")
+      post(to: second, worker)
+    }
+
+    private func make() -> Target { Target(numbers.add()) }
+
+    /// Makes targets until one is at that address; those that are elsewhere are kept until then.
+    private func make(at address: ObjectIdentifier?) -> Target? {
+      var others: [Target] = []
+      for _ in 0..<16 {
+        let target = make()
+        if ObjectIdentifier(target) == address { return target }
+        others.append(target)
+      }
+      return nil
+    }
+
+    @discardableResult private func listen(to target: Target, _ calls: Counter, _ worker: Worker) -> HandlerToken {
+      let (number, checks, canary) = (target.number, stage.checks, Canary(.handler))
+      return worker.change(.add) {
+        event[target].addHandler { letter in
+          let isMine = letter.target == number && canary.isAlive
+          checks.expect(.g10, isMine, "the handler of object \(number) was told what was for object \(letter.target)")
+          if calls.add() > 1 {
+            checks.violate(.g21, "the handler of object \(number) was called \(calls.value) times; one post was for it")
+          }
+        }
+      }.result
+    }
+
+    private func post(to target: Target, _ worker: Worker) {
+      posted.add()
+      worker.action(.post) { event.post(Letter(target: target.number), to: target) }
+    }
+
+    /// When nobody races: all of it went through, and what the dead had is given up as the event is used.
+    func finish() async {
+      let checks = stage.checks
+      await event.quiesce()
+      checks.expect(.g21, heardByAny.value == posted.value, "\(posted.value) were sent to objects, any key heard \(heardByAny.value)")
+      let all = benches.flatMap(\.held)
+      for (target, calls) in all {
+        checks.expect(.g21, calls.value == 1, "the handler of object \(target.number), which lives, had \(calls.value) calls of 1")
+      }
+      for bench in benches { bench.held = [] }
+      let target = make()
+      let heard = Counter()
+      for _ in 0..<8 { event[target].addHandler { _ in heard.add() } }
+      let report = await event.send(Letter(target: target.number), to: target)
+      checks.expect(.g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
+      // Those who come next sweep away those of dead objects: 64 of them may be left, and as many as live.
+      for _ in 0..<200 { event[make()].addHandler { _ in } }
+      checks.expect(.g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
+      stage.remarks["objects at reused addresses", default: 0] += reused.value
+      stage.must += all.count + posted.value
+      stage.may += all.count + posted.value
+      stage.did += all.count { $0.calls.value > 0 } + heardByAny.value
+    }
+  }
+}

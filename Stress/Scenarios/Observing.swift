@@ -1,0 +1,149 @@
+import Eventing
+
+/// A value that everybody sets and updates, while handlers of its changes come and go.
+///
+/// Each change begins with what the one before ended with (G1, G13); who wants to know at once how things are joins without a gap (G6); the last change told is
+/// the value (G1); and no update is lost (G21). Once the value is quiet, a call before the change comes directly before it.
+struct Observing: Scenario {
+  static let name = "observed"
+  static let summary = "a value is set and updated by all, while handlers of its changes come and go"
+
+  func round(_ stage: Stage) async {
+    let start = Tone(name: Tone.Name(voice: -1, index: 0), basis: nil, canary: Canary(.payload))
+    let (value, count) = (Observed(start), Observed(0))
+    let witness = Listener(.inline, [.old, .new], stage.checks)
+    witness.add(to: value)
+    let told = Told()
+    count.addHandler(options: [.old, .new]) { told.add($0, stage.checks) }
+    count.addHandler(options: [.initial, .new], on: .background) { told.last = $0.new ?? -1 }
+    let desks = stage.workers.map { _ in Desk(stage.checks, hasFewPriors: stage.rounds.value % 2 == 0) }
+    let most = max(1, stage.options.handlers / stage.workers.count)
+    await stage.race(steps: 200) { worker in
+      step(worker, value, count, desks[worker.index], most)
+    } inTask: { worker in
+      step(worker, value, count, desks[worker.index], most)
+      if worker.random.oneIn(24) { await value.quiesce() }
+    }
+    stage.director.begin(.quiesce)
+    await value.quiesce()
+    await count.quiesce()
+    let increments = desks.reduce(0) { $0 + $1.increments }
+    let isWhole = count.value == increments && told.number == increments && told.last == increments
+    stage.checks.expect(
+      .g21, isWhole, "\(increments) updates; the value is \(count.value), \(told.number) changes told, the last to \(told.last)")
+    for worker in stage.workers {
+      stage.checks.expect(.g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers of changes were not found to be removed")
+    }
+    await judgeQuiet(stage.checks)
+    stage.director.begin(.judge)
+    var judge = ChangeJudge(stage, witness: witness, desks.flatMap(\.listeners), start: start.name, settled: Clock.now)
+    judge.run(value.value.name)
+    stage.countOverlaps()
+  }
+
+  /// What one worker did.
+  // Safe: touched by that worker, and when nobody races.
+  final class Desk: @unchecked Sendable {
+    let checks: Checks
+    let hasFewPriors: Bool
+    var listeners: [Listener] = []
+    var increments = 0
+
+    init(_ checks: Checks, hasFewPriors: Bool) {
+      self.checks = checks
+      self.hasFewPriors = hasFewPriors
+    }
+  }
+
+  /// What the handlers of the count were told.
+  // Safe: each part is touched by one handler, called one call at a time, and when nothing moves.
+  final class Told: @unchecked Sendable {
+    var number = 0
+    var last = -1
+
+    func add(_ change: Change<Int>, _ checks: Checks) {
+      checks.expect(.g1, change.old == number && change.new == number + 1, "update \(number + 1) was told as \(change)")
+      number += 1
+    }
+  }
+
+  private func step(_ worker: Worker, _ value: Observed<Tone>, _ count: Observed<Int>, _ desk: Desk, _ most: Int) {
+    let own = desk.listeners.filter { $0.removing == nil }
+    switch worker.random.below(12) {
+    case 0..<3:
+      if own.count < most { add(to: value, desk, worker) } else { remove(worker.random.pick(own), value, worker) }
+    case 3: if !own.isEmpty { remove(worker.random.pick(own), value, worker) }
+    case 4, 5:
+      desk.increments += 1
+      worker.action(.post) { count.update { $0 += 1 } }
+    case 6..<9: Observing.update(value, worker)
+    default: Observing.set(value, worker)
+    }
+  }
+
+  private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
+    var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
+    // Where there are few of them a newcomer is the only one who wants to be told before a change.
+    if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
+    let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
+    worker.change(.add) { listener.add(to: value) }
+    desk.listeners.append(listener)
+  }
+
+  private func remove(_ listener: Listener, _ value: Observed<Tone>, _ worker: Worker) {
+    guard let token = listener.token else { return }
+    let (wasThere, span) = worker.change(.remove) { value.remove(token) }
+    listener.removing = span
+    if !wasThere { worker.voice.missing += 1 }
+  }
+
+  private static func set(_ value: Observed<Tone>, _ worker: Worker) {
+    worker.begin(.post)
+    let parcel = worker.voice.next()
+    value.value = Tone(name: Tone.Name(voice: parcel.voice, index: parcel.index), basis: nil, canary: parcel.canary)
+    worker.posting.add(worker.voice.returned(parcel))
+    worker.note.end()
+  }
+
+  private static func update(_ value: Observed<Tone>, _ worker: Worker) {
+    worker.begin(.post)
+    let parcel = worker.voice.next()
+    value.update { tone in tone = Tone(name: Tone.Name(voice: parcel.voice, index: parcel.index), basis: tone.name, canary: parcel.canary) }
+    worker.posting.add(worker.voice.returned(parcel))
+    worker.note.end()
+  }
+
+  // MARK: When one alone sets it
+
+  /// Then each change comes in two parts to those who want that, one directly after the other, and inline the first part before the value changes.
+  private func judgeQuiet(_ checks: Checks) async {
+    let names = (0..<20).map { Tone.Name(voice: -2, index: $0) }
+    let tones = names.map { Tone(name: $0, basis: nil, canary: Canary(.payload)) }
+    let value = Observed(tones[0])
+    let listeners = Listener.places.dropFirst().map { Listener($0, [.old, .new, .prior], checks) }
+    for listener in listeners {
+      if listener.place.isInline {
+        listener.reaction = { change in
+          let now = value.value.name
+          let due = change.isPrior ? change.old?.name : change.new?.name
+          checks.expect(.g1, now == due, "the value is \(now) \(change.isPrior ? "before" : "after") the change from \(change)")
+        }
+      }
+      listener.add(to: value)
+    }
+    for tone in tones.dropFirst() {
+      if tone.name.index.isMultiple(of: 2) { value.value = tone } else { value.update { $0 = tone } }
+    }
+    await value.quiesce()
+    let due = (1..<names.count).flatMap { number in [true, false].map { (names[number - 1], names[number], $0) } }
+    for listener in listeners {
+      let isWhole =
+        listener.calls.count == due.count
+        && zip(listener.calls, due).allSatisfy { $0.old == $1.0 && $0.new == $1.1 && $0.isPrior == $1.2 }
+      checks.expect(
+        .g1, isWhole, "\(listener) was to be told of \(names.count - 1) changes, before and after: \(listener.calls.count) calls")
+      if let token = listener.token { value.remove(token) }
+      listener.reaction = nil
+    }
+  }
+}
