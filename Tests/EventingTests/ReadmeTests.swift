@@ -1,5 +1,4 @@
 import Eventing
-import Foundation
 import Testing
 
 /// The examples of the README, word for word: `everyExampleIsRunHere` compares them with the README itself.
@@ -23,7 +22,11 @@ import Testing
     #expect(progress.handlerCount == 3)
   }
 
-  final class Controller: Sendable { func update(_ fraction: Double) {} }
+  final class Controller: Sendable {
+    let logged = Recorder<String>()
+    func update(_ fraction: Double) {}
+    func log(_ fraction: Double, _ disk: String, _ line: Int) { logged.record("\(fraction) \(disk) \(line)") }
+  }
   actor Account { var total = 0.0 }
 
   @Test func ownersActorsAndOnce() async {
@@ -93,27 +96,9 @@ import Testing
   }
 
   @Test func everyExampleIsRunHere() throws {
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    func lines(_ url: URL) throws -> [String] {
-      let all = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
-      return all.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-    }
-    let run = try lines(here)
-    var examples: [[String]] = []
-    var isSwift = false
-    for line in try lines(root.appending(path: "README.md")) {
-      if line == "```swift" {
-        isSwift = true
-        examples.append([])
-      } else if line == "```" {
-        isSwift = false
-      } else if isSwift, line != "import Eventing" {
-        examples[examples.count - 1].append(line)
-      }
-    }
-    let code = examples.filter { $0.first?.hasPrefix(".package") != true }
-    #expect(code.count >= 6)
+    let run = try Documentation.lines(ofTests: "ReadmeTests")
+    let code = try Documentation.examples(Documentation.readme).filter { $0.first?.hasPrefix(".package") != true }
+    #expect(code.count >= 12)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in ReadmeTests.swift as it stands in the README: \(example.first ?? "")")

@@ -1,0 +1,155 @@
+import Eventing
+import Testing
+
+struct PlacedOrder: Sendable, Equatable { var id = 1 }
+
+extension EventKey where Payload == PlacedOrder {
+  static let orderPlaced = EventKey("orderPlaced")
+}
+
+extension MigratingTests {
+  typealias Order = PlacedOrder
+
+  final class Shop: Sendable {
+    let orderPlaced = Event<Order>("orderPlaced")
+    static let opened = Signal("opened")
+  }
+
+  final class Ledger: Sendable {
+    let entries = Recorder<String>()
+    func book(_ order: Order) { entries.record("\(order.id)") }
+    func enter(_ order: Order, account: String, page: Int) { entries.record("\(order.id) \(account) \(page)") }
+  }
+
+  @Test func eventsOfAnInstanceAndOfAClass() async {
+    let orderPlaced = Event<Order>("orderPlaced")
+    let shop = Shop()
+    let order = Order()
+    let calls = Recorder<String>()
+    let token = Shop.opened.addHandler { calls.record("opened") }
+    shop.orderPlaced.addHandler { order in calls.record("placed \(order.id)") }
+
+    Shop.opened.post()
+    shop.orderPlaced.post(order, from: shop)
+    await shop.orderPlaced.send(order)
+    Shop.opened.remove(token)
+
+    #expect(calls.values == ["opened", "placed 1", "placed 1"])
+    #expect(orderPlaced.name == "orderPlaced")
+    #expect(Shop.opened.name == "opened")
+  }
+
+  @Test func anOccurrenceIsTheEventObject() {
+    let orderPlaced = Event<Order>("orderPlaced")
+    let shop = Shop()
+    let notes = Recorder<String>()
+    @Sendable func note(_ sender: (any AnyObject & Sendable)?, _ data: Order, _ name: String?) {
+      notes.record("\(sender is Shop) \(data.id) \(name ?? "–")")
+    }
+
+    orderPlaced.occurrences.addHandler { event in note(event.sender, event.payload, event.eventName) }
+
+    orderPlaced.post(Order(), from: shop)
+    #expect(notes.values == ["true 1 orderPlaced"])
+  }
+
+  @Test func eventsAreMadeWhenAskedForAndRemovedFromTheirOwner() throws {
+    let bus = EventBus()
+    let shop = Shop()
+    let orderPlaced = try bus.event(.orderPlaced, of: shop)
+    #expect(try bus.event(.orderPlaced, of: shop) === orderPlaced)
+
+    let events = bus.events(of: shop)
+    #expect(events.count == 1)
+    bus.remove(.orderPlaced, of: shop)
+    #expect(bus.events(of: shop).isEmpty)
+
+    #expect(try bus.event(.orderPlaced, of: shop) !== orderPlaced)
+    bus.removeAll(of: shop)
+    #expect(bus.events(of: shop).isEmpty)
+
+    shop.orderPlaced.addHandler { _ in }
+    shop.orderPlaced.finish()
+    #expect(!shop.orderPlaced.hasHandlers)
+  }
+
+  @Test func methodsAreHandlers() async {
+    let orderPlaced = Event<Order>()
+    let ledger = Ledger()
+    let booking = orderPlaced.addHandler(Ledger.book, of: ledger)
+    orderPlaced.addHandler(Ledger.enter, of: ledger, with: "sales", 3)
+    orderPlaced.addHandler(once: true, Ledger.book, of: ledger)
+
+    await orderPlaced.send(Order())
+    #expect(ledger.entries.values == ["1", "1 sales 3", "1"])
+    await orderPlaced.send(Order(id: 2))
+    #expect(ledger.entries.values == ["1", "1 sales 3", "1", "2", "2 sales 3"])
+    #expect(orderPlaced.contains(booking))
+  }
+
+  @Test func methodsRunInTheBackground() async {
+    let orderPlaced = Event<Order>()
+    let ledger = Ledger()
+    orderPlaced.addHandler(on: .background, Ledger.book, of: ledger)
+    orderPlaced.addHandler(on: .background, once: true, Ledger.book, of: ledger)
+
+    await orderPlaced.send(Order())
+    await orderPlaced.send(Order())
+    #expect(ledger.entries.count == 3)
+    #expect(await orderPlaced.handlers.map(\.delivery) == ["background(utility)"])
+  }
+
+  @Test func closuresHaveNamesOrNone() async {
+    let orderPlaced = Event<Order>()
+    let mails = Recorder<Int>()
+    @Sendable func mail(_ order: Order) { mails.record(order.id) }
+
+    orderPlaced.addHandler(named: "mail") { order in mail(order) }
+    let mailing = orderPlaced.addHandler { order in mail(order) }
+    orderPlaced.once(named: "mail") { order in mail(order) }
+    orderPlaced.addHandler(named: "mail", on: .background) { order in mail(order) }
+    orderPlaced.once(named: "mail", on: .background) { order in mail(order) }
+
+    await orderPlaced.send(Order())
+    #expect(mails.count == 5)
+    await orderPlaced.send(Order())
+    #expect(mails.count == 8)
+    #expect(orderPlaced.remove(mailing))
+    #expect(orderPlaced.remove(named: "mail") == 2)
+  }
+
+  @Test func severalAreAddedInOneCall() async {
+    let orderPlaced = Event<Order>()
+    let ledger = Ledger()
+    let book = Handler<Order> { order in ledger.book(order) }.tagged("methods")
+    let mail = Handler<Order>(on: .background) { _ in }.named("mail").tagged("blocks")
+    orderPlaced.add(book, mail, Handler { order in print(order) }.named("print").tagged("blocks").once())
+
+    #expect(await orderPlaced.send(Order()).delivered == 3)
+    #expect(orderPlaced.handlerCount == 2)
+  }
+
+  @Test func onLookingThereAreSnapshots() async {
+    let orderPlaced = Event<Order>()
+    let ledger = Ledger()
+    let booking = orderPlaced.addHandler(Ledger.book, of: ledger)
+    orderPlaced.addHandler(named: "mail") { _ in }
+    orderPlaced.lock(named: "mail")
+
+    let hasBooking = orderPlaced.contains(booking)
+    let hasMail = orderPlaced.contains(named: "mail")
+    let all = await orderPlaced.handlers
+    let ofLedger = await orderPlaced.handlers(ownedBy: ledger)
+    let silent = await orderPlaced.lockedHandlers
+    let heard = await orderPlaced.unlockedHandlers
+    let isBookingLocked = orderPlaced.isLocked(booking)
+    let isMailLocked = await orderPlaced.lockedHandlers.contains { $0.name == "mail" }
+
+    #expect(hasBooking && hasMail && isMailLocked)
+    #expect(isBookingLocked == false)
+    #expect(all.count == 2)
+    #expect(ofLedger.map(\.id) == [booking.id])
+    #expect(silent.map(\.name) == ["mail"])
+    #expect(heard.map(\.id) == [booking.id])
+  }
+}

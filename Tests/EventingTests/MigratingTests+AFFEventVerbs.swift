@@ -1,0 +1,118 @@
+import Eventing
+import Testing
+
+extension MigratingTests {
+  /// An event with a method and two closures.
+  private struct World {
+    let orderPlaced = Event<Order>()
+    let ledger = Ledger()
+    let booking: HandlerToken
+    let mailing: HandlerToken
+
+    init() {
+      let book = Handler<Order> { _ in }.named("book").tagged("methods").owned(by: ledger)
+      let mail = Handler<Order> { _ in }.named("mail").tagged("blocks")
+      booking = orderPlaced.attach(book)
+      mailing = orderPlaced.attach(mail)
+      orderPlaced.attach(Handler { _ in }.named("print").tagged("blocks"))
+    }
+
+    /// The names of those who hear an order now.
+    var heard: Set<String> {
+      get async {
+        let before = await orderPlaced.handlers
+        await orderPlaced.send(Order())
+        let after = await orderPlaced.handlers
+        let called = zip(before, after).filter { $0.callCount < $1.callCount }
+        return withExtendedLifetime(ledger) { Set(called.compactMap(\.1.name)) }
+      }
+    }
+  }
+
+  @Test func handlersAreLockedOneByOne() async {
+    let world = World()
+    let (orderPlaced, booking, mailing) = (world.orderPlaced, world.booking, world.mailing)
+    orderPlaced.lock(booking)
+    #expect(await world.heard == ["mail", "print"])
+    orderPlaced.unlock(booking)
+    #expect(await world.heard == ["book", "mail", "print"])
+
+    orderPlaced.lock([booking, mailing])
+    #expect(await world.heard == ["print"])
+    orderPlaced.unlock([booking, mailing])
+    #expect(await world.heard == ["book", "mail", "print"])
+  }
+
+  @Test func handlersAreLockedByTag() async {
+    let world = World()
+    let orderPlaced = world.orderPlaced
+    orderPlaced.lock(tagged: "methods")
+    #expect(await world.heard == ["mail", "print"])
+    orderPlaced.lock(tagged: "blocks")
+    #expect(await world.heard == [])
+    orderPlaced.unlock(tagged: "methods")
+    #expect(await world.heard == ["book"])
+    orderPlaced.unlock(tagged: "blocks")
+    #expect(await world.heard == ["book", "mail", "print"])
+  }
+
+  @Test func handlersAreLockedByName() async {
+    let world = World()
+    let orderPlaced = world.orderPlaced
+    orderPlaced.lock(named: "mail")
+    #expect(await world.heard == ["book", "print"])
+    orderPlaced.unlock(named: "mail")
+    orderPlaced.lock(named: ["mail", "print"])
+    #expect(await world.heard == ["book"])
+    orderPlaced.unlock(named: ["mail", "print"])
+    #expect(await world.heard == ["book", "mail", "print"])
+  }
+
+  @Test func allHandlersAreLockedOrTheEventItself() async {
+    let world = World()
+    let orderPlaced = world.orderPlaced
+    orderPlaced.lockAll()
+    orderPlaced.addHandler(named: "late") { _ in }
+    #expect(await world.heard == ["late"])
+    orderPlaced.unlockAll()
+    #expect(await world.heard == ["book", "mail", "print", "late"])
+
+    orderPlaced.lock()
+    orderPlaced.addHandler(named: "later") { _ in }
+    #expect(await world.heard == [])
+    orderPlaced.unlock()
+    #expect(await world.heard == ["book", "mail", "print", "late", "later"])
+  }
+
+  @Test func handlersAreRemovedOneByOne() async {
+    let world = World()
+    let (orderPlaced, booking, mailing) = (world.orderPlaced, world.booking, world.mailing)
+    orderPlaced.remove(booking)
+    #expect(await world.heard == ["mail", "print"])
+    orderPlaced.remove([booking, mailing])
+    #expect(await world.heard == ["print"])
+    orderPlaced.removeAll()
+    #expect(!orderPlaced.hasHandlers)
+  }
+
+  @Test func handlersAreRemovedByOwnerTagAndName() async {
+    var world = World()
+    var (orderPlaced, ledger) = (world.orderPlaced, world.ledger)
+    orderPlaced.remove(ownedBy: ledger)
+    #expect(await world.heard == ["mail", "print"])
+    orderPlaced.remove(named: "mail")
+    #expect(await world.heard == ["print"])
+
+    world = World()
+    (orderPlaced, ledger) = (world.orderPlaced, world.ledger)
+    orderPlaced.remove(tagged: "methods")
+    #expect(await world.heard == ["mail", "print"])
+    orderPlaced.remove(tagged: "blocks")
+    #expect(!orderPlaced.hasHandlers)
+
+    world = World()
+    orderPlaced = world.orderPlaced
+    orderPlaced.remove(named: ["mail", "print"])
+    #expect(await world.heard == ["book"])
+  }
+}

@@ -1,0 +1,68 @@
+import Eventing
+import Testing
+
+extension MigratingTests {
+  @Test func viewsSayWhatAHandlerIsCalledWith() async {
+    let heard = Recorder<String>()
+    @Sendable func show(_ fahrenheit: Int) { heard.record("\(fahrenheit) F") }
+    @MainActor func alert(_ warning: String) { heard.record(warning) }
+
+    let reading = Event<Int>("reading")
+    reading.map { celsius in celsius * 9 / 5 + 32 }.addHandler { fahrenheit in show(fahrenheit) }
+    reading.compactMap { celsius in celsius > 40 ? "hot: \(celsius)" : nil }.addHandler(on: .main) { warning in alert(warning) }
+    reading.filter { celsius in celsius < 0 }.once { celsius in print("first frost", celsius) }
+    reading.signal.addHandler { print("something was read") }
+
+    let warm = await reading.send(10)
+    #expect(warm.delivered == 2 && warm.skipped == 2)
+    let cold = await reading.send(-10)
+    #expect(cold.delivered == 3 && cold.skipped == 1)
+    await reading.send(50)
+    #expect(heard.values == ["50 F", "14 F", "122 F", "hot: 50"])
+    #expect(reading.handlerCount == 3)
+  }
+
+  @Test func keysAndObservedValuesHaveViews() {
+    let heard = Recorder<String>()
+    let moved = KeyedEvent<String, Int>()
+    moved["ada"].filter { $0 > 1 }.map { -$0 }.addHandler { heard.record("\($0)") }
+    moved.post(1, to: "ada")
+    moved.post(2, to: "ada")
+    moved.post(3, to: "bob")
+
+    let volume = Observed(1)
+    volume.compactMap(\.new).addHandler { heard.record("volume \($0)") }
+    volume.value = 2
+    #expect(heard.values == ["-2", "volume 2"])
+  }
+
+  @Test func aHandlerOfAViewKeepsItsPlaceAndItsVerbs() async {
+    let heard = Recorder<String>()
+    let reading = Event<Int>()
+    reading.addHandler { _ in heard.record("first") }
+    reading.map { "\($0)" }.addHandler(named: "view") { heard.record($0) }
+    reading.addHandler { _ in heard.record("last") }
+    reading.post(7)
+    #expect(heard.values == ["first", "7", "last"])
+    #expect(reading.lock(named: "view") == 1)
+    #expect(await reading.send(8).skipped == 1)
+    #expect(reading.remove(named: "view") == 1)
+  }
+
+  @Test func aViewIsTheEventAndKeepsItAlive() async {
+    let heard = Recorder<Int>()
+    var reading: Event<Int>? = Event<Int>()
+    weak let event = reading
+    var even: (any EventSource<Int>)? = reading?.map { $0 * 3 }.filter { $0.isMultiple(of: 2) }
+    let token = even?.addHandler { heard.record($0) }
+    event?.post(1)
+    event?.post(2)
+    #expect(heard.values == [6])
+    if let token { #expect(event?.lock(token) == true) }
+
+    reading = nil
+    #expect(event != nil)
+    even = nil
+    #expect(event == nil)
+  }
+}

@@ -1,0 +1,108 @@
+import Eventing
+import EventingFoundation
+import Foundation
+import Testing
+
+struct ReadmeUser: Sendable { var name = "Ada" }
+
+extension EventKey where Payload == ReadmeUser {
+  static let didLogin = EventKey("didLogin")
+}
+
+extension Notification.Name {
+  static let didSave = Notification.Name("ReadmeTests.didSave")
+  static let didProgress = Notification.Name("ReadmeTests.didProgress")
+}
+
+extension ReadmeTests {
+  struct OrderPlaced: Sendable { var id: Int }
+  final class Player { @Observed var volume = 0.5 }
+
+  @Test func manyAddresses() async {
+    // One event, many addresses: any Hashable value, or an object, which is held weakly.
+    let moved = KeyedEvent<String, Double>()
+    moved["ada"].addHandler { position in print(position) }
+    moved.post(0.5, to: "ada")
+
+    #expect(await moved.send(0.5, to: "ada").delivered == 1)
+    #expect(await moved.send(0.5, to: "bob").reachedNobody)
+  }
+
+  // swift-format-ignore
+  @Test func forwardsInterceptorsAndBoundArguments() async {
+    let progress = Event<Double>()
+    let percent = Event<Int>()
+    let controller = Controller()
+    let percents = Recorder<Int>()
+    percent.addHandler(on: .background) { percents.record($0) }   // waited for, too
+
+    // Forward, with a transform; keep an occurrence from the handlers after it; bind arguments to a method.
+    progress.forward(to: percent) { fraction in fraction < 0 ? nil : Int(fraction * 100) }
+    progress.intercept(priority: 10) { fraction in fraction > 1 ? .stop : .proceed }
+    progress.addHandler(Controller.log, of: controller, with: "disk", 3)   // func log(_: Double, _: String, _: Int)
+
+    #expect(await progress.send(0.5).delivered == 3)
+    #expect(await progress.send(2).skipped == 2)
+    await progress.send(-1)
+    #expect(percents.values == [50])
+    #expect(controller.logged.values == ["0.5 disk 3", "-1.0 disk 3"])
+  }
+
+  @Test func views() async {
+    let progress = Event<Double>()
+
+    // Listen to what a closure makes of it.
+    progress.map { fraction in Int(fraction * 100) }.addHandler { percent in print(percent, "%") }
+    progress.filter { fraction in fraction == 1 }.once { _ in print("done") }
+
+    #expect(await progress.send(0.5).skipped == 1)
+    #expect(await progress.send(1).delivered == 2)
+    #expect(progress.handlerCount == 1)
+  }
+
+  @Test func eventsThatAreFound() async throws {
+    let bus = EventBus()
+    let account = Account()
+
+    // Find an event by what it carries, or by an owner and a key, which is `static let didLogin = EventKey("didLogin")`.
+    bus.addHandler(for: OrderPlaced.self) { order in print(order.id) }
+    bus.post(OrderPlaced(id: 1))
+    try bus.event(.didLogin, of: account).addHandler { user in print(user) }
+
+    #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
+    #expect(await (try bus.event(.didLogin, of: account)).send(ReadmeUser()).delivered == 1)
+  }
+
+  @Test func properties() {
+    let player = Player()
+    let changes = Recorder<Double?>()
+    player.$volume.addHandler { changes.record($0.new) }
+
+    // A property whose changes are an event: `@Observed var volume = 0.5`, or `let volume = Observed(0.5)` in a Sendable class.
+    player.$volume.addHandler(options: [.initial, .new]) { change in print(change) }
+    player.volume = 0.7
+
+    #expect(changes.values == [0.7])
+  }
+
+  @Test func notifications() {
+    let progress = Event<Double>()
+    let document = Controller()
+    let seen = Recorder<String>()
+
+    // Notifications, in and out; an event listens as long as you hold it.
+    let saved = Event(notifications: .didSave, object: document)
+    saved.addHandler { notification in print(notification) }
+    progress.forward(to: .default, as: .didProgress) { fraction in ["fraction": fraction] }
+
+    saved.addHandler { seen.record($0.name.rawValue) }
+    NotificationCenter.default.post(name: .didSave, object: document)
+    NotificationCenter.default.post(name: .didSave, object: nil)
+    #expect(seen.values == ["ReadmeTests.didSave"])
+
+    let posted = Event(notifications: .didProgress)
+    posted.addHandler { seen.record("\($0.userInfo?["fraction"] as? Double ?? 0)") }
+    progress.post(0.5)
+    #expect(seen.values == ["ReadmeTests.didSave", "0.5"])
+  }
+}
