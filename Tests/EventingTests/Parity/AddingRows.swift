@@ -40,8 +40,10 @@ import Testing
     let (event, meter) = (Event<Int>(), Meter())
     event.addHandler(Meter.note, of: meter, with: 3, "volts")
     event.addHandler(on: .background, Meter.note, of: meter, with: 4, "amperes")
+    event.addHandler(Meter.noteLater, of: meter, with: 5, "ohms")
+    event.addHandler(on: .main, Meter.noteOnMain, of: meter, with: 6, "watts")
     await event.send(2)
-    #expect(meter.notes.values.sorted() == ["6 volts", "8 amperes"])
+    #expect(meter.notes.values.sorted() == ["10 ohms", "12 watts", "6 volts", "8 amperes"])
   }
 
   @Test func row023ExtraArgumentsAreCapturedByAClosure() {

@@ -2,8 +2,8 @@ import Eventing
 import Testing
 
 extension DefectTests {
-  // MARK: 8. The payload is freed before a background handler reads it; every block leaks; locks match by selector name only; more than 19 bound arguments are
-  // silently not delivered (AFFEvent)
+  // MARK: 8. The payload is freed before a background handler reads it; every block leaks; locks match by selector name only; more than
+  // 19 bound arguments are silently not delivered (AFFEvent)
 
   @Test func payloadLivesUntilItsLastHandlerHasReadItAndNoLonger() async {
     let event = Event<Canary>()

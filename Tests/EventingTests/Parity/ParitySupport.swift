@@ -10,6 +10,8 @@ final class Meter: Sendable {
 
   func read(_ value: Int) { readings.record(value) }
   func note(_ value: Int, _ factor: Int, _ unit: String) { notes.record("\(value * factor) \(unit)") }
+  func noteLater(_ value: Int, _ factor: Int, _ unit: String) async { note(value, factor, unit) }
+  @MainActor func noteOnMain(_ value: Int, _ factor: Int, _ unit: String) { note(value, factor, unit) }
 }
 
 /// Equal to every other of its kind, and yet not the same.
