@@ -18,7 +18,7 @@ struct Options: Sendable {
   }
 
   var command = Command.run
-  var seconds = 33.0
+  var seconds = 44.0
   var seed: UInt64 = 1
   var tasks = 2
   var threads = 2
@@ -42,7 +42,7 @@ struct Options: Sendable {
     usage: stress [options]            makes trouble for events, and tells whether they kept what they promise
            stress replay FILE|-        sends the lines of a file, or of the standard input, through a chain of events
 
-      --seconds N                      for the whole run; default 33
+      --seconds N                      for the whole run; default 44
       --seed N                         of all random numbers; default 1
       --tasks N                        workers that are tasks of the pool; default 2
       --threads N                      workers that are threads of their own; default 2

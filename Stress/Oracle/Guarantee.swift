@@ -1,6 +1,6 @@
 /// The guarantees that the run checks, by the numbers that the documentation gives them.
 enum Guarantee: Int, CaseIterable, Sendable, Comparable {
-  case g1 = 1, g2 = 2, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15, g16 = 16
+  case g1 = 1, g2 = 2, g3 = 3, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15, g16 = 16
   case g20 = 20, g21 = 21, g22 = 22, g23 = 23, g24 = 24
 
   var label: String { "G\(rawValue)" }
@@ -10,6 +10,7 @@ enum Guarantee: Int, CaseIterable, Sendable, Comparable {
     switch self {
     case .g1: "one order for all handlers"
     case .g2: "each sender in order"
+    case .g3: "handlers in order"
     case .g4: "run to completion"
     case .g6: "adding holds on return"
     case .g7: "removing holds on return"

@@ -33,6 +33,7 @@ struct Judge {
       judged.judge(probe)
     }
     callCounts = judged.callCounts
+    judgeHandlerOrder()
     trial.stage.must += judged.must
     trial.stage.may += judged.may
     trial.stage.did += judged.did
@@ -98,6 +99,30 @@ struct Judge {
       earliestEnd = min(earliestEnd, sent[place].end)
     }
     return true
+  }
+
+  // MARK: Within an occurrence
+
+  /// Inline handlers are called by priority, then as they were added.
+  private func judgeHandlerOrder() {
+    var called = [[(at: UInt64, probe: Probe)]](repeating: [], count: sent.count)
+    for probe in probes where probe.place.isInline {
+      for call in probe.calls {
+        let place = position[Int(call.voice)][Int(call.index)]
+        if place > 0 { called[place].append((call.at, probe)) }
+      }
+    }
+    for (place, calls) in called.enumerated() {
+      let sorted = calls.sorted { $0.at < $1.at }
+      checks.count(.g3, sorted.count)
+      for (one, next) in zip(sorted, sorted.dropFirst()) where one.at < next.at {
+        let isEarlier = one.probe.priority == next.probe.priority && next.probe.adding.isBefore(one.probe.adding)
+        guard one.probe.priority < next.probe.priority || isEarlier else { continue }
+        checks.violate(
+          .g3, "occurrence \(place) came to \(next.probe), of priority \(next.probe.priority), after \(one.probe), of \(one.probe.priority)"
+        )
+      }
+    }
   }
 
   // MARK: Reports

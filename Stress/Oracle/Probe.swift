@@ -38,6 +38,7 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
 
   let place: Place
   var audience = Audience.all
+  var priority = 0
   let isOnce: Bool
   let name: String?
   let checks: Checks

@@ -72,6 +72,7 @@ class AnyTrial: @unchecked Sendable {
   // MARK: Changes
 
   func add(_ probe: Probe, priority: Int = 0) {
+    probe.priority = priority
     probe.adding = .open
     probe.token = attach(probe, places, priority)
     probe.adding.finish()
