@@ -116,8 +116,8 @@ extension Keyed {
       for _ in 0..<8 { event[target].addHandler { _ in heard.add() } }
       let report = await event.send(Letter(target: target.number), to: target)
       checks.expect(.g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
-      // Those who come next sweep away those of dead objects: 64 of them may be left, and as many as live.
-      for _ in 0..<200 { event[make()].addHandler { _ in } }
+      // Those who come next sweep away those of dead objects, after as many adds as there were handlers; then 64 may be left, and as many as live.
+      for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       checks.expect(.g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
       stage.remarks["objects at reused addresses", default: 0] += reused.value
       stage.must += all.count + posted.value
