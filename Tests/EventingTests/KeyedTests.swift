@@ -99,25 +99,23 @@ import Testing
     #expect(seen.values == [1])
   }
 
-  @Test func aMillionKeysLeaveNothing() async {
-    #if DEBUG
-      let many = 50_000
-    #else
-      let many = 1_000_000
-    #endif
+  @Test func aHundredThousandKeysLeaveNothing() async {
     let event = KeyedEvent<Int, Int>()
     let closures = LiveCount()
-    for key in 0..<many {
-      event.post(0, to: key)
-      let canary = Canary(closures)
-      event[key].once { _ in canary.sing() }
-      event.post(0, to: key)
+    let many = 100_000
+    await onThread {
+      for key in 0..<many {
+        event.post(0, to: key)
+        let canary = Canary(closures)
+        event[key].once { _ in canary.sing() }
+        event.post(0, to: key)
+      }
     }
     #expect(closures.alive == 0)
     #expect(event.handlerCount == 0)
-    for key in 0..<many { event[key].addHandler { _ in } }
+    await onThread { for key in 0..<many { event[key].addHandler { _ in } } }
     #expect(event.handlerCount == many)
-    #expect(event.removeAll() == many)
+    #expect(await onThread { event.removeAll() } == many)
     await event.quiesce()
     #expect(event.handlerCount == 0)
   }

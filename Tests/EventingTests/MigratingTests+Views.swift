@@ -51,18 +51,22 @@ extension MigratingTests {
 
   @Test func aViewIsTheEventAndKeepsItAlive() async {
     let heard = Recorder<Int>()
-    var reading: Event<Int>? = Event<Int>()
-    weak let event = reading
-    var even: (any EventSource<Int>)? = reading?.map { $0 * 3 }.filter { $0.isMultiple(of: 2) }
-    let token = even?.addHandler { heard.record($0) }
-    event?.post(1)
-    event?.post(2)
-    #expect(heard.values == [6])
-    if let token { #expect(event?.lock(token) == true) }
-
-    reading = nil
+    weak var event: Event<Int>?
+    var views: [any EventSource<Int>] = []
+    do {
+      let reading = Event<Int>()
+      event = reading
+      let even = reading.map { $0 * 3 }.filter { $0.isMultiple(of: 2) }
+      let token = even.addHandler { heard.record($0) }
+      reading.post(1)
+      reading.post(2)
+      #expect(heard.values == [6])
+      #expect(reading.lock(token))
+      views = [even]
+    }
     #expect(event != nil)
-    even = nil
+    views = []
     #expect(event == nil)
+    _ = views
   }
 }
