@@ -21,6 +21,8 @@ extension Event where Payload == PostedNotification {
 
   /// Posts what passes through this event to a notification center: same name, object and user info.
   ///
+  /// What this very event posts does not come back into it. A way round through other events and a center has no end: do not build one.
+  ///
   /// - Returns: the token of the handler that does it; the center is kept alive as long as that is there.
   @discardableResult public nonisolated func forward(to center: NotificationCenter) -> HandlerToken {
     forward(to: center) { $0 }

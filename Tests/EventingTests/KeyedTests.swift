@@ -172,3 +172,41 @@ extension KeyedTests {
     #expect(seen.values == ["1 x", "moved 1 1 true", "moved 2 2 true"])
   }
 }
+
+extension KeyedTests {
+  /// A key that calls the event when it goes.
+  private struct Fragile: Hashable, Sendable {
+    let canary: Canary?
+    static func == (a: Fragile, b: Fragile) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  @Test func aKeyWhoseDeinitCallsTheEventGoesOutsideOfTheLock() async {
+    let event = KeyedEvent<Fragile, Int>()
+    let (live, seen) = (LiveCount(), Counter())
+    for number in 0..<10 {
+      let canary = number == 5 ? Canary(live) { event.post(0, to: Fragile(canary: nil)) } : nil
+      event[Fragile(canary: canary)].addHandler(named: "h\(number)") { _ in seen.add() }
+    }
+    await comesBack {
+      #expect(event.remove(named: "h5") == 1)
+      event.post(1, to: Fragile(canary: nil))
+      event.removeAll()
+      await event.quiesce()
+    }
+    #expect(live.alive == 0)
+    #expect(seen.value == 18)
+  }
+
+  @Test func snapshotsCountWhatWasSentToTheirKey() async {
+    let event = KeyedEvent<Int, Int>()
+    event[1].addHandler(named: "1") { _ in }
+    event.anyKey.addHandler(named: "any") { _ in }
+    for number in 0..<5 { event.post(number, to: 2) }
+    event.post(5)
+    event[2].addHandler(named: "2") { _ in }
+    event.post(6, to: 2)
+    let counts = await Dictionary(uniqueKeysWithValues: event.handlers.map { ($0.name ?? "", $0.callCount) })
+    #expect(counts == ["1": 0, "any": 6, "2": 1])
+  }
+}

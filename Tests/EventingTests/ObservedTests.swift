@@ -59,10 +59,12 @@ import Testing
   @Test func aChangeMadeByAPriorHandlerComesFirst() {
     let value = Observed(0)
     let seen = Recorder<String>()
-    value.addHandler(options: [.prior, .new]) { change in if change.isPrior, change.new == 1 { value.value = 5 } }
-    value.addHandler { seen.record("\($0)") }
+    value.addHandler(options: [.prior, .old, .new]) { change in
+      seen.record("\(change)")
+      if change.isPrior, change == Change(old: 0, new: 1, isPrior: true) { value.value = 5 }
+    }
     value.value = 1
-    #expect(seen.values == ["0 → 5", "5 → 1"])
+    #expect(seen.values == ["before 0 → 1", "before 0 → 5", "0 → 5", "before 5 → 1", "5 → 1"])
     #expect(value.value == 1)
   }
 
@@ -149,5 +151,34 @@ extension ObservedTests {
     #expect(await value.handlers.map(\.skippedCount) == [1])
     #expect(value.removeAll() == 1)
     #expect(!value.contains(token))
+  }
+}
+
+extension ObservedTests {
+  @Test func initialIsToldThoughTheValueGoesBeforeTheHandlerJoins() async {
+    let seen = Recorder<Int>()
+    let (inside, gate) = (Gate(), Gate())
+    let box = Guarded<Observed<Int>?>(Observed(0))
+    box.withLock { $0 }?.addHandler { change in
+      guard change.new == 1 else { return }
+      inside.open()
+      gate.wait()
+    }
+    let setter = startThread {
+      let value = box.withLock { $0 }
+      value?.value = 1
+    }
+    await inside.opened()
+    await startThread {
+      let value = box.withLock { value in
+        defer { value = nil }
+        return value
+      }
+      value?.value = 2
+      value?.addHandler(options: [.initial, .new]) { seen.record($0.new ?? -1) }
+    }.opened()
+    gate.open()
+    await setter.opened()
+    #expect(await eventually { seen.values == [2] })
   }
 }

@@ -15,8 +15,10 @@ extension Event {
     mailbox.snapshots { $0?.isForward != true && $0?.owner?.isSame(as: owner) == true }
   }
 
-  /// Those of a keyed event that listen to certain addresses.
-  func handlers(_ isIncluded: (Address?) -> Bool) -> [HandlerSnapshot] { mailbox.snapshots { isIncluded($0?.address) } }
+  /// Those of a keyed event that are in certain tables.
+  func handlers(in isIncluded: (AddressTable<Payload>?) -> Bool) -> [HandlerSnapshot] {
+    mailbox.snapshots(where: { _ in true }, in: isIncluded)
+  }
 
   // MARK: At once, from anywhere
 

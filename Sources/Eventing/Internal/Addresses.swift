@@ -5,6 +5,8 @@
 // Safe: `first` and the links are changed from inside and under the lock, as the tables are; all else is touched only from inside.
 @usableFromInline class Addresses<Payload: Sendable>: @unchecked Sendable {
   @usableFromInline @exclusivity(unchecked) final var first: AddressTable<Payload>?
+  /// How many occurrences there were for those who listen to every key.
+  @usableFromInline @exclusivity(unchecked) final var offeredToAny: UInt64 = 0
   @exclusivity(unchecked) private final var addedSinceSweep = 0
   /// As many as the last sweep left, so that sweeping costs each handler that is added a constant time, however the handlers are spread over keys.
   @exclusivity(unchecked) private final var sweepAfter = 64
@@ -85,6 +87,8 @@
 // Safe: as the mailbox's own table, and the links as `Addresses` says.
 @usableFromInline class AddressTable<Payload: Sendable>: @unchecked Sendable {
   @usableFromInline @exclusivity(unchecked) final var table = Table<Payload>()
+  /// How many occurrences there were for its key since it was made.
+  @usableFromInline @exclusivity(unchecked) final var offered: UInt64 = 0
   @exclusivity(unchecked) final var isLinked = false
   @exclusivity(unchecked) final var next: AddressTable<Payload>?
   // Safe: a table that goes is unlinked first.

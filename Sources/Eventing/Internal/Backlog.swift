@@ -30,8 +30,10 @@ public import Dispatch
   /// The event's own queue.
   @usableFromInline @exclusivity(unchecked) var drains: DispatchQueue?
   @usableFromInline let pressure = Pressure()
-  /// What a newcomer is told that wants to know at once how things are; set before anybody else knows the event.
-  @usableFromInline @exclusivity(unchecked) var greeting: (@Sendable () -> Payload?)?
+  /// What a newcomer is told that wants to know at once how things are. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var greeting: Payload?
+  /// Makes it of what is delivered, or nil to keep it; set before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) var greets: (@Sendable (Payload) -> Payload?)?
   /// How many handlers are called before a value changes, too. As the table.
   @usableFromInline @exclusivity(unchecked) var wantPrior = 0
   /// What goes with the event. Under the lock.

@@ -10,7 +10,10 @@ extension Mailbox {
       sequence: sequence, isAwaited: isAwaited, sender: sender, flight: flight, path: flight?.path, isClocked: clocked > 0)
     let list = addresses.table(for: payload)
     let one = unsafe list?.table.first
-    let other = unsafe addresses.isForAny(payload) ? table.first : nil
+    let isForAny = addresses.isForAny(payload)
+    let other = unsafe isForAny ? table.first : nil
+    if isForAny { unsafe addresses.offeredToAny += 1 }
+    if let list { unsafe list.offered += 1 }
     unsafe merge(one, other) { row in
       if tally.isStopped { unsafe skip(row, &tally) } else { _ = unsafe visit(row, payload, &tally) }
     }

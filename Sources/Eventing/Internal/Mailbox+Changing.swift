@@ -85,7 +85,7 @@ extension Mailbox {
 
   /// Inside: tells a handler how things are, which no occurrence does.
   @usableFromInline func greet(_ details: DetailedRecord) {
-    guard unsafe details.slot >= 0, let payload = unsafe backlog.greeting?() else { return }
+    guard unsafe details.slot >= 0, let payload = unsafe backlog.greeting else { return }
     guard let band = unsafe table.band(of: details.options.priority) else { return }
     unsafe details.joined &-= 1  // it counts as a call
     var tally = unsafe Tally(sequence: sequence, isAwaited: false, sender: nil, flight: nil, path: nil, isClocked: clocked > 0)
@@ -95,7 +95,7 @@ extension Mailbox {
 
   /// Inside, not under the lock: the table of a handler that listens to one key.
   @inlinable func list(for record: Record) -> AddressTable<Payload>? {
-    guard let address = record.details?.options.address else { return nil }
+    guard let address = unsafe record.working(Payload.self)?.address else { return nil }
     return unsafe backlog.addresses?.find(address)
   }
 
@@ -103,7 +103,7 @@ extension Mailbox {
   @inlinable func enrol(_ joiner: Joiner<Payload>, _ list: AddressTable<Payload>?) {
     let record = joiner.record
     if unsafe isGated { record.set(Bit.gated) }
-    unsafe record.joined = unsafe sequence
+    unsafe record.joined = offered(to: list)
     let options = record.details?.options
     if let options {
       if options.isClocked { unsafe clocked += 1 }
@@ -196,12 +196,18 @@ extension Mailbox {
   }
 
   func detailedJoiner(_ handler: Handler<Payload>, _ once: UInt32, _ home: Home) -> Joiner<Payload> {
+    var options = handler.options
+    let address = options.address
+    options.address = nil
     if case .inline = handler.place, case .direct(let body) = handler.body {
       // An owner is asked for before each call; all else that a direct handler may have costs its calls nothing.
       let special = handler.options.owner == nil ? 0 : Bit.special
-      return Joiner(body, WorkingRecord<Payload>(once | special, handler.options, handler.place))
+      let record = WorkingRecord<Payload>(once | special, options, handler.place)
+      unsafe record.address = address
+      return Joiner(body, record)
     }
-    let record = WorkingRecord<Payload>(once | Bit.special, handler.options, handler.place)
+    let record = WorkingRecord<Payload>(once | Bit.special, options, handler.place)
+    unsafe record.address = address
     let work = Work(handler.place, handler.body, record, home)
     unsafe record.work = work
     if handler.options.owner == nil, case .serial(let lane) = work { unsafe record.plainLane = .passUnretained(lane) }

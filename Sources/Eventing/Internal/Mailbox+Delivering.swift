@@ -71,7 +71,9 @@ extension Mailbox {
 
   /// Inside: an occurrence that was queued, or is submitted.
   @inlinable func deliverQueued(_ payload: Payload, _ flight: Flight?) {
-    if let addresses = unsafe backlogReference.load()?.addresses {
+    let backlog = backlogReference.load()
+    if let greeting = unsafe backlog?.greets?(payload) { unsafe backlog?.greeting = greeting }
+    if let addresses = unsafe backlog?.addresses {
       let isAwaited = flight?.isAwaited ?? false
       let tally = deliver(payload, addresses, isAwaited: isAwaited, sender: flight?.sender, flight)
       if isAwaited { flight?.finishDelivery(tally.report) }

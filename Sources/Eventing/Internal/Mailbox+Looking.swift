@@ -78,19 +78,27 @@ extension Mailbox {
     home.noteChange()
   }
 
+  /// Inside: how many occurrences there were for those of a table.
+  @inlinable func offered(to list: AddressTable<Payload>?) -> UInt64 {
+    if let list { return unsafe list.offered }
+    return unsafe backlogReference.load()?.addresses?.offeredToAny ?? sequence
+  }
+
   /// Inside: what the handlers are like.
-  func snapshots(where isIncluded: (HandlerOptions?) -> Bool) -> [HandlerSnapshot] {
+  func snapshots(
+    where isIncluded: (HandlerOptions?) -> Bool, in isInTable: (AddressTable<Payload>?) -> Bool = { _ in true }
+  ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     func include(_ record: Record, _ lane: AnyLane?, skipped: Int) {
-      let options = record.details?.options
-      guard isIncluded(options), isAlive(record) else { return }
+      let (options, list) = unsafe (record.details?.options, record.working(Payload.self)?.addressTable)
+      guard isIncluded(options), isInTable(list), isAlive(record) else { return }
       let bits = record.state.load(ordering: .acquiring)
       found.append(
         HandlerSnapshot(
           id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
           priority: options?.priority ?? 0, tags: options?.tags ?? [], isLocked: bits & Bit.lockedOrInScope != 0,
           isOnce: bits & Bit.once != 0, isOwnerAlive: options?.owner.map { _ in true },
-          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(sequence &- record.joined) - skipped,
+          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.joined) - skipped,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0), droppedCount: 0))
     }
     unsafe forEachRow { row in

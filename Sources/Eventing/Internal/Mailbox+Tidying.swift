@@ -19,7 +19,8 @@ extension Mailbox {
     let ending = endWork(details)
     let backlog = ending == nil ? nil : backlog
     lock.lock()
-    let list = unsafe details.addressTable
+    let (list, address) = unsafe (details.addressTable, details.address)
+    unsafe details.address = nil
     let row: Row<Payload>
     if let list {
       row = unsafe list.table.remove(details, priority: details.options.priority)
@@ -38,6 +39,7 @@ extension Mailbox {
     lock.unlock()
     if let list { forgetIfEmpty(list) }
     _ = consume row
+    withExtendedLifetime(address) {}
   }
 
   /// Inside: gives up how a handler runs, which is in no table any more.

@@ -23,6 +23,7 @@ public import Synchronization
     unsafe forEachRow { row in
       let record = unsafe row.pointee.record
       unsafe record.slot = -1
+      unsafe record.working(Payload.self)?.address = nil
       unsafe record.working(Payload.self)?.addressTable = nil  // which holds the row, which holds the record
       retire(record)
     }

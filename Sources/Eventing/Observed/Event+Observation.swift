@@ -1,7 +1,9 @@
 import Observation
 
 extension Event {
-  /// An event of a value that is computed from `@Observable` objects: the value as it is, and then as it is after each change.
+  /// An event of a value that is computed from `@Observable` objects: as it is after each change.
+  ///
+  /// It begins to look soon after it was made, and sends the value as it is then, too: a handler that is added on the next line may come too late for that one.
   ///
   ///     let count = Event(observing: { @MainActor in model.items.count })
   ///

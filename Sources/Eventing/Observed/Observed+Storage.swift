@@ -11,7 +11,9 @@ extension Observed {
 
     init(_ value: Value) {
       unsafe current = value
-      unsafe event.mailbox.backlog.greeting = { [weak self] in self?.greeting() }
+      // What those have been told who joined before, which is not always the value as it is.
+      unsafe event.mailbox.backlog.greeting = Change(old: nil, new: value)
+      unsafe event.mailbox.backlog.greets = { $0.isPrior ? nil : Change(old: nil, new: $0.new) }
     }
 
     var value: Value { event.mailbox.lock.withLock { unsafe current } }
@@ -60,10 +62,7 @@ extension Observed {
       unsafe version += 1
       // What was queued meanwhile comes first: it may be another change, or a handler that wants to hear of this one.
       let isNext = unsafe backlog.queue.isEmpty
-      if !isNext {
-        unsafe backlog.queue.append(.occurrence(change, by: Thread.current, nil))
-        unsafe backlog.occurrences += 1
-      }
+      if !isNext { unsafe backlog.occurrences += append(change, to: backlog) }
       mailbox.lock.unlock()
       if isNext { mailbox.deliverQueued(change, nil) }
       return true
@@ -71,7 +70,6 @@ extension Observed {
 
     /// Busy: nil if another thread was faster, otherwise whether to slow down.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
-      let thread = Thread.current
       var old: Value?  // released after the lock
       let isFlooded = event.mailbox.put { backlog in
         if let seen, unsafe version != seen { return 0 }
@@ -79,26 +77,18 @@ extension Observed {
         unsafe old = current
         unsafe current = new
         unsafe version += 1
-        let isPrior = unsafe backlog.wantPrior + backlog.joiningPrior > 0
-        if isPrior { unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: new, isPrior: true), by: thread, nil)) }
-        unsafe backlog.queue.append(.occurrence(change, by: thread, nil))
-        return isPrior ? 2 : 1
+        return append(change, to: backlog)
       }
       return old == nil ? nil : isFlooded
     }
 
-    /// Inside: the value as those have been told who joined before, which is not always as it is.
-    private func greeting() -> Change<Value> {
-      let backlog = event.mailbox.backlog
-      for item in unsafe backlog.pending[backlog.at...] {
-        if case .occurrence(let change, _, _) = item, !change.isPrior { return Change(old: nil, new: change.old) }
-      }
-      return event.mailbox.lock.withLock {
-        for item in unsafe backlog.queue {
-          if case .occurrence(let change, _, _) = item, !change.isPrior { return Change(old: nil, new: change.old) }
-        }
-        return unsafe Change(old: nil, new: current)
-      }
+    /// Under the lock: queues a change, after what is told before it; gives how many occurrences that is.
+    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>) -> Int {
+      let isPrior = unsafe backlog.wantPrior + backlog.joiningPrior > 0
+      let thread = Thread.current
+      if isPrior { unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, nil)) }
+      unsafe backlog.queue.append(.occurrence(change, by: thread, nil))
+      return isPrior ? 2 : 1
     }
   }
 }
