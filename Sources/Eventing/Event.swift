@@ -11,7 +11,7 @@
 /// threads send. Adding a handler is effective when it returns, and so are removing and locking.
 ///
 /// Adding, removing, locking, `post` and `submit` need no `await`, and none of them waits for a handler on another thread: what cannot be done at once,
-/// because the event is busy, is queued, in order. (In a flood `post` and `submit` nap for some microseconds.) What answers later is awaited: `send`,
+/// because the event is busy, is queued, in order. (In a flood, of posts or of changes, those who make it nap for some microseconds.) What answers later is awaited: `send`,
 /// `quiesce`, a ticket's report, `handlers`. A handler may call anything of any event, its own included.
 ///
 /// An event lives as long as somebody holds it; what was sent is still delivered when it goes.

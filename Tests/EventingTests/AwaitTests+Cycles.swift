@@ -67,6 +67,7 @@ extension AwaitTests {
     await sending.opened()
     for _ in 0..<100 { await Task.yield() }
     gate.open()
+    await comesBack { await event.quiesce() }  // the call with 1 is over, so 3 has been sent
     await comesBack { await event.quiesce() }
     #expect(inner.values.map(\.deferred) == [1])
     #expect(inner.values.map(\.delivered) == [1])

@@ -241,7 +241,7 @@ private final class Flood: Sendable {
   }
 }
 
-/// How long the shortest of some naps took that were to be 10 microseconds.
+/// How long the shortest of some naps took that were to be 10 microseconds; they are measured, nothing waits for them.
 private func shortestNap() -> Duration {
   (0..<50).map { _ in ContinuousClock().measure { nap(microseconds: 10) } }.min() ?? .microseconds(10)
 }

@@ -96,4 +96,5 @@
 }
 
 /// What a handler of a keyed event listens to.
+// Safe: it has nothing, and what it is made into has constants only; unchecked because it is not final.
 @usableFromInline class Address: @unchecked Sendable {}

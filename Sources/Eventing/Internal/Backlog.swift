@@ -1,4 +1,5 @@
 public import Dispatch
+public import Synchronization
 
 /// What only a busy event needs: made when something is queued, or a handler went, for the first time.
 // Safe: what is under the mailbox's lock, and what is touched only from inside, is marked.
@@ -43,6 +44,9 @@ public import Dispatch
 
   @inlinable init() {}
 
+  /// Under the lock: whether more occurrences wait, here or where this event's drain posts, than may without slowing those who post.
+  @inlinable var isFlooded: Bool { unsafe occurrences > Flood.limit || pressure.isOn.load(ordering: .relaxed) }
+
   /// Under the lock: of the one whose turn it is.
   @inlinable var nextRecord: Record {
     guard let record = unsafe joining[joined]?.record else { preconditionFailure("a joiner joins once") }
@@ -74,6 +78,7 @@ public import Dispatch
 }
 
 /// What waits in a mailbox.
+// Safe: each item is made by one thread and worked off by another, and an unowned job may be run by any.
 @usableFromInline enum Item<Payload: Sendable>: @unchecked Sendable {
   /// An occurrence, the thread that queued it, and what travels with it.
   case occurrence(Payload, by: UInt, Flight?)

@@ -1,4 +1,4 @@
-/// What a handler with an owner is called with.
+/// What a handler is called with that may have an owner.
 @usableFromInline struct Call<Payload: Sendable>: Sendable {
   @usableFromInline let payload: Payload
   /// Held for the length of the call.

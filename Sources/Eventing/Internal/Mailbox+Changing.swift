@@ -1,5 +1,3 @@
-public import Synchronization
-
 extension Mailbox {
   // MARK: Adding
 
@@ -37,21 +35,16 @@ extension Mailbox {
   }
 
   @inlinable @inline(never) func queueJoining(_ joiners: ContiguousArray<Joiner<Payload>>) {
-    edge(.foundBusy)
-    let backlog = backlog
-    lock.lock()
-    if unsafe isFinished {
-      lock.unlock()
-      for joiner in joiners { drop(joiner.record) }
-      return
+    var isLate = false
+    let mustSlowDown = queue { backlog in
+      isLate = unsafe isFinished
+      if isLate { return false }
+      for joiner in joiners { backlog.queueJoiner(joiner) }
+      unsafe backlog.queue.append(.join(joiners.count, by: Thread.current))
+      return unsafe backlog.joining.count - backlog.joined > Flood.changeLimit
     }
-    for joiner in joiners { backlog.queueJoiner(joiner) }
-    unsafe backlog.queue.append(.join(joiners.count, by: Thread.current))
-    let isFlooded = unsafe backlog.joining.count - backlog.joined > Flood.changeLimit
-    edge(.queued)
-    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
-    lock.unlock()
-    if old == 0 { settle(Thread.current) } else if isFlooded { slowDown(old) }
+    if isLate { for joiner in joiners { drop(joiner.record) } }
+    if mustSlowDown { Flood.slowDown() }
   }
 
   /// Inside: the next queued adds.

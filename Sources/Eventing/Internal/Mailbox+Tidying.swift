@@ -19,8 +19,7 @@ extension Mailbox {
     let ending = endWork(details)
     let backlog = ending == nil ? nil : backlog
     lock.lock()
-    let (list, address) = unsafe (details.addressTable, details.address)
-    unsafe details.address = nil
+    let list = unsafe details.addressTable
     let row: Row<Payload>
     if let list {
       row = unsafe list.table.remove(details, priority: details.options.priority)
@@ -39,7 +38,6 @@ extension Mailbox {
     lock.unlock()
     if let list { forgetIfEmpty(list) }
     _ = consume row
-    withExtendedLifetime(address) {}
   }
 
   /// Inside: gives up how a handler runs, which is in no table any more.
@@ -47,11 +45,12 @@ extension Mailbox {
     if let details = record.working(Payload.self) { _ = endWork(details) } else { record.set(Bit.removed) }
   }
 
-  /// Inside: ends a lane after what it holds; gives it if that is something.
+  /// Inside, not under the lock: gives up what is the user's, and ends a lane after what it holds; gives it if that is something.
   @usableFromInline func endWork(_ details: WorkingRecord<Payload>) -> AnyLane? {
     let work = unsafe details.work
     unsafe details.work = nil
     unsafe details.plainLane = nil
+    unsafe details.address = nil
     guard let lane = work?.lane else {
       details.set(Bit.removed)
       return nil

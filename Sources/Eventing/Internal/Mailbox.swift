@@ -23,7 +23,6 @@ public import Synchronization
     unsafe forEachRow { row in
       let record = unsafe row.pointee.record
       unsafe record.slot = -1
-      unsafe record.working(Payload.self)?.address = nil
       unsafe record.working(Payload.self)?.addressTable = nil  // which holds the row, which holds the record
       retire(record)
     }
@@ -51,32 +50,24 @@ public import Synchronization
 
   /// Queues an item, and settles if the event fell idle meanwhile.
   ///
-  /// Both bits are set in one step: with a test and then a store, an owner who leaves in between is missed, and the event is dead for ever.
   /// - Returns: whether whoever posts this should slow down: there is a flood, and it is not a handler of this event that posts.
   @inlinable @inline(never) @discardableResult func put(_ item: Item<Payload>) -> Bool {
-    edge(.foundBusy)
-    let backlog = backlog
-    lock.lock()
-    unsafe backlog.queue.append(item)
-    if case .occurrence = item { unsafe backlog.occurrences &+= 1 }
-    let isFlooded = unsafe backlog.occurrences > Flood.limit || backlog.pressure.isOn.load(ordering: .relaxed)
-    edge(.queued)
-    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
-    lock.unlock()
-    if old == 0 {
-      settle(Thread.current)
-      return false
+    queue { backlog in
+      unsafe backlog.queue.append(item)
+      if case .occurrence = item { unsafe backlog.occurrences &+= 1 }
+      return backlog.isFlooded
     }
-    return isFlooded && old & ~Word.flags != Thread.current
   }
 
-  /// The same for what is decided under the lock: `append` gives how many occurrences it queued.
-  func put(_ append: (Backlog<Payload>) -> Int) -> Bool {
+  /// Queues what `append` appends, under the lock, and settles if the event fell idle meanwhile.
+  ///
+  /// Both bits are set in one step: with a test and then a store, an owner who leaves in between is missed, and the event is dead for ever.
+  /// - Returns: whether `append` says that there is a flood, and it is not a handler of this event that queues: that would wait for itself.
+  @inlinable @inline(__always) func queue(_ append: (Backlog<Payload>) -> Bool) -> Bool {
     edge(.foundBusy)
     let backlog = backlog
     lock.lock()
-    unsafe backlog.occurrences &+= append(backlog)
-    let isFlooded = unsafe backlog.occurrences > Flood.limit || backlog.pressure.isOn.load(ordering: .relaxed)
+    let isFlooded = append(backlog)
     edge(.queued)
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
@@ -112,19 +103,11 @@ public import Synchronization
   }
 
   @inlinable @inline(never) func queueLeaving(_ record: Record) {
-    edge(.foundBusy)
-    let backlog = backlog
-    lock.lock()
-    unsafe backlog.leaving.append((record, Thread.current))
-    let isFlooded = unsafe backlog.leaving.count > Flood.changeLimit
-    let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
-    lock.unlock()
-    if old == 0 { settle(Thread.current) } else if isFlooded { slowDown(old) }
-  }
-
-  /// Slows down whoever changes faster than the event can; but no handler of its own, for which it would wait.
-  @usableFromInline func slowDown(_ old: UInt) {
-    if old & ~Word.flags != Thread.current { Flood.slowDown() }
+    let mustSlowDown = queue { backlog in
+      unsafe backlog.leaving.append((record, Thread.current))
+      return unsafe backlog.leaving.count > Flood.changeLimit
+    }
+    if mustSlowDown { Flood.slowDown() }
   }
 
   // MARK: Settling

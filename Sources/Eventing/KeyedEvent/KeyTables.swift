@@ -43,7 +43,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>:
 
   override func forget(_ table: AddressTable<Addressed<Key, Payload>>) {
     guard let table = table as? KeyTable<Key, Payload> else { return }
-    unsafe tables[table.key] = nil
+    if unsafe tables[table.key] === table { unsafe tables[table.key] = nil }
   }
 
   override func isReachable(_ table: AddressTable<Addressed<Key, Payload>>) -> Bool {

@@ -62,7 +62,7 @@ extension Observed {
       unsafe version += 1
       // What was queued meanwhile comes first: it may be another change, or a handler that wants to hear of this one.
       let isNext = unsafe backlog.queue.isEmpty
-      if !isNext { unsafe backlog.occurrences += append(change, to: backlog) }
+      if !isNext { append(change, to: backlog) }
       mailbox.lock.unlock()
       if isNext { mailbox.deliverQueued(change, nil) }
       return true
@@ -71,24 +71,27 @@ extension Observed {
     /// Busy: nil if another thread was faster, otherwise whether to slow down.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
       var old: Value?  // released after the lock
-      let isFlooded = event.mailbox.put { backlog in
-        if let seen, unsafe version != seen { return 0 }
+      let isFlooded = event.mailbox.queue { backlog in
+        if let seen, unsafe version != seen { return false }
         let change = unsafe Change(old: current, new: new)
         unsafe old = current
         unsafe current = new
         unsafe version += 1
-        return append(change, to: backlog)
+        append(change, to: backlog)
+        return backlog.isFlooded
       }
       return old == nil ? nil : isFlooded
     }
 
-    /// Under the lock: queues a change, after what is told before it; gives how many occurrences that is.
-    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>) -> Int {
-      let isPrior = unsafe backlog.wantPrior + backlog.joiningPrior > 0
+    /// Under the lock: queues a change, after what is told before it.
+    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>) {
       let thread = Thread.current
-      if isPrior { unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, nil)) }
+      if unsafe backlog.wantPrior + backlog.joiningPrior > 0 {
+        unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, nil))
+        unsafe backlog.occurrences &+= 1
+      }
       unsafe backlog.queue.append(.occurrence(change, by: thread, nil))
-      return isPrior ? 2 : 1
+      unsafe backlog.occurrences &+= 1
     }
   }
 }

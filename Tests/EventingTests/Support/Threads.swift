@@ -110,7 +110,7 @@ func inRounds<Stage: Sendable>(
 /// Lets another thread have the core.
 func giveWay() { sched_yield() }
 
-/// Puts the thread to sleep.
+/// Puts the thread to sleep: to measure how long that takes, never to wait for anything.
 func nap(microseconds: UInt32) { usleep(microseconds) }
 
 /// Lets the threads that arrive go on when all have come; again and again.
