@@ -10,18 +10,20 @@ extension Event where Payload == PostedNotification {
   ///   - center: what posts them; it is kept alive.
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
     self.init(name?.rawValue)
-    let id = ObjectIdentifier(self)
+    let id = ObjectIdentifier(center)
     let observation = center.addObserver(forName: name, object: object, queue: nil) { [weak self] notification in
-      // What this very event hands to the center does not come back.
-      guard let self, !NotificationPath.events.contains(id) else { return }
-      post(PostedNotification(notification))
+      guard let self else { return }
+      let posted = PostedNotification(notification)
+      guard let passage = Passage.current, passage.isOf(posted, by: id) else { return post(posted) }
+      // What its handlers post is new, whatever the way of this one was.
+      Passage.$current.withValue(nil) { take(posted, along: passage.path) }
     }
     keep(Observation(observation, center))
   }
 
   /// Posts what passes through this event to a notification center: same name, object and user info.
   ///
-  /// What this very event posts does not come back into it. A way round through other events and a center has no end: do not build one.
+  /// It enters no event twice, that of the center included: a way round, through other events or several centers, has an end.
   ///
   /// - Returns: the token of the handler that does it; the center is kept alive as long as that is there.
   @discardableResult public nonisolated func forward(to center: NotificationCenter) -> HandlerToken {
@@ -51,18 +53,32 @@ extension Event {
   nonisolated func forward(
     to center: NotificationCenter, _ notification: @escaping @Sendable (Payload) -> PostedNotification?
   ) -> HandlerToken {
-    let id = ObjectIdentifier(self)
     let center = Center(center)
-    return addHandler { payload in
+    return forwardOut { payload, path in
       guard let notification = notification(payload) else { return }
-      NotificationPath.$events.withValue(NotificationPath.events + [id]) { center.post(notification) }
+      Passage.$current.withValue(Passage(notification, center.id, path)) { center.post(notification) }
     }
   }
 }
 
-/// The events that a notification being posted came from.
-private enum NotificationPath {
-  @TaskLocal static var events: [ObjectIdentifier] = []
+/// A notification on its way through a center, and the events that it came through. Observers are called within `post`, on the same thread.
+private struct Passage: Sendable {
+  @TaskLocal static var current: Passage?
+
+  private let notification: PostedNotification
+  private let center: ObjectIdentifier
+  let path: Path
+
+  init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ path: Path) {
+    self.notification = notification
+    self.center = center
+    self.path = path
+  }
+
+  /// Whether it is this one, and not another that an observer posts meanwhile.
+  func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
+    center == self.center && other.name == notification.name && other.object === notification.object
+  }
 }
 
 /// Ends with the event that keeps it.
@@ -83,6 +99,8 @@ private final class Observation: @unchecked Sendable {
 private struct Center: @unchecked Sendable {
   private let center: NotificationCenter
   init(_ center: NotificationCenter) { self.center = center }
+
+  var id: ObjectIdentifier { ObjectIdentifier(center) }
 
   func post(_ notification: PostedNotification) {
     center.post(name: notification.name, object: notification.object, userInfo: notification.userInfo)

@@ -53,6 +53,19 @@ import Testing
     #expect(seen.values.filter { $0.hasSuffix("1") }.sorted() == ["one 1", "other 1"])
   }
 
+  @Test(arguments: [127, 128, 129, 5_000]) func noChainIsTooLongForTheStack(length: Int) async {
+    let events = (0..<length).map { _ in Event<Int>() }
+    for (one, next) in zip(events, events.dropFirst()) { one.forward(to: next) }
+    let (seen, calls) = (Recorder<Int>(), Counter())
+    for event in events { event.addHandler { _ in calls.add() } }
+    events.last?.addHandler { seen.record($0) }
+    let poster = startThread { for number in 1...3 { events[0].post(number) } }
+    await poster.opened()
+    #expect(await events[0].send(4).delivered == 2)
+    #expect(seen.values == [1, 2, 3, 4])
+    #expect(calls.value == 4 * length)
+  }
+
   @Test func twoWaysToOneEventDeliverTwice() {
     let (top, left, right, bottom) = (Event<Int>(), Event<Int>(), Event<Int>(), Event<Int>())
     let seen = Recorder<Int>()

@@ -83,6 +83,31 @@ import Testing
     #expect(event.handlerCount < 200)  // those of objects that are gone go as others come
   }
 
+  @Test func anObjectAtAnAddressThatWasAnothersTakesItOver() async throws {
+    let event = KeyedEvent<ObjectKey, Int>()
+    let seen = Recorder<String>()
+    var keys: [ObjectKey] = []
+    var (object, tokens) = (Plain(), [HandlerToken]())
+    // Each takes the address of the one before, unless the allocator does otherwise.
+    for index in 0..<100 {
+      keys.append(ObjectKey(object))
+      tokens.append(event[object].addHandler { seen.record("\(index) \($0)") })
+      event.post(1, to: object)
+      if index < 99 { object = Plain() }
+    }
+    #expect(seen.values == (0..<100).map { "\($0) 1" })
+    for key in keys { event.post(2, to: key) }
+    #expect(seen.values.dropFirst(100) == ["99 2"])
+    event[keys[0]].addHandler { seen.record("too late \($0)") }
+    event.post(3, to: object)
+    #expect(event.remove(Array(tokens.dropLast())) <= 99)  // some were swept
+    event.post(4, to: object)
+    #expect(seen.values.dropFirst(101) == ["99 3", "99 4"])
+    #expect(event.remove(tokens[99]))
+    event.post(5, to: object)
+    #expect(seen.values.count == 103)
+  }
+
   @Test func aKeyOfAnObjectThatIsGoneReachesNobody() async {
     let event = KeyedEvent<ObjectKey, Int>()
     let seen = Recorder<Int>()

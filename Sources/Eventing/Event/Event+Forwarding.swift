@@ -1,7 +1,8 @@
 // A forward is a handler: it has its place in the order, a token, and can be removed and locked. The occurrence enters the next event, or queues there, before the
 // next handler is called; it keeps its sender. It does not enter an event that it is already passing through, so a cycle ends. Where several ways lead to one
 // event, each delivers. The report counts a forward as delivered when its target took the occurrence, and as skipped when the transform gave `nil` or it
-// closed a cycle. A chain of thousands of inline forwards needs a stack as deep. `send` waits for the target's handlers, and does not count them.
+// closed a cycle. `send` waits for the target's handlers, and does not count them. At each 128th event of a chain the rest goes on from a queue, so that
+// no chain is too long for the stack.
 
 extension Event {
   /// Sends on to another event what passes through this one.
@@ -25,9 +26,9 @@ extension Event {
         Relay(lane: nil) { payload, owner, tally in
           _ = kept
           guard let target = owner as? Event<Other>, let other = transform(payload) else { return false }
-          let targetHome = target.mailbox.home
-          guard targetHome !== home, tally.path?.contains(targetHome) != true, record.claim() else { return false }
-          target.enter(other, from: tally.sender, Path(home, after: tally.path), tally.flightIfAwaited())
+          let path = Path(home, after: tally.path)
+          guard !path.contains(target.mailbox.home), record.claim() else { return false }
+          target.enter(other, from: tally.sender, path, tally.flightIfAwaited())
           tally.delivered &+= 1
           return true
         }
@@ -45,12 +46,32 @@ extension Event {
   /// Takes what another event forwards.
   private nonisolated func enter(_ payload: Payload, from sender: (any AnyObject & Sendable)?, _ path: Path, _ waiting: Flight?) {
     let flight = Flight(along: path, from: sender, waiting: waiting)
-    let own = mailbox.enter()
+    let own = path.isDeep ? 0 : mailbox.enter()
     if own != 0 {
       mailbox.deliverQueued(payload, flight)
       mailbox.leave(own)
-    } else if mailbox.put(.occurrence(payload, by: Thread.current, flight)), waiting == nil {
+    } else if mailbox.put(.occurrence(payload, by: path.isDeep ? Settler.drain : Thread.current, flight)), waiting == nil {
       Flood.slowDown()
     }
+  }
+
+  /// Gives what passes through this event to something else than an event, with the way that it came; ``take(_:along:)`` is the way back.
+  package nonisolated func forwardOut(_ body: @escaping @Sendable (Payload, Path) -> Void) -> HandlerToken {
+    let handler = Handler<Payload>(
+      .inline,
+      .relay { record, home in
+        Relay(lane: nil) { payload, _, tally in
+          guard record.claim() else { return false }
+          body(payload, Path(home, after: tally.path))
+          tally.delivered &+= 1
+          return true
+        }
+      })
+    return attach(handler)
+  }
+
+  /// Takes what ``forwardOut(_:)`` gave away, unless it came through this event.
+  package nonisolated func take(_ payload: Payload, along path: Path) {
+    if !path.contains(mailbox.home) { enter(payload, from: nil, path, nil) }
   }
 }

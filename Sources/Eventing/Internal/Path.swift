@@ -1,13 +1,18 @@
 /// The events that a forwarded occurrence came through, so that it enters none twice (G23).
-@usableFromInline final class Path: Sendable {
+@usableFromInline package final class Path: Sendable {
   private let home: Home
   private let before: Path?
+  private let length: Int
 
   /// - Parameter home: of the event that forwards.
   init(_ home: Home, after before: Path?) {
     self.home = home
     self.before = before
+    length = (before?.length ?? 0) + 1
   }
+
+  /// Whether the stack, to which each inline forward adds, is to end here: the next event's own queue goes on. The smallest stack of a thread has 512 KB.
+  var isDeep: Bool { length.isMultiple(of: 128) }
 
   func contains(_ home: Home) -> Bool {
     var path: Path? = self

@@ -17,7 +17,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   /// An event without handlers.
   public init(_ name: String? = nil) {
     event = Event(name)
-    tables = KeyTables()
+    tables = ObjectTables<Payload>() as? KeyTables<Key, Payload> ?? KeyTables()
     unsafe event.mailbox.backlog.addresses = tables
   }
 

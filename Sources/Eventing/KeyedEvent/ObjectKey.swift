@@ -8,6 +8,9 @@ public struct ObjectKey: Hashable, Sendable {
   /// Whether the object is still there. What is sent to one that is not reaches nobody.
   public var isAlive: Bool { owner.object != nil }
 
+  /// Where it is, or was: another may be there by now.
+  var identity: ObjectIdentifier { owner.identity }
+
   /// Whether both name the same object, and that is still there; a copy of a key equals it for ever.
   public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
     a.owner === b.owner || (a.owner.identity == b.owner.identity && a.isAlive && b.isAlive)

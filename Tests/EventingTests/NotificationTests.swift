@@ -1,0 +1,79 @@
+import Eventing
+import EventingFoundation
+import Foundation
+import Testing
+
+/// Ways that lead through a notification center (G23), and what is no such way.
+@Suite(.timeLimit(.minutes(1))) struct NotificationTests {
+  private let center = NotificationCenter()
+  private let one = Notification.Name("one")
+  private let other = Notification.Name("other")
+
+  @Test func aWayRoundThroughEventsAndACenterHasAnEnd() {
+    let first = Event<PostedNotification>(notifications: one, center: center)
+    let (second, seen) = (Event<PostedNotification>(notifications: other, center: center), Recorder<String>())
+    let middle = Event<PostedNotification>()
+    first.addHandler { seen.record("first \($0.name.rawValue)") }
+    middle.addHandler { seen.record("middle \($0.name.rawValue)") }
+    second.addHandler { seen.record("second \($0.name.rawValue)") }
+    let other = other
+    first.forward(to: middle) { _ in PostedNotification(other) }
+    middle.forward(to: center)  // which second hears
+    second.forward(to: first)
+    center.post(name: one, object: nil)
+    #expect(seen.values == ["first one", "middle other", "second other"])
+    middle.post(PostedNotification(other))
+    #expect(seen.values.dropFirst(3) == ["middle other", "second other", "first other"])
+  }
+
+  @Test func aWayRoundThroughTwoCentersHasAnEnd() {
+    let far = NotificationCenter()
+    let (here, there) = (
+      Event<PostedNotification>(notifications: one, center: center), Event<PostedNotification>(notifications: one, center: far)
+    )
+    let calls = Recorder<String>()
+    here.addHandler { _ in calls.record("here") }
+    there.addHandler { _ in calls.record("there") }
+    here.forward(to: far)
+    there.forward(to: center)
+    center.post(name: one, object: nil)
+    #expect(calls.values == ["here", "there"])
+  }
+
+  @Test func whatAHandlerPostsOnTheWayIsNew() {
+    let (outer, inner) = (
+      Event<PostedNotification>(notifications: one, center: center), Event<PostedNotification>(notifications: other, center: center)
+    )
+    let (start, seen) = (Event<Int>(), Recorder<String>())
+    let (center, one) = (center, one)
+    let numbers = Event<Int>()
+    numbers.forward(to: center, as: other)
+    numbers.forward(to: start)
+    start.forward(to: center, as: one)
+    outer.addHandler { _ in seen.record("outer") }
+    inner.addHandler { [center = Unchecked(center)] _ in
+      seen.record("inner")
+      center.value.post(name: one, object: nil)
+    }
+    numbers.post(1)
+    #expect(seen.values == ["inner", "outer", "outer"])
+  }
+
+  @Test func theSameNotificationThatAHandlerPostsAnewIsNew() {
+    let event = Event<PostedNotification>(notifications: one, center: center)
+    let (start, rounds) = (Event<Int>(), Counter())
+    start.forward(to: center, as: one)
+    event.addHandler { [weak start] _ in
+      rounds.add()
+      if rounds.value < 3 { start?.post(rounds.value) }
+    }
+    start.post(0)
+    #expect(rounds.value == 3)
+  }
+}
+
+/// Safe: a notification center may be posted to from any thread.
+private struct Unchecked: @unchecked Sendable {
+  let value: NotificationCenter
+  init(_ value: NotificationCenter) { self.value = value }
+}
