@@ -9,16 +9,23 @@ public struct AsyncDelivery: Sendable {
   /// One call at a time, in order. This is the default.
   ///
   /// A call that is suspended holds up the next one of this handler, and nobody else.
-  public static var inOrder: AsyncDelivery { AsyncDelivery(.inOrder(nil)) }
+  public static var inOrder: AsyncDelivery { inOrder() }
+
+  /// One call at a time, in order; `buffering` says how much may wait.
+  public static func inOrder(buffering: Buffering = .unbounded) -> AsyncDelivery { AsyncDelivery(.inOrder(nil, buffering)) }
 
   /// One call at a time, in order, at the priority `utility`.
   public static var background: AsyncDelivery { background() }
 
   /// One call at a time, in order, at a priority.
-  public static func background(_ priority: TaskPriority = .utility) -> AsyncDelivery { AsyncDelivery(.inOrder(priority.rawValue)) }
+  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> AsyncDelivery {
+    AsyncDelivery(.inOrder(priority.rawValue, buffering))
+  }
 
   /// Up to `limit` calls at the same time, taken in order. A limit below 1 counts as 1.
-  public static func concurrent(limit: Int) -> AsyncDelivery { AsyncDelivery(.concurrent(max(1, limit))) }
+  public static func concurrent(limit: Int, buffering: Buffering = .unbounded) -> AsyncDelivery {
+    AsyncDelivery(.concurrent(max(1, limit), buffering))
+  }
 
   /// A task for every call: see ``task(priority:)``.
   public static var task: AsyncDelivery { task() }
@@ -47,5 +54,5 @@ extension AsyncDelivery {
   @available(
     *, unavailable, message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"
   )
-  public static func queue(_ queue: DispatchQueue) -> AsyncDelivery { fatalError("unavailable") }
+  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> AsyncDelivery { fatalError("unavailable") }
 }

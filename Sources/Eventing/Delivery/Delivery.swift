@@ -20,10 +20,12 @@ public struct Delivery: Sendable {
   /// On a serial queue of the handler's own, in order, at the quality of service of that priority.
   ///
   /// It may block: it delays nobody but itself.
-  public static func background(_ priority: TaskPriority = .utility) -> Delivery { Delivery(.background(priority.rawValue)) }
+  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> Delivery {
+    Delivery(.background(priority.rawValue, buffering))
+  }
 
   /// On a dispatch queue, one call at a time and in order, even where the queue is a concurrent one.
-  public static func queue(_ queue: DispatchQueue) -> Delivery { Delivery(.queue(queue)) }
+  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery { Delivery(.queue(queue, buffering)) }
 }
 
 extension Delivery: CustomStringConvertible {

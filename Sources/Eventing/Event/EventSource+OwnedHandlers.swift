@@ -25,7 +25,7 @@ extension EventSource {
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
-    attachOwned(Handler(.main, .sync(onMainActor { try body($0.owner(), $0.payload) })), owner, name, priority, once)
+    attachOwned(Handler(delivery.place, .sync(onMainActor { try body($0.owner(), $0.payload) })), owner, name, priority, once)
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
@@ -34,7 +34,7 @@ extension EventSource {
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
-    attachOwned(Handler(.main, .mainAsync { try await body($0.owner(), $0.payload) }), owner, name, priority, once)
+    attachOwned(Handler(delivery.place, .mainAsync { try await body($0.owner(), $0.payload) }), owner, name, priority, once)
   }
 
   /// Adds a handler that is given its owner and ends with it.
@@ -61,7 +61,7 @@ extension EventSource {
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner) throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachOwned(Handler(.main, .sync(onMainActor { try body($0.owner()) })), owner, name, priority, once)
+    attachOwned(Handler(delivery.place, .sync(onMainActor { try body($0.owner()) })), owner, name, priority, once)
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
@@ -70,7 +70,7 @@ extension EventSource {
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner) async throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachOwned(Handler(.main, .mainAsync { try await body($0.owner()) }), owner, name, priority, once)
+    attachOwned(Handler(delivery.place, .mainAsync { try await body($0.owner()) }), owner, name, priority, once)
   }
 
   private nonisolated func attachOwned(

@@ -9,18 +9,18 @@ public struct SendReport: Sendable {
   public var delivered: Int
   /// Handlers that were not called: locked, or removed or used up while it waited for them.
   public var skipped: Int
-  /// Handlers that had no room for it. Always 0 as long as no lane has a bound.
+  /// Handlers that had no room for it: see ``Buffering``.
   public var dropped: Int
   /// Handlers that run later and were not waited for, because they wait for the one who waits here.
   public var deferred: Int
   /// What handlers threw, in the order of the handlers.
   public var failures: [HandlerFailure]
 
-  @inlinable init(sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, failures: [HandlerFailure] = []) {
+  @inlinable init(sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, failures: [HandlerFailure] = []) {
     self.sequence = sequence
     self.delivered = delivered
     self.skipped = skipped
-    dropped = 0
+    self.dropped = dropped
     deferred = 0
     self.failures = failures
   }
@@ -46,6 +46,7 @@ extension SendReport {
     switch outcome {
     case .delivered: delivered += 1
     case .skipped: skipped += 1
+    case .dropped: dropped += 1
     case .failed(let failure): failures.append(failure)
     }
   }
@@ -54,6 +55,7 @@ extension SendReport {
     sequence = other.sequence
     delivered += other.delivered
     skipped += other.skipped
+    dropped += other.dropped
     failures += other.failures
   }
 

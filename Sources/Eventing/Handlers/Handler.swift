@@ -27,12 +27,12 @@ public struct Handler<Payload: Sendable>: Sendable {
 
   /// A handler on the main actor.
   public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) throws -> Void) {
-    self.init(.main, .direct(onMainActor(body)))
+    self.init(delivery.place, .direct(onMainActor(body)))
   }
 
   /// An asynchronous handler on the main actor.
   public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void) {
-    self.init(.main, .mainAsync { try await body($0.payload) })
+    self.init(delivery.place, .mainAsync { try await body($0.payload) })
   }
 }
 

@@ -20,7 +20,7 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let callCount: Int
   /// How many occurrences it was skipped for.
   public let skippedCount: Int
-  /// How many occurrences it had no room for. Always 0 as long as no lane has a bound.
+  /// How many occurrences it had no room for: see ``Buffering``.
   public let droppedCount: Int
 }
 

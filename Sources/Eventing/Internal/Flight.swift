@@ -260,5 +260,7 @@ import Synchronization
 @usableFromInline enum Outcome: Sendable {
   case delivered
   case skipped
+  /// There was no room for it on its lane.
+  case dropped
   case failed(HandlerFailure)
 }

@@ -10,6 +10,7 @@ public import Synchronization
   @usableFromInline final let over = Atomic<Bool>(false)
   @usableFromInline final let calls = Atomic<Int>(0)
   @usableFromInline final let skipped = Atomic<Int>(0)
+  @usableFromInline final let dropped = Atomic<Int>(0)
 
   @inlinable init(_ record: DetailedRecord, _ home: Home) {
     self.record = record
@@ -43,6 +44,7 @@ public import Synchronization
   /// After a call, or none.
   @inlinable @inline(__always) final func conclude(_ outcome: Outcome, _ flight: Flight?, at node: WaitNode) {
     if case .skipped = outcome { skipped.wrappingAdd(1, ordering: .relaxed) }
+    if case .dropped = outcome { dropped.wrappingAdd(1, ordering: .relaxed) }
     if let flight, flight.isAwaited { flight.arrive(node, outcome) }
     // A used-up once handler needs its event no more: its row goes.
     if record.has(Bit.spent) { home.mailbox?.reclaim(record) }

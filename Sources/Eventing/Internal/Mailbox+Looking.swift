@@ -99,7 +99,8 @@ extension Mailbox {
           priority: options?.priority ?? 0, tags: options?.tags ?? [], isLocked: bits & Bit.lockedOrInScope != 0,
           isOnce: bits & Bit.once != 0, isOwnerAlive: options?.owner.map { _ in true },
           callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.joined) - skipped,
-          skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0), droppedCount: 0))
+          skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),
+          droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0))
     }
     unsafe forEachRow { row in
       let record = unsafe row.pointee.record

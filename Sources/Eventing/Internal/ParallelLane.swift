@@ -8,8 +8,7 @@
   private let lock = Lock()
 
   // Under the lock.
-  @exclusivity(unchecked) private var items: ContiguousArray<LaneItem<Payload>> = []
-  @exclusivity(unchecked) private var at = 0
+  @exclusivity(unchecked) private var items: LaneQueue<Payload>
   /// The seats of calls that run, or have been promised to a task.
   @exclusivity(unchecked) private var active: [ObjectIdentifier: Active] = [:]
   @exclusivity(unchecked) private var nextTurn: UInt64 = 0
@@ -29,11 +28,12 @@
 
   @usableFromInline override init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
     switch record.place {
-    case .concurrent(let limit): (self.limit, priority) = (limit, nil)
+    case .concurrent(let limit, _): (self.limit, priority) = (limit, nil)
     case .task(let priority): (limit, self.priority) = (nil, priority)
     default: preconditionFailure("\(record.place) has no parallel lane")
     }
     executor = Scheduling.executorOfThisTask
+    unsafe items = LaneQueue(record.place.buffering)
     super.init(record, home, body)
   }
 
@@ -76,14 +76,15 @@
   }
 
   private func push(_ item: LaneItem<Payload>) {
-    let (seat, isNew) = lock.withLock { () -> (Seat?, Bool) in
-      unsafe items.append(item)
-      guard let limit, unsafe active.count < limit else { return (nil, false) }
+    let (dropped, seat, isNew) = lock.withLock { () -> (LaneQueue<Payload>.Waiting?, Seat?, Bool) in
+      let dropped = unsafe items.append(item)
+      guard let limit, unsafe active.count < limit else { return (dropped, nil, false) }
       let free = unsafe freeSeats.popLast()
       let seat = free ?? Seat()
       occupy(seat)
-      return (seat, free == nil)
+      return (dropped, seat, free == nil)
     }
+    if let dropped { conclude(.dropped, dropped.flight, at: self) }
     guard let seat else { return }
     if isNew { WaitGraph.lock.withLock { unsafe seats.append(seat) } }
     Scheduling.task(priority: priority, on: executor) { await self.work(on: seat) }
@@ -138,22 +139,12 @@
     let id = ObjectIdentifier(seat)
     let (item, waiting, isLast) = lock.withLock { () -> (LaneItem<Payload>?, [Flight], Bool) in
       let waiting = unsafe active[id]?.waiting ?? []
-      guard unsafe at < items.count else {
+      guard let item = unsafe items.popFirst() else {
         unsafe active[id] = nil
         unsafe freeSeats.append(seat)
         return (nil, waiting, takeEnd())
       }
       occupy(seat)
-      var item = LaneItem<Payload>.done
-      unsafe swap(&item, &items[at])
-      unsafe at += 1
-      if unsafe at == items.count {
-        unsafe items.removeAll(keepingCapacity: items.capacity <= 2 * Flood.limit)
-        unsafe at = 0
-      } else if unsafe at > Flood.limit, unsafe at > items.count / 2 {
-        unsafe items.removeFirst(at)
-        unsafe at = 0
-      }
       return (item, waiting, false)
     }
     if isLast { closeLate() }

@@ -5,25 +5,36 @@ public import Dispatch
 /// A priority is its raw value: the layout of `TaskPriority` is not known to clients (see ``Moment``).
 @usableFromInline enum Place: Sendable {
   case inline
-  case main
-  case background(UInt8)
-  case queue(DispatchQueue)
-  case inOrder(UInt8?)
-  case concurrent(Int)
+  case main(Buffering)
+  case background(UInt8, Buffering)
+  case queue(DispatchQueue, Buffering)
+  case inOrder(UInt8?, Buffering)
+  case concurrent(Int, Buffering)
   case task(UInt8?)
   /// On the actor that is the handler's owner.
   case actor
+
+  var buffering: Buffering {
+    switch self {
+    case .main(let buffering), .background(_, let buffering), .queue(_, let buffering), .inOrder(_, let buffering),
+      .concurrent(_, let buffering):
+      buffering
+    case .inline, .task, .actor: .unbounded
+    }
+  }
 }
 
 extension Place: CustomStringConvertible {
-  @usableFromInline var description: String {
+  @usableFromInline var description: String { buffering.isBounded ? "\(name), \(buffering)" : name }
+
+  private var name: String {
     switch self {
     case .inline: "inline"
     case .main: "main"
-    case .background(let priority): "background(\(priorityName(priority)))"
-    case .queue(let queue): "queue(\(queue.label))"
-    case .inOrder(let priority): priority.map { "in order(\(priorityName($0)))" } ?? "in order"
-    case .concurrent(let limit): "concurrent(limit: \(limit))"
+    case .background(let priority, _): "background(\(priorityName(priority)))"
+    case .queue(let queue, _): "queue(\(queue.label))"
+    case .inOrder(let priority, _): priority.map { "in order(\(priorityName($0)))" } ?? "in order"
+    case .concurrent(let limit, _): "concurrent(limit: \(limit))"
     case .task(let priority): priority.map { "task(\(priorityName($0)))" } ?? "task"
     case .actor: "actor"
     }

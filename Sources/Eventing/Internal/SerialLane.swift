@@ -10,19 +10,22 @@ public import Dispatch
   // Under the lock.
   @usableFromInline @exclusivity(unchecked) var items: ContiguousArray<LaneItem<Payload>> = []
   @usableFromInline @exclusivity(unchecked) var isRunning = false
+  /// Instead of `items` and `batch`, if the lane is bounded: what is dropped may be anywhere in line, so the drain takes one by one.
+  @exclusivity(unchecked) private var bounded: LaneQueue<Payload>?
   // The drain's.
   @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<LaneItem<Payload>> = []
   @usableFromInline @exclusivity(unchecked) var at = 0
   @usableFromInline @exclusivity(unchecked) var queue: DispatchQueue?
 
   @usableFromInline let isMain: Bool
+  @usableFromInline let isBounded: Bool
   /// There for asynchronous handlers: only they can wait.
   @usableFromInline let seat: Seat?
   @usableFromInline let executor: (any TaskExecutor)?
 
   @usableFromInline static var callsBeforeGivingWay: Int { 256 }
 
-  @inlinable override init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
+  @usableFromInline override init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
     var isMain = false
     if case .main = record.place { isMain = true }
     switch body {
@@ -35,6 +38,9 @@ public import Dispatch
       seat = Seat()
       executor = Scheduling.executorOfThisTask
     }
+    let buffering = record.place.buffering
+    isBounded = buffering.isBounded
+    unsafe bounded = isBounded ? LaneQueue(buffering) : nil
     super.init(record, home, body)
   }
 
@@ -55,7 +61,9 @@ public import Dispatch
   @usableFromInline override func finish() -> Bool {
     lock.lock()
     let isIdle = unsafe !isRunning
-    if !isIdle { unsafe items.append(.end) }
+    if !isIdle {
+      if isBounded { _ = unsafe bounded?.append(.end) } else { unsafe items.append(.end) }
+    }
     lock.unlock()
     if isIdle { close() }
     return isIdle
@@ -67,11 +75,22 @@ public import Dispatch
   }
 
   @inlinable func push(_ item: LaneItem<Payload>) {
+    if isBounded { return pushBounded(item) }
     lock.lock()
     unsafe items.append(item)
     let start = unsafe !isRunning
     unsafe isRunning = true
     lock.unlock()
+    if start { schedule() }
+  }
+
+  @usableFromInline func pushBounded(_ item: LaneItem<Payload>) {
+    lock.lock()
+    let dropped = unsafe bounded?.append(item)
+    let start = unsafe !isRunning
+    unsafe isRunning = true
+    lock.unlock()
+    if let dropped { conclude(.dropped, dropped.flight, at: self) }
     if start { schedule() }
   }
 
@@ -85,7 +104,7 @@ public import Dispatch
     let outcome = unsafe callNow(payload, body)
     conclude(outcome, nil, at: self)
     lock.lock()
-    let isDry = unsafe items.isEmpty
+    let isDry = unsafe isBounded ? isBoundedDry : items.isEmpty
     if isDry { unsafe isRunning = false }
     lock.unlock()
     if !isDry { schedule() }
@@ -96,15 +115,15 @@ public import Dispatch
 
   @inlinable @inline(never) func schedule() {
     switch record.place {
-    case .queue(let queue): Scheduling.block(on: queue) { self.drainQueue() }
-    case .background(let priority):
+    case .queue(let queue, _): Scheduling.block(on: queue) { self.drainQueue() }
+    case .background(let priority, _):
       let queue = unsafe queue ?? Scheduling.backgroundQueue(priority)
       unsafe self.queue = queue
       Scheduling.block(on: queue) { self.drainQueue() }
     case .main where seat == nil: Scheduling.block(on: .main) { self.drainQueue() }
     case .main: Scheduling.task(priority: nil, on: executor) { await self.drainTask(on: MainActor.shared) }
     case .actor: Scheduling.task(priority: nil, on: executor) { await self.drainOnOwner() }
-    case .inOrder(let priority): Scheduling.task(priority: priority, on: executor) { await self.drainTask(on: nil) }
+    case .inOrder(let priority, _): Scheduling.task(priority: priority, on: executor) { await self.drainTask(on: nil) }
     case .inline, .concurrent, .task: preconditionFailure("\(record.place) has no serial lane")
     }
   }
@@ -175,6 +194,7 @@ public import Dispatch
   /// Before a refill it passes a moment without touching what the senders write: batches get longer, and starting a block or a task again would
   /// cost a sender 150 to 300 ns.
   @inlinable func next(_ left: inout Int) -> (Payload, Flight?)? {
+    if isBounded { return nextBounded(&left) }
     while true {
       if unsafe at == batch.count {
         unsafe batch.removeAll(keepingCapacity: batch.capacity <= 2 * Flood.limit)
@@ -201,6 +221,33 @@ public import Dispatch
       case .barrier(let flight): flight.arrive(self, nil)
       case .end: closeLate()
       case .done: break
+      }
+    }
+  }
+
+  // MARK: With a bound
+
+  /// Under the lock.
+  @usableFromInline var isBoundedDry: Bool { unsafe bounded?.isEmpty ?? true }
+
+  @usableFromInline func nextBounded(_ left: inout Int) -> (Payload, Flight?)? {
+    while true {
+      if left == 0 {
+        schedule()
+        return nil
+      }
+      lock.lock()
+      let item = unsafe bounded?.popFirst()
+      if item == nil { unsafe isRunning = false }
+      lock.unlock()
+      switch item {
+      case .call(let payload, let flight):
+        left -= 1
+        return (payload, flight)
+      case .barrier(let flight): flight.arrive(self, nil)
+      case .end: closeLate()
+      case .done: break
+      case nil: return nil
       }
     }
   }

@@ -5,6 +5,7 @@
   @usableFromInline let sequence: UInt64
   @usableFromInline var delivered = 0
   @usableFromInline var skipped = 0
+  @usableFromInline var dropped = 0
   @usableFromInline var failures: [HandlerFailure] = []
   /// An interceptor keeps it from the handlers that follow.
   @usableFromInline var isStopped = false
@@ -43,12 +44,13 @@
     switch outcome {
     case .delivered: delivered &+= 1
     case .skipped: skipped &+= 1
+    case .dropped: dropped &+= 1
     case .failed(let failure): failures.append(failure)
     }
   }
 
   @inlinable var report: SendReport {
-    SendReport(sequence: sequence, delivered: delivered, skipped: skipped, failures: failures)
+    SendReport(sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, failures: failures)
   }
 
   /// Outside, for a send: waits for what is still out.

@@ -1,0 +1,28 @@
+/// First in, first out, in one array. Room is given back as it empties.
+struct Queue<Element> {
+  private var elements: ContiguousArray<Element?> = []
+  private var head = 0
+
+  var count: Int { elements.count - head }
+  var isEmpty: Bool { head == elements.count }
+  var first: Element? { isEmpty ? nil : elements[head] }
+
+  /// O(1), amortized.
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  /// O(1), amortized; nil if there is none.
+  mutating func popFirst() -> Element? {
+    guard !isEmpty else { return nil }
+    var element: Element?
+    swap(&element, &elements[head])
+    head += 1
+    if isEmpty {
+      elements.removeAll(keepingCapacity: elements.capacity <= 2 * Flood.limit)
+      head = 0
+    } else if head > Flood.limit, head > elements.count / 2 {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+}

@@ -1,0 +1,137 @@
+import Dispatch
+import Eventing
+import Testing
+
+/// G15: lanes are bounded if asked to be, and every item dropped is counted.
+@Suite(.timeLimit(.minutes(1))) struct BufferingTests {
+  /// A buffering, and what of 1 to 9 is called when the first call holds up the rest.
+  static let kept: [(Buffering, [Int])] = [
+    (.unbounded, Array(1...9)), (.oldest(3), [1, 2, 3, 4]), (.newest(3), [1, 7, 8, 9]), (.latest, [1, 9]),
+    (.suspendingSender(3), [1, 2, 3, 4]), (.oldest(0), [1, 2]), (.newest(-1), [1, 9]), (.suspendingSender(.min), [1, 2]),
+    (.newest(.max), Array(1...9)),
+  ]
+
+  @Test(arguments: BoundedLane.allCases, kept) func whatFindsNoRoomIsDroppedAndCounted(
+    lane: BoundedLane, kept: (buffering: Buffering, calls: [Int])
+  ) async {
+    let (event, calls) = (Event<Int>(), Recorder<Int>())
+    let (began, gate) = (Gate(), Gate())
+    event.add(
+      lane.handler(kept.buffering, until: gate) { number in
+        calls.record(number)
+        began.open()
+      })
+    var tickets = [event.submit(1)]
+    await began.opened()
+    tickets += (2...9).map { event.submit($0) }
+    gate.open()
+    var reports: [SendReport] = []
+    for ticket in tickets { reports.append(await ticket.report) }
+    #expect(calls.values == kept.calls)
+    #expect(reports.map(\.delivered) == (1...9).map { kept.calls.contains($0) ? 1 : 0 })
+    #expect(reports.map(\.dropped) == (1...9).map { kept.calls.contains($0) ? 0 : 1 })
+    #expect(reports.allSatisfy { $0.reachedNobody == ($0.dropped == 1) })
+    await event.quiesce()
+    let snapshot = await event.handlers.first
+    #expect(snapshot?.droppedCount == 9 - kept.calls.count)
+    #expect(snapshot?.callCount == kept.calls.count)
+  }
+
+  @Test(arguments: BoundedLane.allCases) func aSendIsTakenBeyondTheBoundInItsPlace(lane: BoundedLane) async {
+    let (event, calls) = (Event<Int>(), Recorder<Int>())
+    let (began, gate) = (Gate(), Gate())
+    event.add(
+      lane.handler(.suspendingSender(2), until: gate) { number in
+        calls.record(number)
+        began.open()
+      })
+    let taken = Recorder<Int>()
+    event.addHandler { taken.record($0) }  // after the lane has it
+    event.post(1)
+    await began.opened()
+    event.post(2)
+    event.post(3)
+    let dropped = event.submit(4)
+    #expect(await dropped.report.dropped == 1)
+    async let first = event.send(5)
+    #expect(await eventually { taken.values.last == 5 })
+    event.post(6)
+    async let second = event.send(7)
+    #expect(await eventually { taken.values.last == 7 })
+    gate.open()
+    let reports = await [first, second]
+    #expect(reports.map(\.delivered) == [2, 2])
+    #expect(calls.values == [1, 2, 3, 5, 7])
+    #expect(await event.handlers.first?.droppedCount == 2)
+  }
+
+  @Test(arguments: BoundedLane.allCases, [Buffering.newest(1), .oldest(1), .suspendingSender(1)])
+  func quiesceWaitsForWhatIsKept(lane: BoundedLane, buffering: Buffering) async {
+    let (event, calls) = (Event<Int>(), Recorder<Int>())
+    let (began, gate) = (Gate(), Gate())
+    event.add(
+      lane.handler(buffering, until: gate) { number in
+        calls.record(number)
+        began.open()
+      })
+    event.post(1)
+    await began.opened()
+    for number in 2...5 { event.post(number) }
+    let quiet = Task { await event.quiesce() }
+    for number in 6...9 { event.post(number) }  // may drop what the barrier was behind
+    gate.open()
+    await comesBack { await quiet.value }
+    #expect(calls.values.count == 2)
+  }
+
+  @Test(arguments: BoundedLane.allCases) func whatIsDroppedIsReleasedAtOnce(lane: BoundedLane) async {
+    let (event, began, gate) = (Event<Canary>(), Gate(), Gate())
+    event.add(lane.handler(.latest, until: gate) { (_: Canary) in began.open() })
+    let live = LiveCount()
+    event.post(Canary(live))
+    await began.opened()
+    for _ in 0..<1_000 { event.post(Canary(live)) }
+    #expect(live.alive <= 2)
+    gate.open()
+    await event.quiesce()
+    #expect(live.alive == 0)
+  }
+
+  @Test(arguments: BoundedLane.allCases) func aBoundedLaneEndsWithItsEvent(lane: BoundedLane) async {
+    var event: Event<Int>? = Event()
+    let (calls, began, gate) = (Recorder<Int>(), Gate(), Gate())
+    event?.add(
+      lane.handler(.newest(2), until: gate) { number in
+        calls.record(number)
+        began.open()
+      })
+    event?.post(1)
+    await began.opened()
+    let tickets = (2...5).compactMap { event?.submit($0) }
+    event = nil
+    gate.open()
+    for ticket in tickets { _ = await comesBack { await ticket.report } }
+    #expect(calls.values == [1, 4, 5])
+  }
+
+  @Test func aDroppedOccurrenceUsesNoOnceHandlerUp() async {
+    let (event, calls) = (Event<Int>(), Recorder<Int>())
+    let queue = DispatchQueue(label: "held")
+    queue.suspend()
+    event.add(Handler(on: .queue(queue, buffering: .latest)) { calls.record($0) }.once())
+    let tickets = (1...3).map { event.submit($0) }
+    queue.resume()
+    var dropped: [Int] = []
+    for ticket in tickets { dropped.append(await ticket.report.dropped) }
+    #expect(dropped == [1, 1, 0])
+    #expect(calls.values == [3])
+  }
+
+  @Test func theDescriptionOfADeliveryNamesItsBound() {
+    #expect("\(Delivery.background(buffering: .newest(3)))" == "background(utility), newest(3)")
+    #expect("\(AsyncDelivery.concurrent(limit: 2, buffering: .latest))" == "concurrent(limit: 2), newest(1)")
+    #expect("\(MainDelivery.main(buffering: .suspendingSender(4)))" == "main, suspendingSender(4)")
+    #expect("\(MainDelivery.main)" == "main")
+    #expect("\(AsyncDelivery.inOrder(buffering: .oldest(9)))" == "in order, oldest(9)")
+  }
+}
