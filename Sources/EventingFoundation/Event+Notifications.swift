@@ -16,14 +16,18 @@ extension Event where Payload == PostedNotification {
       let posted = PostedNotification(notification)
       guard let passage = Passage.current, passage.isOf(posted, by: id) else { return post(posted) }
       // What its handlers post is new, whatever the way of this one was.
-      Passage.$current.withValue(nil) { take(posted, along: passage.path) }
+      Passage.$current.withValue(nil) { enter(posted, passage.transit) }
     }
     keep(Observation(observation, center))
   }
 
-  /// Posts what passes through this event to a notification center: same name, object and user info.
+}
+
+extension EventSource where Payload == PostedNotification {
+  /// Posts what comes from here to a notification center: same name, object and user info.
   ///
-  /// It enters no event twice, that of the center included: a way round, through other events or several centers, has an end.
+  /// It is a forward, which enters no event twice: a way round, through other events or several centers, has an end. A `send` waits for the handlers of the events that
+  /// listen to the center, and what they hear keeps its sender.
   ///
   /// - Returns: the token of the handler that does it; the center is kept alive as long as that is there.
   @discardableResult public nonisolated func forward(to center: NotificationCenter) -> HandlerToken {
@@ -31,8 +35,8 @@ extension Event where Payload == PostedNotification {
   }
 }
 
-extension Event {
-  /// Posts what passes through this event to a notification center, under a name.
+extension EventSource {
+  /// Posts what comes from here to a notification center, under a name. A forward as any other: see ``forward(to:)``.
   ///
   /// - Parameters:
   ///   - center: where to; it is kept alive as long as the handler that does it is there.
@@ -54,25 +58,25 @@ extension Event {
     to center: NotificationCenter, _ notification: @escaping @Sendable (Payload) -> PostedNotification?
   ) -> HandlerToken {
     let center = Center(center)
-    return forwardOut { payload, path in
+    return forwardOut { payload, transit in
       guard let notification = notification(payload) else { return }
-      Passage.$current.withValue(Passage(notification, center.id, path)) { center.post(notification) }
+      Passage.$current.withValue(Passage(notification, center.id, transit)) { center.post(notification) }
     }
   }
 }
 
-/// A notification on its way through a center, and the events that it came through. Observers are called within `post`, on the same thread.
+/// A notification on its way through a center, and what it has with it. Observers are called within `post`, on the same thread.
 private struct Passage: Sendable {
   @TaskLocal static var current: Passage?
 
   private let notification: PostedNotification
   private let center: ObjectIdentifier
-  let path: Path
+  let transit: Transit
 
-  init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ path: Path) {
+  init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ transit: Transit) {
     self.notification = notification
     self.center = center
-    self.path = path
+    self.transit = transit
   }
 
   /// Whether it is this one, and not another that an observer posts meanwhile.

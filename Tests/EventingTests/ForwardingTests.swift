@@ -78,6 +78,26 @@ import Testing
     #expect(seen.values == [10, 100])
   }
 
+  @Test func viewsKeysAndObservedValuesForward() async {
+    let (event, keyed, observed) = (Event<Int>(), KeyedEvent<String, Int>(), Observed(0))
+    let (target, seen) = (Event<Int>(), Recorder<Int>())
+    target.addHandler { seen.record($0) }
+    let tokens = [
+      event.filter { $0 > 1 }.map { -$0 }.forward(to: target), keyed["a"].forward(to: target), observed.values.forward(to: target),
+    ]
+    event.source.forward(to: target) { $0 * 100 }
+    target.filter { $0 == 7 }.forward(to: event)  // a cycle
+    #expect(await event.send(1).skipped == 1)
+    #expect(await event.send(2).delivered == 2)
+    keyed.post(7, to: "a")
+    keyed.post(4, to: "b")
+    observed.value = 5
+    #expect(seen.values == [100, -2, 200, 7, 5])
+    #expect(event.remove(tokens[0]))
+    #expect(event.removeForwarding(to: target) == 1)
+    #expect(keyed.remove(tokens[1]) && observed.remove(tokens[2]))
+  }
+
   @Test func anOccurrenceKeepsItsSender() {
     let (first, second) = (Event<Int>(), Event<String>("second"))
     let sender = Recorder<String>()

@@ -48,6 +48,19 @@ import Testing
     #expect(await event.submit("z", to: 9).report.reachedNobody)
   }
 
+  @Test func aSendToSeveralKeysWaitsForAll() async {
+    let (event, seen) = (KeyedEvent<String, Int>(), Recorder<String>())
+    event["a"].addHandler { seen.record("a \($0)") }
+    event["b"].addHandler(on: .background) { seen.record("b \($0)") }
+    let reports = await event.send(1, to: ["b", "a", "b", "c"])
+    #expect(reports.map(\.delivered) == [1, 1, 0])
+    #expect(seen.values.sorted() == ["a 1", "b 1"])
+    let (objects, one) = (KeyedEvent<ObjectKey, Int>(), Plain())
+    objects.anyKey.addHandler { key, _ in seen.record("\(key.object === one)") }
+    #expect(await objects.send(1, to: [one, one]).map(\.delivered) == [1])
+    #expect(seen.values.last == "true")
+  }
+
   @Test func handlersComeAndGoWhileTheEventIsBusy() async {
     let event = KeyedEvent<Int, Int>()
     let seen = Recorder<Int>()

@@ -3,9 +3,8 @@ import Testing
 
 struct PlacedOrder: Sendable, Equatable { var id = 1 }
 
-extension EventKey where Payload == PlacedOrder {
-  static let orderPlaced = EventKey("orderPlaced")
-}
+// swift-format-ignore
+extension EventKey where Payload == PlacedOrder { static let orderPlaced = EventKey("orderPlaced") }
 
 extension MigratingTests {
   typealias Order = PlacedOrder

@@ -1,6 +1,7 @@
 import Eventing
 import EventingFoundation
 import Foundation
+import Observation
 import Testing
 
 extension Notification.Name {
@@ -180,6 +181,29 @@ extension MigratingTests {
     player.$volume.addHandler(options: [.initial, .new, .prior]) { change in note(change.old, change.new) }
     player.volume = 0.7
     #expect(calls.values == [[nil, 0.5], [nil, 0.7], [nil, 0.7]])
+  }
+
+  @MainActor @Observable final class Model { var items = [1] }
+
+  @Test func observableObjectsAreObserved() async {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    let (model, counts) = (await Model(), Recorder<Int>())
+    let items = Event(observing: { @MainActor in model.items.count })
+    items.addHandler { count in counts.record(count) }
+    await MainActor.run { model.items.append(2) }
+    #expect(await eventually { counts.values.last == 2 })
+  }
+
+  actor Counter {
+    var logins = 0
+    func count(_ user: User) { logins += 1 }
+  }
+
+  @Test func aMethodOfAnActorIsCalledOnIt() async {
+    let (didLogin, counter) = (Event<User>(), Counter())
+    didLogin.addHandler(isolatedTo: counter) { counter, user in counter.count(user) }
+    await didLogin.send(User())
+    #expect(await counter.logins == 1)
   }
 
   #if canImport(ObjectiveC)

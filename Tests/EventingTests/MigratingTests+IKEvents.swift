@@ -8,15 +8,15 @@ extension MigratingTests {
   }
 
   final class Slider: Sendable {
-    private let move = Event<(Int, Int)>()
-    var moved: some EventSource<(Int, Int)> { move.source }
-    func slide(_ from: Int, _ to: Int) { move.post(from, to) }
+    private let moved = Event<(Int, Int)>()
+    var moves: some EventSource<(Int, Int)> { moved.source }
+    func slide(_ from: Int, _ to: Int) { moved.post(from, to) }
   }
 
   @Test func whoMayOnlyListenGetsASource() {
     let slider = Slider()
     let chart = Chart()
-    slider.moved.addHandler(Chart.move, of: chart)
+    slider.moves.addHandler(Chart.move, of: chart)
     slider.slide(1, 2)
     #expect(chart.steps.values == ["1–2"])
   }

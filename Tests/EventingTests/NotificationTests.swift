@@ -40,6 +40,31 @@ import Testing
     #expect(calls.values == ["here", "there"])
   }
 
+  @Test func aSendWaitsForThoseWhoListenToTheCenterAndTheSenderIsKept() async {
+    let (start, heard) = (Event<Int>(), Event<PostedNotification>(notifications: one, center: center))
+    let (gate, sender, seen) = (Gate(), Plain(), Recorder<Bool>())
+    start.forward(to: center, as: one)
+    heard.occurrences.addHandler { occurrence in
+      await gate.opened()
+      seen.record(occurrence.sender === sender)
+    }
+    let sending = Task { await start.send(1, from: sender) }
+    for _ in 0..<100 { await Task.yield() }
+    #expect(seen.values == [])
+    gate.open()
+    #expect(await comesBack { await sending.value }?.delivered == 1)
+    #expect(seen.values == [true])
+  }
+
+  @Test func aViewIsForwardedToACenter() {
+    let (numbers, heard) = (Event<Int>(), Event<PostedNotification>(notifications: one, center: center))
+    let seen = Recorder<Int?>()
+    heard.addHandler { seen.record($0.userInfo?["number"] as? Int) }
+    numbers.filter { $0 > 1 }.forward(to: center, as: one) { ["number": $0] }
+    for number in 1...3 { numbers.post(number) }
+    #expect(seen.values == [2, 3])
+  }
+
   @Test func whatAHandlerPostsOnTheWayIsNew() {
     let (outer, inner) = (
       Event<PostedNotification>(notifications: one, center: center), Event<PostedNotification>(notifications: other, center: center)

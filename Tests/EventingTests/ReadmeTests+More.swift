@@ -1,13 +1,14 @@
 import Eventing
 import EventingFoundation
 import Foundation
+import Observation
 import Testing
 
-struct ReadmeUser: Sendable { var name = "Ada" }
+// swift-format-ignore
+// A key says what its event carries.
+extension EventKey where Payload == User { static let didLogin = EventKey("didLogin") }
 
-extension EventKey where Payload == ReadmeUser {
-  static let didLogin = EventKey("didLogin")
-}
+struct User: Sendable { var name = "Ada" }
 
 extension Notification.Name {
   static let didSave = Notification.Name("ReadmeTests.didSave")
@@ -36,7 +37,7 @@ extension ReadmeTests {
     let percents = Recorder<Int>()
     percent.addHandler(on: .background) { percents.record($0) }   // waited for, too
 
-    // Forward, with a transform; keep an occurrence from the handlers after it; bind arguments to a method.
+    // Forward, with a transform; keep an occurrence from the handlers after it, which a priority puts there; bind arguments to a method.
     progress.forward(to: percent) { fraction in fraction < 0 ? nil : Int(fraction * 100) }
     progress.intercept(priority: 10) { fraction in fraction > 1 ? .stop : .proceed }
     progress.addHandler(Controller.log, of: controller, with: "disk", 3)   // func log(_: Double, _: String, _: Int)
@@ -60,29 +61,55 @@ extension ReadmeTests {
     #expect(progress.handlerCount == 1)
   }
 
+  // swift-format-ignore
   @Test func eventsThatAreFound() async throws {
-    let bus = EventBus()
     let account = Account()
 
-    // Find an event by what it carries, or by an owner and a key, which is `static let didLogin = EventKey("didLogin")`.
+    // Find an event by what it carries, or by an owner and a key.
+    let bus = EventBus()                                           // or EventBus.shared
     bus.addHandler(for: OrderPlaced.self) { order in print(order.id) }
     bus.post(OrderPlaced(id: 1))
     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
 
     #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
-    #expect(await (try bus.event(.didLogin, of: account)).send(ReadmeUser()).delivered == 1)
+    #expect(await (try bus.event(.didLogin, of: account)).send(User()).delivered == 1)
   }
 
-  @Test func properties() {
-    let player = Player()
-    let changes = Recorder<Double?>()
-    player.$volume.addHandler { changes.record($0.new) }
+  // swift-format-ignore
+  @Test func properties() async {
+    let (player, view) = (Player(), await VolumeView())
+    let changes = Recorder<String>()
+    player.$volume.addHandler { changes.record("\($0)") }
 
     // A property whose changes are an event: `@Observed var volume = 0.5`, or `let volume = Observed(0.5)` in a Sendable class.
-    player.$volume.addHandler(options: [.initial, .new]) { change in print(change) }
+    player.$volume.addHandler { change in print(change) }          // 0.5 → 0.7
+    player.$volume.currentValues.addHandler(on: .main, owner: view) { view, volume in view.volume = volume }
     player.volume = 0.7
 
-    #expect(changes.values == [0.7])
+    #expect(changes.values == ["0.5 → 0.7"])
+    await player.$volume.quiesce()
+    #expect(await view.seen == [0.5, 0.7])
+  }
+
+  @MainActor final class VolumeView {
+    var volume = 0.0 { didSet { seen.append(volume) } }
+    private(set) var seen: [Double] = []
+  }
+
+  @Observable @MainActor final class Model { var items = [1, 2] }
+
+  // swift-format-ignore
+  @Test func observableObjects() async {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    let (model, counts) = (await Model(), Recorder<Int>())
+
+    // What is computed from `@Observable` objects; several changes between two looks come as one. (macOS 26, iOS 26, Linux.)
+    let count = Event(observing: { @MainActor in model.items.count })
+    count.addHandler { count in print(count) }
+
+    count.addHandler { counts.record($0) }
+    await MainActor.run { model.items.append(3) }
+    #expect(await eventually { counts.values.last == 3 })
   }
 
   @Test func notifications() {

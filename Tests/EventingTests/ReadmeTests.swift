@@ -34,7 +34,7 @@ import Testing
     let controller = Controller()
     let account = Account()
 
-    // Ends with its owner; runs on an actor; runs once.
+    // Ends with its owner, which is Sendable and held weakly; runs on an actor; runs once.
     progress.addHandler(owner: controller) { controller, fraction in controller.update(fraction) }
     progress.addHandler(isolatedTo: account) { account, fraction in account.total += fraction }
     progress.once { fraction in print("first", fraction) }
@@ -63,7 +63,7 @@ import Testing
   @Test func lifetimesAndLooking() async throws {
     let progress = Event<Double>()
     let bag = HandlerBag()
-    let bar = progress.addHandler { _ in }
+    let disk = progress.addHandler { _ in }
     @Sendable func work() async throws {}
 
     // For the length of a closure; held by a bag; as a value.
@@ -73,7 +73,7 @@ import Testing
 
     // Silence, and look.
     progress.lock(tagged: "io")
-    await progress.withLocked(bar) { print("silent") }
+    await progress.withLocked(disk) { print("silent") }
     for handler in await progress.handlers { print(handler) }   // … audit on background(utility), locked, once, 0 calls
 
     let lines = await progress.handlers.map(\.description)

@@ -1,7 +1,7 @@
 /// How much may wait for a handler, or for a sequence, that is slower than its event, and what is dropped beyond that.
 ///
 /// A call that is running does not wait. What is dropped is counted in the report, in ``HandlerSnapshot/droppedCount``, and, for a sequence that is asked for
-/// ``EventSource/arrivals(buffering:)``, where it is missing. Counts below 1 count as 1.
+/// `arrivals(buffering:)`, where it is missing. Counts below 1 count as 1.
 public struct Buffering: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case unbounded, oldest(Int), newest(Int), suspendingSender(Int) }
   let kind: Kind

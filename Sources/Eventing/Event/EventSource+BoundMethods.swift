@@ -38,4 +38,16 @@ extension EventSource {
       try method(owner)(payload, first, repeat each bound)
     }
   }
+
+  /// The same for an asynchronous method on the main actor.
+  @inlinable @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
+    named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    _ method: @escaping @MainActor @Sendable (Owner) -> @MainActor @Sendable (Payload, First, repeat each Bound) async throws -> Void,
+    of owner: Owner, with first: First, _ bound: repeat each Bound
+  ) -> HandlerToken {
+    addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in
+      try await method(owner)(payload, first, repeat each bound)
+    }
+  }
 }

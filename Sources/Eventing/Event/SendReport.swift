@@ -2,6 +2,7 @@
 ///
 /// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``, ``dropped``, ``deferred`` or ``failures``.
 /// Found are the handlers that were added before it and that, when their turn came, had not been removed or used up, and whose owner was alive.
+/// A forward is one of them, delivered when its target took the occurrence: what becomes of it there is not in this report, errors included.
 public struct SendReport: Sendable {
   /// Its place in the order of the event.
   public var sequence: UInt64

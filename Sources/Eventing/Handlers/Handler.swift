@@ -4,6 +4,8 @@
 ///
 ///     let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }.named("audit").tagged("io")
 ///     orderPlaced.add(audit, Handler { order in print(order) }.once())
+///
+/// ``named(_:)``, ``tagged(_:)``, ``priority(_:)``, ``once()`` and ``owned(by:)`` say the rest, each giving a new value.
 public struct Handler<Payload: Sendable>: Sendable {
   @usableFromInline var options = HandlerOptions()
   @usableFromInline var isOnce = false

@@ -18,6 +18,11 @@ public struct HandlerToken: Sendable, Identifiable {
   public func store(in bag: HandlerBag) { bag.insert(self) }
 }
 
+extension Collection<HandlerToken> {
+  /// Hands the handlers of a group to a bag.
+  public func store(in bag: HandlerBag) { for token in self { bag.insert(token) } }
+}
+
 extension HandlerToken: Hashable {
   /// Whether both name the same handler.
   public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }

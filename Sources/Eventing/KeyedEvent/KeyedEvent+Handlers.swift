@@ -24,6 +24,14 @@ extension KeyedEvent {
   @discardableResult public func lock(named name: String) -> Int { event.lock(named: name) }
   /// Unlocks all handlers of that name, and returns how many there are.
   @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
+  /// Locks all handlers with that tag, and returns how many there are.
+  @discardableResult public func lock(tagged tag: String) -> Int { event.lock(tagged: tag) }
+  /// Unlocks all handlers with that tag, and returns how many there are.
+  @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
+  /// Locks all handlers of that very object, and returns how many there are.
+  @discardableResult public func lock(ownedBy owner: AnyObject) -> Int { event.lock(ownedBy: owner) }
+  /// Unlocks all handlers of that very object, and returns how many there are.
+  @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
   /// Locks the handlers that are there now, and returns how many.
   @discardableResult public func lockAll() -> Int { event.lockAll() }
   /// Unlocks all handlers, and returns how many there are.
@@ -39,6 +47,8 @@ extension KeyedEvent {
   public var handlerCount: Int { event.handlerCount }
   /// Whether the handler is there. O(1).
   public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
+  /// Whether there is a handler of that name. O(handlers of all keys).
+  public func contains(named name: String) -> Bool { event.contains(named: name) }
   /// What the handlers of all keys are like, between two occurrences.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
 

@@ -20,6 +20,17 @@ extension KeyedEvent {
     _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(Addressed(key, payload), from: sender) }
 
+  /// Sends to several keys, one occurrence each, in their order, to a key that is there twice once; returns when every handler that was reached has finished.
+  @discardableResult public nonisolated(nonsending) func send(
+    _ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> [SendReport] {
+    var (seen, tickets) = (Set<Key>(), [Ticket]())
+    for key in keys where seen.insert(key).inserted { tickets.append(submit(payload, to: key, from: sender)) }
+    var reports: [SendReport] = []
+    for ticket in tickets { reports.append(await ticket.report) }
+    return reports
+  }
+
   /// Sends to no key, and returns when every handler that was reached has finished.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
@@ -72,6 +83,11 @@ extension KeyedEvent where Key == ObjectKey {
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(payload, to: ObjectKey(object), from: sender) }
+
+  /// Sends to several objects, and returns when every handler that was reached has finished.
+  @discardableResult public nonisolated(nonsending) func send<Object: AnyObject & Sendable>(
+    _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> [SendReport] { await send(payload, to: objects.map { ObjectKey($0) }, from: sender) }
 
   /// Sends to an object without waiting; the ticket's report can be awaited later.
   public func submit(

@@ -24,10 +24,10 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   /// For logs, occurrences and snapshots.
   public var name: String? { event.name }
 
-  /// What is sent to one key.
+  /// What is sent to one key: to be listened to. What sends is ``post(_:to:from:)-(_,Key,_)`` and its like.
   public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
 
-  /// What is sent to no key.
+  /// What is sent to no key; it does not reach those who listen to ``anyKey``.
   public var untargeted: some EventSource<Payload> { KeySource(event: event, key: nil) }
 
   /// What is sent to any key, with sender, event name, sequence number and instant.
@@ -41,7 +41,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     }
   }
 
-  /// What is sent to any key, with the key.
+  /// What is sent to any key, with the key; not what is sent to none.
   public var anyKey: some EventSource<(key: Key, payload: Payload)> {
     event.compactMap { addressed in addressed.key.map { (key: $0, payload: addressed.payload) } }
   }

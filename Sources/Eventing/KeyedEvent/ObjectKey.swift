@@ -5,6 +5,9 @@ public struct ObjectKey: Hashable, Sendable {
   /// The key of an object.
   public init(_ object: some AnyObject & Sendable) { owner = Owner(object) }
 
+  /// The object, if it is still there.
+  public var object: (any AnyObject & Sendable)? { owner.object }
+
   /// Whether the object is still there. What is sent to one that is not reaches nobody.
   public var isAlive: Bool { owner.object != nil }
 

@@ -31,7 +31,7 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// From the bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// The value as it is, at once, and then every change: none is missed in between, and none comes twice.
+  /// The value as it is, at once, and then every change: none is missed in between, and none comes twice. Say ``new``, too: the value itself is told as a new one.
   public static let initial = ChangeOptions(rawValue: 1)
   /// The value before the change.
   public static let old = ChangeOptions(rawValue: 2)

@@ -11,6 +11,12 @@ extension Observed: EventSource {
   /// The changes, with what the options ask for. It keeps the value alive.
   public func changes(_ options: ChangeOptions) -> some EventSource<Change<Value>> { ChangeSource(storage: storage, options: options) }
 
+  /// The new value of each change, for those who want nothing else. It keeps the value alive.
+  public var values: some EventSource<Value> { changes(.new).compactMap(\.new) }
+
+  /// The same, with the value as it is at once: what a view of it shows.
+  public var currentValues: some EventSource<Value> { changes([.initial, .new]).compactMap(\.new) }
+
   /// Returns when no change that was made before is still being told; see ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await storage.event.quiesce() }
 }
