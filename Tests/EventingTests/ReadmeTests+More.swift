@@ -77,7 +77,7 @@ extension ReadmeTests {
 
   // swift-format-ignore
   @Test func properties() async {
-    let (player, view) = (Player(), await VolumeView())
+    let (player, view) = (Player(), VolumeView())
     let changes = Recorder<String>()
     player.$volume.addHandler { changes.record("\($0)") }
 

@@ -23,6 +23,7 @@ public struct Buffering: Hashable, Sendable {
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
   var isBounded: Bool { kind != .unbounded }
+  var suspendsSender: Bool { if case .suspendingSender = kind { true } else { false } }
 }
 
 extension Buffering: CustomStringConvertible {

@@ -4,6 +4,10 @@ public struct EventingError: Error, Sendable {
   public struct Code: Hashable, Sendable {
     let name: String
 
+    /// Nothing came in time.
+    public static var timedOut: Code { Code(name: "timedOut") }
+    /// The event has ended, and nothing will come any more.
+    public static var eventEnded: Code { Code(name: "eventEnded") }
     /// There is an event of this key, and it carries something else.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
   }

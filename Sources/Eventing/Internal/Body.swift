@@ -12,6 +12,8 @@ extension Handler {
     case isolated(@Sendable (isolated any Actor, Call<Payload>) async throws -> Void)
     /// It says whether the handlers after it see the occurrence.
     case intercept(@Sendable (Payload) throws -> Interception)
+    /// It is a sequence.
+    case sequence(Channel<Payload>)
     /// It is made of another handler, or of another event.
     case relay(@Sendable (DetailedRecord, Home) -> Relay<Payload>)
   }

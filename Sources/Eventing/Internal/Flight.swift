@@ -19,6 +19,12 @@ import Synchronization
   private let isTracked: Bool
   private let ownLock = Lock()
 
+  /// The task that sends, if it waits; 0 for none.
+  let task: Int
+
+  /// Of the task that is running.
+  static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
+
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: Path?
@@ -59,6 +65,7 @@ import Synchronization
     self.sender = sender
     path = nil
     root = nil
+    task = purpose == .send ? Flight.currentTask : 0
     let running = purpose == .post ? nil : Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
     isTracked = purpose == .ticket || (purpose == .send && running != nil)
     // A send waits from the start, before a lane has anything of it: so the last in a cycle is the one that closes it, and is deferred.
@@ -71,6 +78,7 @@ import Synchronization
     self.sender = sender
     self.path = path
     root = waiting?.root ?? waiting
+    task = waiting?.task ?? 0
     isTracked = false
     if let root { root.withLock { root.open += 1 } }
   }

@@ -11,13 +11,15 @@ public import Dispatch
   case inOrder(UInt8?, Buffering)
   case concurrent(Int, Buffering)
   case task(UInt8?)
+  /// Where a sequence is iterated over.
+  case sequence(Buffering)
   /// On the actor that is the handler's owner.
   case actor
 
   var buffering: Buffering {
     switch self {
     case .main(let buffering), .background(_, let buffering), .queue(_, let buffering), .inOrder(_, let buffering),
-      .concurrent(_, let buffering):
+      .concurrent(_, let buffering), .sequence(let buffering):
       buffering
     case .inline, .task, .actor: .unbounded
     }
@@ -36,6 +38,7 @@ extension Place: CustomStringConvertible {
     case .inOrder(let priority, _): priority.map { "in order(\(priorityName($0)))" } ?? "in order"
     case .concurrent(let limit, _): "concurrent(limit: \(limit))"
     case .task(let priority): priority.map { "task(\(priorityName($0)))" } ?? "task"
+    case .sequence: "sequence"
     case .actor: "actor"
     }
   }

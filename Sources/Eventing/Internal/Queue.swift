@@ -10,6 +10,23 @@ struct Queue<Element> {
   /// O(1), amortized.
   mutating func append(_ element: Element) { elements.append(element) }
 
+  mutating func withFirst(_ body: (inout Element) -> Void) {
+    if !isEmpty, var first = elements[head] {
+      elements[head] = nil
+      body(&first)
+      elements[head] = first
+    }
+  }
+
+  mutating func forEach(_ body: (inout Element) -> Void) {
+    for i in head..<elements.count {
+      guard var element = elements[i] else { continue }
+      elements[i] = nil
+      body(&element)
+      elements[i] = element
+    }
+  }
+
   /// O(1), amortized; nil if there is none.
   mutating func popFirst() -> Element? {
     guard !isEmpty else { return nil }

@@ -8,12 +8,15 @@
   case serial(SerialLane<Payload>)
   /// Elsewhere, calls overlapping.
   case parallel(ParallelLane<Payload>)
+  /// Into the inboxes of a sequence.
+  case sequence(SequenceLane<Payload>)
   /// With something else than the payload, or to another event.
   case relay(Relay<Payload>)
 
   init(_ place: Place, _ body: Handler<Payload>.Body, _ record: DetailedRecord, _ home: Home) {
     switch (place, body) {
     case (_, .relay(let make)): self = .relay(make(record, home))
+    case (_, .sequence(let channel)): self = .sequence(SequenceLane(record, home, channel))
     case (_, .intercept(let body)): self = .intercept(body)
     case (.inline, .sync(let body)): self = .call(body)
     case (.inline, .direct(let body)): self = .call { try body($0.payload) }
@@ -28,6 +31,7 @@
     case .call, .intercept: nil
     case .serial(let lane): lane
     case .parallel(let lane): lane
+    case .sequence(let lane): lane
     case .relay(let relay): relay.lane
     }
   }
@@ -39,6 +43,9 @@
     switch self {
     case .serial(let lane): lane.take(payload, &tally)
     case .parallel(let lane): lane.take(payload, &tally)
+    case .sequence(let lane):
+      guard record.claim() else { return false }
+      lane.take(payload, &tally)
     case .relay(let relay): return relay.take(payload, owner, &tally)
     case .call(let body):
       guard record.claim() else { return false }

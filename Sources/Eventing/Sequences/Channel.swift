@@ -1,0 +1,217 @@
+public import Synchronization
+
+/// What a sequence has in its event: one handler, which gives each payload to every iterator.
+///
+/// Until something is taken there is one inlet more, from which each iterator starts: so all of them see everything since the sequence was made. Afterwards
+/// that would have to keep everything for as long as the sequence is there, which a task that iterates over it usually holds.
+// Safe: what changes is guarded by `lock`.
+@usableFromInline final class Channel<Payload: Sendable>: @unchecked Sendable {
+  @usableFromInline let buffering: Buffering
+  @usableFromInline let isBounded: Bool
+  @usableFromInline let lock = Lock()
+
+  // Under the lock.
+  @usableFromInline @exclusivity(unchecked) var origin: Inlet<Payload>?
+  @usableFromInline @exclusivity(unchecked) var inlets: [Inlet<Payload>] = []
+  /// The handler, until it goes.
+  @exclusivity(unchecked) private var token: HandlerToken?
+  /// Nothing more comes.
+  @exclusivity(unchecked) private var isEnded = false
+  /// The handler was removed: nothing that waits is taken any more.
+  @usableFromInline let isRemoved = Atomic<Bool>(false)
+
+  init(_ buffering: Buffering) {
+    self.buffering = buffering
+    isBounded = buffering.isBounded
+    unsafe origin = Inlet(Inbox(buffering))
+  }
+
+  /// Adds the handler.
+  func listen(to source: some EventSource<Payload>) {
+    let token = source.attach(Handler(.sequence(buffering), .sequence(self)))
+    lock.withLock { unsafe self.token = unsafe isEnded ? nil : token }
+  }
+
+  // MARK: For the event, from inside it
+
+  /// Gives a payload to all where there is no bound.
+  @inlinable func give(_ payload: Payload) {
+    var (first, more): (UnsafeContinuation<Void, Never>?, [UnsafeContinuation<Void, Never>]) = unsafe (nil, [])
+    lock.lock()
+    unsafe origin?.items.append(payload)
+    for inlet in unsafe inlets {
+      unsafe inlet.items.append(payload)
+      guard let sleeper = unsafe inlet.takeSleeper() else { continue }
+      if unsafe first == nil { unsafe first = unsafe sleeper } else { unsafe more.append(sleeper) }
+    }
+    lock.unlock()
+    unsafe first?.resume()
+    unsafe more.forEach { unsafe $0.resume() }
+  }
+
+  /// The same with a bound.
+  ///
+  /// - Returns: how many iterators took it, and how many had to drop something.
+  @usableFromInline func give(_ payload: Payload, _ tally: inout Tally) -> (taken: Int, missing: Int) {
+    let isSend = buffering.suspendsSender && tally.isAwaited && (tally.flight?.purpose ?? .send) == .send
+    // Who waits is counted before it may be taken, and passed at once if it need not wait.
+    var senders = isSend ? waiting(tally.flightIfAwaited()) : [:]
+    var (taken, missing, dropped): (Int, Int, [Payload]) = (0, 0, [])
+    var sleepers: [UnsafeContinuation<Void, Never>] = unsafe []
+    lock.lock()
+    for inlet in unsafe inlets + (origin.map { [$0] } ?? []) {
+      let outcome = unsafe inlet.inbox.append(payload, isSend: isSend, senders[ObjectIdentifier(inlet)])
+      if outcome.isTaken { taken += 1 }
+      if outcome.keepsSender { senders[ObjectIdentifier(inlet)] = nil }
+      if let payload = outcome.dropped { dropped.append(payload) }
+      if !outcome.isTaken || outcome.dropped != nil { missing += 1 }
+      if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
+    }
+    lock.unlock()
+    pass(Array(senders.values))
+    unsafe sleepers.forEach { unsafe $0.resume() }
+    return (taken, missing)
+  }
+
+  /// A send waits for the iterators; as long as there is none, for the first.
+  private func waiting(_ flight: Flight?) -> [ObjectIdentifier: WaitingSender] {
+    guard let flight else { return [:] }
+    var senders: [ObjectIdentifier: WaitingSender] = [:]
+    let targets = lock.withLock { unsafe inlets.isEmpty ? origin.map { [$0] } ?? [] : inlets }
+    for inlet in targets where !inlet.isConsumer(of: flight) {
+      flight.expect(inlet)
+      senders[ObjectIdentifier(inlet)] = WaitingSender(flight: flight, node: inlet)
+    }
+    return senders
+  }
+
+  private func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
+
+  /// Nothing more comes. What waits can still be taken, unless the handler was removed.
+  func end(isRemoved: Bool) {
+    if isRemoved { self.isRemoved.store(true, ordering: .releasing) }
+    var senders: [WaitingSender] = []
+    var (released, sleepers): ([Inbox<Payload>], [UnsafeContinuation<Void, Never>]) = unsafe ([], [])
+    var lists: [ContiguousArray<Payload>] = []
+    lock.lock()
+    unsafe isEnded = true
+    unsafe token = nil
+    for inlet in unsafe inlets + (origin.map { [$0] } ?? []) {
+      if isRemoved { empty(inlet, &senders, &released, &lists) }
+      if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
+    }
+    lock.unlock()
+    pass(senders)
+    unsafe sleepers.forEach { unsafe $0.resume() }
+  }
+
+  /// Under the lock; what it had is the caller's to release.
+  private func empty(
+    _ inlet: Inlet<Payload>, _ senders: inout [WaitingSender], _ boxes: inout [Inbox<Payload>], _ lists: inout [ContiguousArray<Payload>]
+  ) {
+    unsafe senders += inlet.inbox.takeSenders()
+    unsafe boxes.append(inlet.inbox)
+    unsafe lists.append(inlet.items)
+    unsafe inlet.inbox = Inbox(buffering)
+    unsafe inlet.items = []
+  }
+
+  // MARK: For iterators
+
+  /// Another iterator.
+  func makeInlet() -> Inlet<Payload> {
+    let inlet = Inlet<Payload>(Inbox(buffering))
+    lock.withLock {
+      if let origin = unsafe origin {
+        unsafe inlet.items = origin.items
+        unsafe inlet.inbox = origin.inbox
+        // The sends that wait for the first iterator are in one copy only.
+        if unsafe inlets.isEmpty { _ = unsafe origin.inbox.takeSenders() } else { _ = unsafe inlet.inbox.takeSenders() }
+      }
+      unsafe inlets.append(inlet)
+    }
+    return inlet
+  }
+
+  /// An iterator goes, or the sequence. The handler goes with the last iterator, or with a sequence that had none.
+  @usableFromInline func drop(_ inlet: Inlet<Payload>?) {
+    var senders: [WaitingSender] = []
+    var (boxes, lists, gone): ([Inbox<Payload>], [ContiguousArray<Payload>], Inlet<Payload>?) = ([], [], nil)
+    lock.lock()
+    if let inlet {
+      empty(inlet, &senders, &boxes, &lists)
+      unsafe inlets.removeAll { $0 === inlet }
+    }
+    if let origin = unsafe origin, unsafe inlet == nil || inlets.isEmpty {
+      empty(origin, &senders, &boxes, &lists)
+      gone = origin
+      unsafe self.origin = nil
+    }
+    let last = unsafe inlets.isEmpty ? token : nil
+    if last != nil {
+      unsafe token = nil
+      unsafe isEnded = true
+    }
+    lock.unlock()
+    pass(senders)
+    if let last { _ = last.home.remove(last.record) }
+    withExtendedLifetime(gone) {}
+  }
+
+  /// What an iterator gets.
+  @usableFromInline enum Taken {
+    case item(Payload, lag: Int)
+    /// So many are missing after the last one.
+    case lag(Int)
+    /// Everything that waits, where there is no bound.
+    case items
+    case nothing
+    case end
+  }
+
+  /// Takes what is next; `batch`, which is empty, gets everything that waits where there is no bound.
+  @usableFromInline func take(_ inlet: Inlet<Payload>, _ batch: inout ContiguousArray<Payload>) -> Taken {
+    var sender: WaitingSender?
+    var taken = Taken.nothing
+    lock.lock()
+    if !isBounded {
+      unsafe swap(&batch, &inlet.items)
+      if !batch.isEmpty { taken = .items }
+    } else if let item = unsafe inlet.inbox.popFirst() {
+      sender = item.sender
+      taken = .item(item.payload, lag: item.lag)
+    } else {
+      let lag = unsafe inlet.inbox.takeLag()
+      if lag > 0 { taken = .lag(lag) }
+    }
+    var begun: Inlet<Payload>?
+    if case .nothing = taken {
+      if unsafe isEnded { taken = .end }
+    } else {
+      begun = unsafe origin
+      unsafe origin = nil
+    }
+    lock.unlock()
+    sender?.pass()
+    withExtendedLifetime(begun) {}  // what it had is released outside of the lock
+    return taken
+  }
+
+  /// Lets an iterator wait; false if there is something for it.
+  func park(_ inlet: Inlet<Payload>, _ sleeper: UnsafeContinuation<Void, Never>) -> Bool {
+    lock.withLock {
+      guard unsafe !isEnded, unsafe !inlet.isCancelled, unsafe inlet.items.isEmpty, unsafe inlet.inbox.isEmpty else { return false }
+      unsafe inlet.sleeper = unsafe sleeper
+      return true
+    }
+  }
+
+  /// Lets an iterator go on whose task was cancelled.
+  func cancel(_ inlet: Inlet<Payload>) {
+    lock.lock()
+    unsafe inlet.isCancelled = true
+    let sleeper = unsafe inlet.takeSleeper()
+    lock.unlock()
+    unsafe sleeper?.resume()
+  }
+}

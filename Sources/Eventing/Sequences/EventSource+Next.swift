@@ -1,0 +1,47 @@
+extension EventSource {
+  /// Waits for the next payload that fits.
+  ///
+  ///     let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
+  ///
+  /// It listens from the moment of the call, and has left the event when it returns. It keeps what it listens to alive for that long.
+  ///
+  /// - In a task that is cancelled, before or meanwhile, it throws `CancellationError` at once.
+  /// - Complexity: O(1) for each payload that comes by.
+  /// - Parameters:
+  ///   - limit: how long to wait; `nil` for ever.
+  ///   - clock: what measures that.
+  ///   - isIncluded: whether a payload fits; asked in the order of the event, where no lock is held, not on the thread that sends.
+  /// - Throws: ``EventingError`` if nothing came in time or the event was finished; what `isIncluded` throws.
+  public nonisolated(nonsending) func next(
+    within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
+    where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
+  ) async throws -> Payload {
+    let channel = Channel<Payload>(.unbounded)
+    channel.listen(to: self)
+    defer { withExtendedLifetime(self) {} }
+    guard let limit else { return try await channel.first(where: isIncluded) }
+    return try await withThrowingTaskGroup(of: Payload.self) { group in
+      group.addTask { try await channel.first(where: isIncluded) }
+      group.addTask {
+        try await clock.sleep(for: limit)
+        throw EventingError(code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
+      }
+      defer { group.cancelAll() }
+      guard let payload = try await group.next() else { preconditionFailure("two tasks are in the group") }
+      return payload
+    }
+  }
+}
+
+extension Channel {
+  /// The first payload that fits.
+  fileprivate nonisolated(nonsending) func first(where isIncluded: @Sendable (Payload) throws -> Bool) async throws -> Payload {
+    let reader = Reader(self)
+    while let payload = await reader.next(isolation: #isolation) {
+      if try isIncluded(payload) { return payload }
+    }
+    if Task.isCancelled { throw CancellationError() }
+    throw EventingError(
+      code: .eventEnded, description: "expected a payload of \(Payload.self); the event was finished, or all its handlers were removed")
+  }
+}

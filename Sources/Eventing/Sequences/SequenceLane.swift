@@ -1,0 +1,36 @@
+import Synchronization
+
+/// What a sequence's handler does with an occurrence.
+@usableFromInline final class SequenceLane<Payload: Sendable>: AnyLane, @unchecked Sendable {
+  @usableFromInline let channel: Channel<Payload>
+
+  init(_ record: DetailedRecord, _ home: Home, _ channel: Channel<Payload>) {
+    self.channel = channel
+    super.init(record, home)
+  }
+
+  /// Delivered is what an iterator will find, or would, if it comes in time: loops are not waited for.
+  @inlinable func take(_ payload: Payload, _ tally: inout Tally) {
+    if channel.isBounded { return takeBounded(payload, &tally) }
+    channel.give(payload)
+    countCall()
+    tally.delivered &+= 1
+  }
+
+  @usableFromInline func takeBounded(_ payload: Payload, _ tally: inout Tally) {
+    let (taken, missing) = channel.give(payload, &tally)
+    dropped.wrappingAdd(missing, ordering: .relaxed)
+    if taken > 0 { countCall() }
+    if taken > 0 { tally.delivered &+= 1 } else { tally.dropped &+= 1 }
+  }
+
+  @usableFromInline override func finish() -> Bool {
+    channel.end(isRemoved: record.has(Bit.removed))
+    record.set(Bit.removed)
+    over.store(true, ordering: .releasing)
+    return true
+  }
+
+  /// `quiesce` does not wait for loops.
+  @usableFromInline override func sendBarrier(_ flight: Flight) {}
+}

@@ -1,0 +1,101 @@
+import Eventing
+import Testing
+
+/// Waiting for the next payload.
+@Suite(.timeLimit(.minutes(1))) struct NextTests {
+  @Test func row108TheNextPayloadThatFitsIsAwaited() async throws {
+    let event = Event<Int>()
+    let next = Task { try await event.next { $0 > 2 } }
+    #expect(await eventually { event.handlerCount == 1 })
+    for number in 1...4 { event.post(number) }
+    #expect(try await next.value == 3)
+    #expect(!event.hasHandlers)
+  }
+
+  @Test func severalValuesViewsAndKeys() async throws {
+    let (resized, keyed) = (Event<(Int, Int)>(), KeyedEvent<String, Int>())
+    let one = Task { try await resized.next(within: .seconds(30)) { width, height in width > height } }
+    let two = Task { try await keyed["a"].map { "\($0)" }.next() }
+    #expect(await eventually { resized.handlerCount == 1 && keyed.handlerCount == 1 })
+    resized.post(1, 2)
+    resized.post(2, 1)
+    keyed.post(1, to: "b")
+    keyed.post(2, to: "a")
+    #expect(try await one.value == (2, 1))
+    #expect(try await two.value == "2")
+  }
+
+  @Test func nothingInTimeIsAnErrorThatSaysSo() async {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let next = Task { try await event.next(within: .seconds(2), clock: clock) { $0 > 5 } }
+    #expect(await eventually { clock.sleepers == 1 })
+    event.post(1)
+    clock.advance(by: .milliseconds(1_999))
+    for _ in 0..<50 { await Task.yield() }
+    #expect(event.handlerCount == 1)
+    clock.advance(by: .milliseconds(1))
+    let error = await #expect(throws: EventingError.self) { try await next.value }
+    #expect(error?.code == .timedOut)
+    #expect(error?.description == "expected a payload of Int within 2.0 seconds; none came that fits")
+    #expect(!event.hasHandlers)
+  }
+
+  @Test func whatComesInTimeEndsTheClock() async throws {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let next = Task { try await event.next(within: .seconds(2), clock: clock) }
+    #expect(await eventually { clock.sleepers == 1 && event.handlerCount == 1 })
+    event.post(1)
+    #expect(try await next.value == 1)
+    #expect(clock.sleepers == 0 && !event.hasHandlers)
+  }
+
+  @Test(arguments: [nil, Duration.seconds(30)]) func theEndOfTheEventIsAnError(limit: Duration?) async {
+    let event = Event<Int>()
+    let next = Task { try await event.next(within: limit) { $0 > 1 } }
+    #expect(await eventually { event.handlerCount == 1 })
+    event.post(1)
+    event.finish()
+    let error = await #expect(throws: EventingError.self) { try await next.value }
+    #expect(error?.code == .eventEnded)
+    let late = await #expect(throws: EventingError.self) { try await event.next(within: limit) }
+    #expect(late?.code == .eventEnded)
+  }
+
+  @Test(arguments: [nil, Duration.seconds(30)]) func cancellingIsAnError(limit: Duration?) async {
+    let event = Event<Int>()
+    let next = Task { try await event.next(within: limit) }
+    #expect(await eventually { event.handlerCount == 1 })
+    next.cancel()
+    await #expect(throws: CancellationError.self) { try await next.value }
+    #expect(!event.hasHandlers)
+    let early = await inCancelledTask { await Result { try await event.next(within: limit) } }
+    #expect(throws: CancellationError.self) { try early.get() }
+    #expect(!event.hasHandlers)
+  }
+
+  @Test func anErrorOfTheConditionIsThrown() async {
+    struct Odd: Error {}
+    let event = Event<Int>()
+    let next = Task { try await event.next(within: .seconds(30)) { if $0 == 3 { throw Odd() } else { false } } }
+    #expect(await eventually { event.handlerCount == 1 })
+    for number in 1...3 { event.post(number) }
+    await #expect(throws: Odd.self) { try await next.value }
+  }
+
+  @Test func whoWaitsKeepsTheEvent() async throws {
+    var event: Event<Int>? = Event()
+    weak let weakEvent = event
+    let next = Task { [event] in try await event?.next() }
+    #expect(await eventually { event?.handlerCount == 1 })
+    event = nil
+    weakEvent?.post(1)
+    #expect(try await next.value == 1)
+    #expect(await eventually { weakEvent == nil })
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}
