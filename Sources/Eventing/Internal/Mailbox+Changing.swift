@@ -203,7 +203,10 @@ extension Mailbox {
     unsafe record.address = address
     let work = Work(handler.place, handler.body, record, home)
     unsafe record.work = work
-    if handler.options.owner == nil, case .serial(let lane) = work { unsafe record.plainLane = .passUnretained(lane) }
+    if handler.options.owner == nil {
+      if case .serial(let lane) = work { unsafe record.plainLane = .passUnretained(lane) }
+      if case .sequence(let lane) = work { unsafe record.plainSequence = .passUnretained(lane) }
+    }
     return Joiner({ _ in }, record)
   }
 }

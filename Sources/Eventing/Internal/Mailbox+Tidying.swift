@@ -50,6 +50,7 @@ extension Mailbox {
     let work = unsafe details.work
     unsafe details.work = nil
     unsafe details.plainLane = nil
+    unsafe details.plainSequence = nil
     unsafe details.address = nil
     guard let lane = work?.lane else {
       details.set(Bit.removed)

@@ -28,8 +28,14 @@ public import Synchronization
     guard bits == Bit.special | Bit.detailed else { return false }
     return unsafe held._withUnsafeGuaranteedRef { record in
       // Safe: the bit says so, as in `Record.working`.
-      guard let lane = unsafe unsafeDowncast(record, to: WorkingRecord<Payload>.self).plainLane else { return false }
-      unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+      let record = unsafe unsafeDowncast(record, to: WorkingRecord<Payload>.self)
+      if let lane = unsafe record.plainLane {
+        unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+      } else if let lane = unsafe record.plainSequence {
+        unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+      } else {
+        return false
+      }
       return true
     }
   }

@@ -5,7 +5,7 @@ public import Synchronization
 /// Until something is taken there is one inlet more, from which each iterator starts: so all of them see everything since the sequence was made. Afterwards
 /// that would have to keep everything for as long as the sequence is there, which a task that iterates over it usually holds.
 // Safe: what changes is guarded by `lock`.
-@usableFromInline final class Channel<Payload: Sendable>: @unchecked Sendable {
+@safe @usableFromInline final class Channel<Payload: Sendable>: @unchecked Sendable {
   @usableFromInline let buffering: Buffering
   @usableFromInline let isBounded: Bool
   @usableFromInline let lock = Lock()
@@ -13,6 +13,8 @@ public import Synchronization
   // Under the lock.
   @usableFromInline @exclusivity(unchecked) var origin: Inlet<Payload>?
   @usableFromInline @exclusivity(unchecked) var inlets: [Inlet<Payload>] = []
+  /// The one inlet, if there is one and no more: lent without a retain.
+  @usableFromInline @exclusivity(unchecked) var only: Unmanaged<Inlet<Payload>>?
   /// The handler, until it goes.
   @exclusivity(unchecked) private var token: HandlerToken?
   /// Nothing more comes.
@@ -24,6 +26,13 @@ public import Synchronization
     self.buffering = buffering
     isBounded = buffering.isBounded
     unsafe origin = Inlet(Inbox(buffering))
+    noteOnly()
+  }
+
+  /// Under the lock: after the inlets have changed.
+  private func noteOnly() {
+    let all = unsafe inlets + (origin.map { [$0] } ?? [])
+    unsafe only = all.count == 1 ? .passUnretained(all[0]) : nil
   }
 
   /// Adds the handler.
@@ -36,17 +45,30 @@ public import Synchronization
 
   /// Gives a payload to all where there is no bound.
   @inlinable func give(_ payload: Payload) {
-    var (first, more): (UnsafeContinuation<Void, Never>?, [UnsafeContinuation<Void, Never>]) = unsafe (nil, [])
+    var sleeper: UnsafeContinuation<Void, Never>?
     lock.lock()
+    if let only = unsafe only {
+      unsafe only._withUnsafeGuaranteedRef { inlet in
+        unsafe inlet.items.append(payload)
+        unsafe sleeper = inlet.takeSleeper()
+      }
+    } else {
+      return giveAll(payload)
+    }
+    lock.unlock()
+    unsafe sleeper?.resume()
+  }
+
+  /// Under the lock, which it unlocks.
+  @usableFromInline func giveAll(_ payload: Payload) {
+    var sleepers: [UnsafeContinuation<Void, Never>] = unsafe []
     unsafe origin?.items.append(payload)
     for inlet in unsafe inlets {
       unsafe inlet.items.append(payload)
-      guard let sleeper = unsafe inlet.takeSleeper() else { continue }
-      if unsafe first == nil { unsafe first = unsafe sleeper } else { unsafe more.append(sleeper) }
+      if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
     lock.unlock()
-    unsafe first?.resume()
-    unsafe more.forEach { unsafe $0.resume() }
+    unsafe sleepers.forEach { unsafe $0.resume() }
   }
 
   /// The same with a bound.
@@ -129,6 +151,7 @@ public import Synchronization
         if unsafe inlets.isEmpty { _ = unsafe origin.inbox.takeSenders() } else { _ = unsafe inlet.inbox.takeSenders() }
       }
       unsafe inlets.append(inlet)
+      noteOnly()
     }
     return inlet
   }
@@ -147,6 +170,7 @@ public import Synchronization
       gone = origin
       unsafe self.origin = nil
     }
+    noteOnly()
     let last = unsafe inlets.isEmpty ? token : nil
     if last != nil {
       unsafe token = nil
@@ -158,38 +182,27 @@ public import Synchronization
     withExtendedLifetime(gone) {}
   }
 
-  /// What an iterator gets.
-  @usableFromInline enum Taken {
-    case item(Payload, lag: Int)
-    /// So many are missing after the last one.
-    case lag(Int)
-    /// Everything that waits, where there is no bound.
-    case items
-    case nothing
-    case end
-  }
+  enum Taken { case something, nothing, end }
 
-  /// Takes what is next; `batch`, which is empty, gets everything that waits where there is no bound.
-  @usableFromInline func take(_ inlet: Inlet<Payload>, _ batch: inout ContiguousArray<Payload>) -> Taken {
+  /// Takes what is next: all that waits, or one where there is a bound, and how many were dropped before it. `batch` is empty.
+  func take(_ inlet: Inlet<Payload>, _ batch: inout ContiguousArray<Payload>, _ lag: inout Int) -> Taken {
     var sender: WaitingSender?
-    var taken = Taken.nothing
     lock.lock()
     if !isBounded {
       unsafe swap(&batch, &inlet.items)
-      if !batch.isEmpty { taken = .items }
     } else if let item = unsafe inlet.inbox.popFirst() {
+      batch.append(item.payload)
+      lag = item.lag
       sender = item.sender
-      taken = .item(item.payload, lag: item.lag)
     } else {
-      let lag = unsafe inlet.inbox.takeLag()
-      if lag > 0 { taken = .lag(lag) }
+      lag = unsafe inlet.inbox.takeLag()
     }
-    var begun: Inlet<Payload>?
-    if case .nothing = taken {
-      if unsafe isEnded { taken = .end }
-    } else {
-      begun = unsafe origin
+    let isSomething = !batch.isEmpty || lag > 0
+    let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
+    let begun = unsafe isSomething ? origin : nil
+    if isSomething, unsafe origin != nil {
       unsafe origin = nil
+      noteOnly()
     }
     lock.unlock()
     sender?.pass()

@@ -1,60 +1,65 @@
-import Synchronization
+public import Synchronization
 
 /// What an iterator has: its inlet, and what it has taken from there.
 ///
 /// Used by one task at a time, as iterators are.
 @usableFromInline final class Reader<Payload: Sendable> {
-  private let channel: Channel<Payload>
+  @usableFromInline let channel: Channel<Payload>
   private let inlet: Inlet<Payload>
   /// What it has taken, the next one last: so each is moved out when it is its turn.
-  @usableFromInline var batch: ContiguousArray<Payload> = []
-  @usableFromInline var isOver = false
+  @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<Payload> = []
+  /// What was dropped directly before that.
+  @usableFromInline @exclusivity(unchecked) var lag = 0
+  @exclusivity(unchecked) private var isOver = false
 
   @usableFromInline init(_ channel: Channel<Payload>) {
     self.channel = channel
     inlet = channel.makeInlet()
   }
 
-  deinit { if !isOver { channel.drop(inlet) } }
+  deinit { if unsafe !isOver { channel.drop(inlet) } }
 
   /// The next payload; nil at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next(isolation: isolated (any Actor)?) async -> Payload? {
-    if !batch.isEmpty, mayGoOn { return batch.popLast() }
-    while true {
-      switch await nextArrival(isolation: isolation) {
-      case .payload(let payload): return payload
-      case .lagged: continue
-      case nil: return nil
-      }
+    while unsafe batch.isEmpty || !mayGoOn {
+      guard await fill(isolation: isolation) else { return nil }
+      unsafe batch.reverse()
     }
+    return unsafe batch.popLast()
   }
-
-  @usableFromInline var mayGoOn: Bool { !Task.isCancelled && !channel.isRemoved.load(ordering: .acquiring) }
-
-  /// What was dropped directly before ``pending``, or the payload.
-  private var pending: Payload?
 
   /// The same, and what is missing.
   @usableFromInline func nextArrival(isolation: isolated (any Actor)?) async -> Arrival<Payload>? {
-    while !isOver {
+    while unsafe batch.isEmpty || !mayGoOn {
+      guard await fill(isolation: isolation) else { return nil }
+      unsafe batch.reverse()
+      if let missing = takeLag() { return .lagged(missing) }
+    }
+    return unsafe batch.popLast().map { .payload($0) }
+  }
+
+  @inlinable @inline(__always) var mayGoOn: Bool { !Task.isCancelled && !channel.isRemoved.load(ordering: .acquiring) }
+
+  private func takeLag() -> Int? {
+    defer { unsafe lag = 0 }
+    return unsafe lag > 0 ? lag : nil
+  }
+
+  /// Waits until there is something to tell, and takes it, in order; false at the end.
+  @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
+    while unsafe !isOver {
       guard mayGoOn else {
         end()
         break
       }
-      if let payload = pending.take() ?? batch.popLast() { return .payload(payload) }
       if channel.buffering.suspendsSender { inlet.noteConsumer() }
-      switch channel.take(inlet, &batch) {
-      case .item(let payload, 0): return .payload(payload)
-      case .item(let payload, let lag):
-        pending = payload
-        return .lagged(lag)
-      case .lag(let lag): return .lagged(lag)
-      case .items: batch.reverse()
+      switch unsafe channel.take(inlet, &batch, &lag) {
+      case .something: return true
       case .nothing: await sleep(isolation: isolation)
       case .end: end()
       }
     }
-    return nil
+    return false
   }
 
   private func sleep(isolation: isolated (any Actor)?) async {
@@ -69,9 +74,9 @@ import Synchronization
   }
 
   private func end() {
-    isOver = true
-    batch = []
-    pending = nil
+    unsafe isOver = true
+    unsafe batch = []
+    unsafe lag = 0
     channel.drop(inlet)
   }
 }

@@ -12,6 +12,17 @@ func eventingRoutes() -> [Route] {
     route(".concurrent(limit: 4)", isConcurrent: true) { event, handler in
       event.addHandler(on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }
     },
+    Route("payloads()") { handler in
+      let event = Event<Int>()
+      let payloads = event.payloads()
+      let consumer = Task.detached { for await value in payloads { handler(value) } }
+      return Route.Live(
+        send: .sync { batch in for value in batch.values { event.post(value) } },
+        close: {
+          event.finish()
+          await consumer.value
+        })
+    },
   ]
 }
 
