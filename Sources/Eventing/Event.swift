@@ -26,7 +26,14 @@ public final actor Event<Payload: Sendable> {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe mailbox.asUnownedSerialExecutor() }
 
   /// An event without handlers.
-  public init(_ name: String? = nil) { self.name = name }
+  ///
+  /// - Parameters:
+  ///   - name: for logs, occurrences and snapshots.
+  ///   - policy: what happens when a handler throws.
+  public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
+    self.name = name
+    if policy != .collect { _ = mailbox.home.failures(policy) }
+  }
 }
 
 /// An event that carries nothing.

@@ -27,6 +27,11 @@ extension Event: EventSource {
   /// The event without its sending half, to be handed to those who only listen. It keeps the event alive.
   public nonisolated var source: some EventSource<Payload> { SourceView(event: self) }
 
+  /// What its handlers throw, wherever they run, as they throw it.
+  ///
+  /// A handler of this runs on behalf of the one that threw: an inline one on its thread, before the occurrence goes on.
+  public nonisolated var failures: some EventSource<HandlerFailure> { mailbox.home.failures().event.source }
+
   /// The same event, with sender, event name, sequence number and instant around each payload. It keeps the event alive.
   public nonisolated var occurrences: some EventSource<Occurrence<Payload>> { OccurrenceView(event: self) }
 }

@@ -12,7 +12,15 @@ public import Synchronization
   /// What `changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
   @usableFromInline @exclusivity(unchecked) var settled: UInt64 = 1
 
+  private let failureReference = OnceReference<Failures>()
+
   @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
+
+  /// What is done with failures; made if it is not there.
+  func failures(_ policy: FailurePolicy = .collect) -> Failures { failureReference.load() ?? failureReference.set(Failures(policy)) }
+
+  /// Tells whoever asked; true if the occurrence stops here.
+  @usableFromInline func note(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
 
   /// Ends a handler's life, wherever its event is; false if it was over.
   @usableFromInline func remove(_ record: Record) -> Bool {

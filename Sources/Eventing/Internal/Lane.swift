@@ -36,7 +36,9 @@ public import Synchronization
   }
 
   @inlinable @inline(never) final func failure(_ error: any Error) -> Outcome {
-    .failed(HandlerFailure(HandlerToken(record, home), error, record.options))
+    let failure = HandlerFailure(HandlerToken(record, home), error, record.options)
+    _ = home.note(failure)  // too late to stop anything
+    return .failed(failure)
   }
 
   @inlinable @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }

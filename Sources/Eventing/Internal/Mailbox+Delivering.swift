@@ -65,6 +65,11 @@ extension Mailbox {
       unsafe tally.fail(position.band.pointee.rows[from].record, home, error)
       from += 1
     }
+    if tally.isStopped {
+      unsafe skip(from: position.band, from, &tally)
+      tidyRetired()
+      return tally
+    }
     unsafe walk(payload, position.band, from, isWhole: called == 0 && from == 0, &tally)
     return tally
   }

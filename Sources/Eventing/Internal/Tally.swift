@@ -37,7 +37,9 @@
   }
 
   @inlinable mutating func fail(_ record: Record, _ home: Home, _ error: any Error) {
-    failures.append(HandlerFailure(HandlerToken(record, home), error, record.details?.options))
+    let failure = HandlerFailure(HandlerToken(record, home), error, record.details?.options)
+    failures.append(failure)
+    if home.note(failure) { isStopped = true }
   }
 
   @inlinable mutating func count(_ outcome: Outcome) {
