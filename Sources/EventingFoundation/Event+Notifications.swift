@@ -1,5 +1,6 @@
 public import Eventing
 public import Foundation
+import Synchronization
 
 extension Event where Payload == PostedNotification {
   /// An event of what a notification center posts; it stops listening when it goes.
@@ -11,12 +12,15 @@ extension Event where Payload == PostedNotification {
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
     self.init(name?.rawValue)
     let id = ObjectIdentifier(center)
+    let poster = Poster(object)
     let observation = center.addObserver(forName: name, object: object, queue: nil) { [weak self] notification in
-      guard let self else { return }
       let posted = PostedNotification(notification)
-      guard let passage = Passage.current, passage.isOf(posted, by: id) else { return post(posted) }
+      guard let self, poster.isThat(posted.object) else { return }
+      let passage = Passage.current
       // What its handlers post is new, whatever the way of this one was.
-      Passage.$current.withValue(nil) { enter(posted, passage.transit) }
+      Passage.$current.withValue(nil) {
+        if let passage, passage.isOf(posted, by: id) { enter(posted, passage.transit) } else { post(posted) }
+      }
     }
     keep(Observation(observation, center))
   }
@@ -26,7 +30,8 @@ extension Event where Payload == PostedNotification {
 extension EventSource where Payload == PostedNotification {
   /// Posts what comes from here to a notification center: same name, object and user info.
   ///
-  /// It is a forward, which enters no event twice: a way round, through other events or several centers, has an end. A `send` waits for the handlers of the events that
+  /// It is a forward, which enters no event twice: a way round, through other events or several centers, has an end. (What a plain observer of the center posts while
+  /// it is told, with the same name and object, is taken for that.) A `send` waits for the handlers of the events that
   /// listen to the center, and what they hear keeps its sender.
   ///
   /// - Returns: the token of the handler that does it; the center is kept alive as long as that is there.
@@ -47,31 +52,32 @@ extension EventSource {
     to center: NotificationCenter, as name: Notification.Name, object: (any AnyObject & Sendable)? = nil,
     userInfo: @escaping @Sendable (Payload) -> [AnyHashable: Any]? = { _ in nil }
   ) -> HandlerToken {
-    let isOfAnyone = object == nil
-    return forward(to: center) { [weak object] payload in
-      guard isOfAnyone || object != nil else { return nil }
-      return PostedNotification(name, object: object, userInfo: userInfo(payload))
+    forward(to: center, until: object) { [weak object] payload in
+      PostedNotification(name, object: object, userInfo: userInfo(payload))
     }
   }
 
   nonisolated func forward(
-    to center: NotificationCenter, _ notification: @escaping @Sendable (Payload) -> PostedNotification?
+    to center: NotificationCenter, until object: (any AnyObject & Sendable)? = nil,
+    _ notification: @escaping @Sendable (Payload) -> PostedNotification
   ) -> HandlerToken {
     let center = Center(center)
-    return forwardOut { payload, transit in
-      guard let notification = notification(payload) else { return }
-      Passage.$current.withValue(Passage(notification, center.id, transit)) { center.post(notification) }
+    return forwardOut(until: object, notification) { notification, transit in
+      let passage = Passage(notification, center.id, transit)
+      Passage.$current.withValue(passage) { center.post(notification) }
+      passage.end()
     }
   }
 }
 
 /// A notification on its way through a center, and what it has with it. Observers are called within `post`, on the same thread.
-private struct Passage: Sendable {
+private final class Passage: Sendable {
   @TaskLocal static var current: Passage?
 
   private let notification: PostedNotification
   private let center: ObjectIdentifier
   let transit: Transit
+  private let isOver = Atomic<Bool>(false)
 
   init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ transit: Transit) {
     self.notification = notification
@@ -79,10 +85,27 @@ private struct Passage: Sendable {
     self.transit = transit
   }
 
-  /// Whether it is this one, and not another that an observer posts meanwhile.
+  /// All observers have been called: a task that one of them started, and that has this still, posts something else.
+  func end() { isOver.store(true, ordering: .releasing) }
+
+  /// Whether it is this one. What a plain observer posts meanwhile with the same name and object cannot be told from it.
   func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
-    center == self.center && other.name == notification.name && other.object === notification.object
+    !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name && other.object === notification.object
   }
+}
+
+/// Whose notifications are heard: an object, which may be gone and another at its address, or anybody.
+// Safe: a weak reference may be read from any thread, and the object is only compared.
+private final class Poster: @unchecked Sendable {
+  private weak let object: AnyObject?
+  private let isAnyone: Bool
+
+  init(_ object: AnyObject?) {
+    self.object = object
+    isAnyone = object == nil
+  }
+
+  func isThat(_ other: AnyObject?) -> Bool { isAnyone || (object != nil && object === other) }
 }
 
 /// Ends with the event that keeps it.

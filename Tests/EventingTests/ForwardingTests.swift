@@ -53,17 +53,53 @@ import Testing
     #expect(seen.values.filter { $0.hasSuffix("1") }.sorted() == ["one 1", "other 1"])
   }
 
-  @Test(arguments: [127, 128, 129, 5_000]) func noChainIsTooLongForTheStack(length: Int) async {
+  @Test(arguments: [31, 32, 33, 65, 5_000]) func noChainIsTooLongForTheStack(length: Int) async {
     let events = (0..<length).map { _ in Event<Int>() }
     for (one, next) in zip(events, events.dropFirst()) { one.forward(to: next) }
     let (seen, calls) = (Recorder<Int>(), Counter())
     for event in events { event.addHandler { _ in calls.add() } }
     events.last?.addHandler { seen.record($0) }
-    let poster = startThread { for number in 1...3 { events[0].post(number) } }
+    let poster = startThread(stack: 512 * 1_024) { for number in 1...3 { events[0].post(number) } }
     await poster.opened()
     #expect(await events[0].send(4).delivered == 2)
     #expect(seen.values == [1, 2, 3, 4])
     #expect(calls.value == 4 * length)
+  }
+
+  @Test func aChainThatKeepsItsTargetsGoesWithoutAStackAsDeep() async {
+    let live = LiveCount()
+    let first = Guarded<Event<Int>?>(nil)
+    for _ in 0..<20_000 {
+      let (event, canary) = (Event<Int>(), Canary(live))
+      event.addHandler { _ in canary.sing() }
+      first.withLock { next in
+        if let next { event.forward(to: next, strongly: true) }
+        next = event
+      }
+    }
+    await startThread(stack: 512 * 1_024) { first.withLock { $0 = nil } }.opened()
+    #expect(await eventually { live.alive == 0 })
+  }
+
+  @Test func taskHandlersBehindAForwardStartThoughOthersStillRun() async {
+    let (one, other) = (Event<Int>(), Event<Int>())
+    let (inside, go, fed) = (Gate(), Gate(), Gate())
+    other.addHandler { number in
+      guard number == 0 else { return }
+      inside.open()
+      go.wait()
+    }
+    other.addHandler(on: .task) { _ async in fed.open() }
+    one.forward(to: other)
+    one.addHandler(on: .task) { _ async in
+      go.open()
+      await fed.opened()
+      await other.quiesce()
+    }
+    let poster = startThread { other.post(0) }
+    await inside.opened()
+    #expect(await comesBack { await one.send(1) }?.delivered == 2)
+    await poster.opened()
   }
 
   @Test func twoWaysToOneEventDeliverTwice() {

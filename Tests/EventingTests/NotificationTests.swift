@@ -65,6 +65,54 @@ import Testing
     #expect(seen.values == [2, 3])
   }
 
+  @Test func noLaterObjectAtAnAddressIsHeardForOneThatIsGone() {
+    var object: Plain? = Plain()
+    let (event, calls) = (Event<PostedNotification>(notifications: one, object: object, center: center), Counter())
+    event.addHandler { _ in calls.add() }
+    center.post(name: one, object: object)
+    object = nil
+    for _ in 0..<1_000 { center.post(name: one, object: Plain()) }
+    #expect(calls.value == 1)
+  }
+
+  @Test func aForwardEndsWithTheObjectThatItNames() async {
+    var object: Plain? = Plain()
+    let event = Event<Int>()
+    event.forward(to: center, as: one, object: object)
+    #expect(await event.send(1).delivered == 1)
+    object = nil
+    #expect(await event.send(2).reachedNobody)
+    #expect(!event.hasHandlers)
+  }
+
+  @Test func whatATaskOrAnotherNotificationBringsIsNew() async {
+    let numbers = Event<Int>()
+    let back = Event<PostedNotification>(notifications: one, center: center)
+    let warned = Event<PostedNotification>(notifications: other, center: center)
+    let (seen, later) = (Recorder<Int>(), Recorder<Task<Void, Never>>())
+    let (one, other, center) = (one, other, Unchecked(center))
+    numbers.addHandler { seen.record($0) }
+    numbers.forward(to: center.value, as: one) { ["number": $0] }
+    back.forward(to: numbers) { $0.userInfo?["number"] as? Int }
+    warned.addHandler { _ in center.value.post(name: one, object: nil, userInfo: ["number": 2]) }
+    let over = Gate()
+    let observer = center.value.addObserver(forName: one, object: nil, queue: nil) { notification in
+      guard notification.userInfo?["number"] as? Int == 1 else { return }
+      center.value.post(name: other, object: nil)
+      later.record(
+        Task {
+          await over.opened()
+          center.value.post(name: one, object: nil, userInfo: ["number": 3])
+        })
+    }
+    numbers.post(1)
+    #expect(seen.values == [1, 2])
+    over.open()
+    for task in later.values { await task.value }
+    #expect(seen.values == [1, 2, 3])
+    center.value.removeObserver(observer)
+  }
+
   @Test func whatAHandlerPostsOnTheWayIsNew() {
     let (outer, inner) = (
       Event<PostedNotification>(notifications: one, center: center), Event<PostedNotification>(notifications: other, center: center)

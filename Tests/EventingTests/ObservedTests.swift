@@ -113,6 +113,18 @@ import Testing
     #expect(live.alive == 0)
   }
 
+  @Test func aHandlerThatSetsTheValueBeforeItChangesDoesNotKeepAnUpdateFromEnding() {
+    let value = Observed(0)
+    let changes = Recorder<String>()
+    value.addHandler(options: [.prior, .new]) { change in
+      if !change.isPrior { changes.record("\(change)") }
+      if change.isPrior, let new = change.new, new > 10 { value.value = 10 }
+    }
+    value.update { $0 += 20 }
+    #expect(value.value == 10)
+    #expect(changes.values.last == "– → 10")
+  }
+
   @Test func anObservableObjectsValueIsAnEvent() async {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let model = await Model()

@@ -1,7 +1,7 @@
 // A forward is a handler: it has its place in the order, a token, and can be removed and locked. The occurrence enters the next event, or queues there, before the
 // next handler is called; it keeps its sender. It does not enter an event that it is already passing through, so a cycle ends. Where several ways lead to one
 // event, each delivers. The report counts a forward as delivered when its target took the occurrence, and as skipped when the transform gave `nil` or it
-// closed a cycle. `send` waits for the target's handlers; their errors are in no report but the target's own. At each 128th event of a chain the rest goes on
+// closed a cycle. `send` waits for the target's handlers; their errors are in no report but the target's own. At each 32nd event of a chain the rest goes on
 // from a queue, so that no chain is too long for the stack.
 
 extension EventSource {
@@ -19,7 +19,7 @@ extension EventSource {
   @discardableResult public nonisolated func forward<Other: Sendable>(
     to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
   ) -> HandlerToken {
-    let kept = strongly ? target : nil
+    let kept = strongly ? Kept(target) : nil
     var handler = Handler<Payload>(
       .inline,
       .relay { record, home in
@@ -38,19 +38,26 @@ extension EventSource {
     return attach(handler)
   }
 
-  /// Gives what comes from here to something else than an event; ``Event/enter(_:_:)`` is the way back.
-  package nonisolated func forwardOut(_ body: @escaping @Sendable (Payload, Transit) -> Void) -> HandlerToken {
-    attach(
-      Handler<Payload>(
-        .inline,
-        .relay { record, home in
-          Relay(lane: nil) { payload, _, tally in
-            guard record.claim() else { return false }
-            body(payload, Transit(Path(home, after: tally.path), &tally))
-            tally.delivered &+= 1
-            return true
-          }
-        }))
+  /// Gives what the transform makes of it to something else than an event; ``Event/enter(_:_:)`` is the way back.
+  ///
+  /// - Parameter object: if there is one, it ends with that.
+  package nonisolated func forwardOut<Other>(
+    until object: (any AnyObject & Sendable)?, _ transform: @escaping @Sendable (Payload) -> Other?,
+    _ body: @escaping @Sendable (Other, Transit) -> Void
+  ) -> HandlerToken {
+    var handler = Handler<Payload>(
+      .inline,
+      .relay { record, home in
+        Relay(lane: nil) { payload, _, tally in
+          guard let other = transform(payload), record.claim() else { return false }
+          body(other, Transit(Path(home, after: tally.path), &tally))
+          tally.delivered &+= 1
+          return true
+        }
+      })
+    handler.options.owner = object.map { Owner($0) }
+    handler.options.isForward = true
+    return attach(handler)
   }
 }
 

@@ -159,17 +159,26 @@ import Synchronization
   @usableFromInline func wait() async -> SendReport {
     let running = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
     let id = purpose == .send ? 1 : enrol(running)
-    while true {
-      switch withLock({ readiness(of: sleeper(id)) }) {
-      case .finished(let report):
-        leave(id, running)
-        return report
-      case .children(let children):
-        await withDiscardingTaskGroup { group in
+    var wake = await nextWake(id)
+    if case .children = wake {
+      // One group for all: an event that this is forwarded to may bring more children at any time, for which the first may wait.
+      wake = await withDiscardingTaskGroup { group in
+        while case .children(let children) = wake {
           for child in children { group.addTask(priority: child.priority) { await child.body() } }
+          wake = await nextWake(id)
         }
-      case nil: await sleep(id)
+        return wake
       }
+    }
+    guard case .finished(let report) = wake else { preconditionFailure("children are started in a group") }
+    leave(id, running)
+    return report
+  }
+
+  private func nextWake(_ id: Int) async -> Wake {
+    while true {
+      if let wake = withLock({ readiness(of: sleeper(id)) }) { return wake }
+      await sleep(id)
     }
   }
 

@@ -63,7 +63,7 @@ extension Mailbox {
       return true
     }
     homeReference.load()?.noteChange()  // even for those that another thread ended: it may not have noted that yet
-    for record in ended { reclaim(record) }
+    reclaim(ended)
     return count
   }
 

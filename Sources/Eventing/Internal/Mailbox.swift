@@ -78,10 +78,14 @@ public import Synchronization
     return isFlooded && old & ~Word.flags != Thread.current
   }
 
-  @usableFromInline override func reclaim(_ record: Record) {
+  @usableFromInline override func reclaim(_ record: Record) { reclaim(CollectionOfOne(record)) }
+
+  /// Tidies handlers away whose life is over.
+  func reclaim(_ records: some Collection<Record>) {
+    guard !records.isEmpty else { return }
     let own = enter()
-    guard own != 0 else { return queueLeaving(record) }
-    tidy(record)
+    guard own != 0 else { return queueLeaving(records) }
+    for record in records { tidy(record) }
     leave(own)
   }
 
@@ -98,13 +102,13 @@ public import Synchronization
     let isMine = record.end()
     home.noteChange()  // even if another thread ended it: it may not have noted that yet
     guard isMine else { return false }
-    queueLeaving(record)
+    queueLeaving(CollectionOfOne(record))
     return true
   }
 
-  @inlinable @inline(never) func queueLeaving(_ record: Record) {
+  @usableFromInline func queueLeaving(_ records: some Collection<Record>) {
     let mustSlowDown = queue { backlog in
-      unsafe backlog.leaving.append((record, Thread.current))
+      for record in records { unsafe backlog.leaving.append((record, Thread.current)) }
       return unsafe backlog.leaving.count > Flood.changeLimit
     }
     if mustSlowDown { Flood.slowDown() }

@@ -1,4 +1,7 @@
 /// An object as an address: held weakly, and never equal to another object, a later one at its address included.
+///
+/// A ``KeyedEvent`` of such keys gives up what dead objects had. Inside another key, or in a collection of your own, remove it before the object goes: nobody sees
+/// that it is dead, and keys of objects that were at one address one after the other have one hash value.
 public struct ObjectKey: Hashable, Sendable {
   private let owner: Owner
 

@@ -32,10 +32,13 @@ extension Observed {
     /// Computes again if another thread was faster. Not under the lock: computing a value is the caller's code.
     func update(_ next: (Value) -> Value) {
       let mailbox = event.mailbox
+      // Entered once at most: a handler that is called before the change may change the value each time.
+      var mayEnter = true
       while true {
         let (old, seen) = mailbox.lock.withLock { unsafe (current, version) }
         let new = next(old)
-        let own = mailbox.enter()
+        let own = mayEnter ? mailbox.enter() : 0
+        mayEnter = false
         if own != 0 {
           let isSet = setInside(new, ifStill: seen)
           mailbox.leave(own)

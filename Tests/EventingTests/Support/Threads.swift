@@ -12,25 +12,35 @@ import Synchronization
 // Raw threads: the thread sanitizer sees their races, and they may block, which tasks must not.
 
 /// Starts a thread; the gate opens when it has ended.
-@discardableResult func startThread(_ body: @escaping @Sendable () -> Void) -> Gate {
+@discardableResult func startThread(stack: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Gate {
   let ended = Gate()
   let start = ThreadStart {
     body()
     ended.open()
   }
   let context = unsafe Unmanaged.passRetained(start).toOpaque()
+  unsafe withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) { buffer in
+    guard let attributes = buffer.baseAddress else { return }
+    unsafe pthread_attr_init(attributes)
+    if let stack { unsafe pthread_attr_setstacksize(attributes, stack) }
+    unsafe create(attributes, context)
+    unsafe pthread_attr_destroy(attributes)
+  }
+  return ended
+}
+
+private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: UnsafeMutableRawPointer) {
   #if canImport(Darwin)
     var thread: pthread_t?
-    let code = unsafe pthread_create(&thread, nil, { unsafe runThread($0) }, context)
+    let code = unsafe pthread_create(&thread, attributes, { unsafe runThread($0) }, context)
     guard code == 0, let thread = unsafe thread else { fatalError("no thread") }
     unsafe pthread_detach(thread)
   #else
     var thread = pthread_t()
-    let code = unsafe pthread_create(&thread, nil, { unsafe runThread($0) }, context)
+    let code = unsafe pthread_create(&thread, attributes, { unsafe runThread($0) }, context)
     precondition(code == 0, "no thread")
     pthread_detach(thread)
   #endif
-  return ended
 }
 
 /// Runs `body` on a thread of its own, so that long work does not hold up the other tests in Swift's pool.
