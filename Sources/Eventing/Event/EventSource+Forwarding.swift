@@ -1,8 +1,8 @@
 // A forward is a handler: it has its place in the order, a token, and can be removed and locked. The occurrence enters the next event, or queues there, before the
 // next handler is called; it keeps its sender. It does not enter an event that it is already passing through, so a cycle ends. Where several ways lead to one
 // event, each delivers. The report counts a forward as delivered when its target took the occurrence, and as skipped when the transform gave `nil` or it
-// closed a cycle. `send` waits for the target's handlers; their errors are in no report but the target's own. At each 32nd event of a chain the rest goes on
-// from a queue, so that no chain is too long for the stack.
+// closed a cycle. `send` waits for the target's handlers; their errors are in no report but the target's own. A chain of dozens of events goes on from a
+// queue now and then, so that none is too long for the stack.
 
 extension EventSource {
   /// Sends on to an event what comes from here.
