@@ -36,7 +36,7 @@ import Synchronization
   private var open = 1
   private var isDelivered = false
   private var report = SendReport()
-  private var parts: [ObjectIdentifier: (node: WaitNode, count: Int)] = [:]
+  private var parts: [ObjectIdentifier: Part] = [:]
   private var sleepers: [Sleeper] = []
   private var nextSleeper = 0
   private var children: [Child] = []
@@ -50,6 +50,12 @@ import Synchronization
     let running: Running?
     var excused: Set<ObjectIdentifier> = []
     var continuation: UnsafeContinuation<Void, Never>?
+  }
+  private struct Part {
+    let node: WaitNode
+    /// False for what is in no report, or has been counted: of an event that this was forwarded to, of a sequence.
+    let isCounted: Bool
+    var count = 0
   }
   private enum Wake: Sendable {
     case finished(SendReport)
@@ -93,11 +99,17 @@ import Synchronization
 
   /// One more part is out: something on this lane or seat.
   @usableFromInline func expect(_ node: WaitNode) {
-    if let root { return root.expect(node) }
+    if root == nil { expect(node, isCounted: true) } else { expectUncounted(node) }
+  }
+
+  /// The same for what is not to be counted as deferred.
+  func expectUncounted(_ node: WaitNode) { (root ?? self).expect(node, isCounted: false) }
+
+  private func expect(_ node: WaitNode, isCounted: Bool) {
     withLock {
       open += 1
       guard isTracked else { return }
-      parts[ObjectIdentifier(node), default: (node, 0)].count += 1
+      parts[ObjectIdentifier(node), default: Part(node: node, isCounted: isCounted)].count += 1
       for i in sleepers.indices { judge(node, &sleepers[i]) }
     }
   }
@@ -110,8 +122,9 @@ import Synchronization
       for i in sleepers.indices where sleepers[i].excused.contains(ObjectIdentifier(lane)) {
         sleepers[i].excused.insert(ObjectIdentifier(seat))
       }
+      let isCounted = parts[ObjectIdentifier(lane)]?.isCounted ?? true
       remove(lane)
-      parts[ObjectIdentifier(seat), default: (seat, 0)].count += 1
+      parts[ObjectIdentifier(seat), default: Part(node: seat, isCounted: isCounted)].count += 1
     }
   }
 
@@ -215,9 +228,10 @@ import Synchronization
   // MARK: Under the lock
 
   private func remove(_ node: WaitNode) {
-    guard isTracked, let part = parts[ObjectIdentifier(node)] else { return }
-    parts[ObjectIdentifier(node)] = part.count > 1 ? (node, part.count - 1) : nil
-    guard part.count == 1 else { return }
+    guard isTracked, var part = parts[ObjectIdentifier(node)] else { return }
+    part.count -= 1
+    parts[ObjectIdentifier(node)] = part.count > 0 ? part : nil
+    guard part.count == 0 else { return }
     for i in sleepers.indices { sleepers[i].excused.remove(ObjectIdentifier(node)) }  // its address may come back
   }
 
@@ -243,6 +257,10 @@ import Synchronization
 
   /// How many parts are out that this one does not wait for.
   private func excused(_ sleeper: Int) -> Int { sleepers[sleeper].excused.reduce(0) { $0 + (parts[$1]?.count ?? 0) } }
+  /// The same of this event's own handlers.
+  private func deferred(_ sleeper: Int) -> Int {
+    sleepers[sleeper].excused.reduce(0) { count, id in count + (parts[id].map { $0.isCounted ? $0.count : 0 } ?? 0) }
+  }
 
   private func isReady(_ sleeper: Int) -> Bool { isDelivered && (!children.isEmpty || open == excused(sleeper)) }
 
@@ -253,7 +271,7 @@ import Synchronization
       return .children(children)
     }
     var report = report
-    report.deferred += excused(sleeper)
+    report.deferred += deferred(sleeper)
     report.sortFailures()
     return .finished(report)
   }

@@ -101,7 +101,7 @@ public import Synchronization
     var senders: [ObjectIdentifier: WaitingSender] = [:]
     let targets = lock.withLock { unsafe inlets.isEmpty ? origin.map { [$0] } ?? [] : inlets }
     for inlet in targets where !inlet.isConsumer(of: flight) {
-      flight.expect(inlet)
+      flight.expectUncounted(inlet)
       senders[ObjectIdentifier(inlet)] = WaitingSender(flight: flight, node: inlet)
     }
     return senders
