@@ -64,6 +64,7 @@ import Testing
     #expect(await events[0].send(4).delivered == 2)
     #expect(seen.values == [1, 2, 3, 4])
     #expect(calls.value == 4 * length)
+    withExtendedLifetime(events) {}
   }
 
   @Test func aChainThatKeepsItsTargetsGoesWithoutAStackAsDeep() async {

@@ -2,7 +2,7 @@ public import Synchronization
 
 /// What a mailbox has whatever its payload: the word that lets one thread in at a time, and the lock beside it.
 ///
-/// The word is 0 when the event is idle. Bit 0: exactly one thread, or one scheduled drain, is inside. Bit 1: something is queued. The rest names the
+/// The word is ``idle`` when the event is idle. Bit 0: exactly one thread, or one scheduled drain, is inside. Bit 1: something is queued. The rest names the
 /// thread that is inside (nothing while a drain is only scheduled), so that a post knows whether a handler of its own event makes it.
 // Safe: `word` and `homeReference` are atomic; what else there is says who guards it.
 @safe @usableFromInline class AnyMailbox: @unchecked Sendable {
@@ -20,6 +20,8 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) final var isFinished = false
   /// Some handler had an owner, so adding looks for those that are gone. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var hasOwners = false
+  /// The event keeps a history: an idle one is entered through its queue alone. Set before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) final var isKeeping = false
   /// How many handlers want to know the instant at which a delivery begins. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var clocked: Int32 = 0
 
@@ -29,6 +31,9 @@ public import Synchronization
   @usableFromInline func reclaim(_ record: Record) { preconditionFailure("a mailbox has a payload") }
 
   // MARK: The way in and out
+
+  /// The word of an idle event.
+  @inlinable final var idle: UInt { unsafe isKeeping ? Word.keeping : 0 }
 
   /// Lets the calling thread in if the event is idle; gives what the word is while it is inside, or 0.
   @inlinable @inline(__always) final func enter() -> UInt {
@@ -52,9 +57,11 @@ public import Synchronization
   @inlinable final func isHome(of token: HandlerToken) -> Bool { homeReference.isSame(as: token.home) }
 }
 
-/// The two lowest bits of the mailbox's word.
+/// The three lowest bits of the mailbox's word.
 @usableFromInline enum Word {
   @inlinable static var busy: UInt { 1 }
   @inlinable static var queued: UInt { 2 }
-  @inlinable static var flags: UInt { 3 }
+  /// Of an idle event that keeps a history: it makes ``AnyMailbox/enter()`` fail.
+  @inlinable static var keeping: UInt { 4 }
+  @inlinable static var flags: UInt { 7 }
 }

@@ -35,6 +35,8 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var greeting: Payload?
   /// Makes it of what is delivered, or nil to keep it; set before anybody else knows the event.
   @usableFromInline @exclusivity(unchecked) var greets: (@Sendable (Payload) -> Payload?)?
+  /// What newcomers are told that was sent before; set before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) var history: History<Payload>?
   /// How many handlers are called before a value changes, too. As the table.
   @usableFromInline @exclusivity(unchecked) var wantPrior = 0
   /// What goes with the event. Under the lock.

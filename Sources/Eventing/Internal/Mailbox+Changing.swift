@@ -72,17 +72,21 @@ extension Mailbox {
 
   /// Inside: after a handler joined.
   @inlinable func welcome(_ record: Record) {
-    if let details = record.details, details.options.isGreeted { greet(details) }
+    if let details = record.details, details.options.isGreeted, let greeting = unsafe backlog.greeting {
+      unsafe tell(details, greeting, details.options.priority, sequence: sequence, from: nil)
+    }
+    if let history = unsafe backlogReference.load()?.history { replay(history, to: record) }
     lookForOrphans()
   }
 
-  /// Inside: tells a handler how things are, which no occurrence does.
-  @usableFromInline func greet(_ details: DetailedRecord) {
-    guard unsafe details.slot >= 0, let payload = unsafe backlog.greeting else { return }
-    guard let band = unsafe table.band(of: details.options.priority) else { return }
-    unsafe details.joined &-= 1  // it counts as a call
-    var tally = unsafe Tally(sequence: sequence, isAwaited: false, sender: nil, flight: nil, path: nil, isClocked: clocked > 0)
-    _ = unsafe visit(band.pointee.rows + Int(details.slot), payload, &tally)
+  /// Inside: tells one handler something, which no occurrence does.
+  @usableFromInline func tell(
+    _ record: Record, _ payload: Payload, _ priority: Int, sequence: UInt64, from sender: (any AnyObject & Sendable)?
+  ) {
+    guard unsafe record.slot >= 0, let band = unsafe table.band(of: priority) else { return }
+    unsafe record.joined &-= 1  // it counts as a call
+    var tally = unsafe Tally(sequence: sequence, isAwaited: false, sender: sender, flight: nil, path: nil, isClocked: clocked > 0)
+    _ = unsafe visit(band.pointee.rows + Int(record.slot), payload, &tally)
     tidyRetired()
   }
 

@@ -78,6 +78,7 @@ extension Mailbox {
   @inlinable func deliverQueued(_ payload: Payload, _ flight: Flight?) {
     let backlog = backlogReference.load()
     if let greeting = unsafe backlog?.greets?(payload) { unsafe backlog?.greeting = greeting }
+    if let history = unsafe backlog?.history { unsafe history.note(payload, sequence &+ 1, from: flight?.sender) }
     if let addresses = unsafe backlog?.addresses {
       let isAwaited = flight?.isAwaited ?? false
       let tally = deliver(payload, addresses, isAwaited: isAwaited, sender: flight?.sender, flight)

@@ -52,11 +52,20 @@ public import Synchronization
   ///
   /// - Returns: whether whoever posts this should slow down: there is a flood, and it is not a handler of this event that posts.
   @inlinable @inline(never) @discardableResult func put(_ item: Item<Payload>) -> Bool {
-    queue { backlog in
+    var before: Payload?
+    let mustSlowDown = queue { backlog in
       unsafe backlog.queue.append(item)
-      if case .occurrence = item { unsafe backlog.occurrences &+= 1 }
+      if case .occurrence(let payload, _, _) = item {
+        unsafe backlog.occurrences &+= 1
+        if let history = unsafe backlog.history {
+          before = unsafe history.latest
+          unsafe history.latest = payload
+        }
+      }
       return backlog.isFlooded
     }
+    withExtendedLifetime(before) {}  // released after the lock
+    return mustSlowDown
   }
 
   /// Queues what `append` appends, under the lock, and settles if the event fell idle meanwhile.
@@ -71,7 +80,7 @@ public import Synchronization
     edge(.queued)
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
-    if old == 0 {
+    if old == idle {
       settle(Thread.current)
       return false
     }
@@ -156,7 +165,7 @@ public import Synchronization
       unsafe backlog.occurrences = 0
       if poster == Settler.drain { backlog.pressure.isOn.store(false, ordering: .relaxed) }
       let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty && !mustTidy
-      word.store(isEmpty ? 0 : own, ordering: .releasing)
+      word.store(isEmpty ? idle : own, ordering: .releasing)
       lock.unlock()
       if isEmpty { return }  // outside: touch nothing from here on
       if mustTidy { return handOver(backlog, toDrain: true) }
