@@ -59,7 +59,7 @@ import Testing
     let (seen, calls) = (Recorder<Int>(), Counter())
     for event in events { event.addHandler { _ in calls.add() } }
     events.last?.addHandler { seen.record($0) }
-    let poster = startThread(stack: 1_024 * 1_024) { for number in 1...3 { events[0].post(number) } }
+    let poster = startThread(stack: 4 * 1_024 * 1_024) { for number in 1...3 { events[0].post(number) } }
     await poster.opened()
     #expect(await events[0].send(4).delivered == 2)
     #expect(seen.values == [1, 2, 3, 4])
@@ -78,7 +78,7 @@ import Testing
         next = event
       }
     }
-    await startThread(stack: 512 * 1_024) { first.withLock { $0 = nil } }.opened()
+    await startThread(stack: 1_024 * 1_024) { first.withLock { $0 = nil } }.opened()
     #expect(await eventually { live.alive == 0 })
   }
 

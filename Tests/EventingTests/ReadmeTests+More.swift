@@ -19,6 +19,26 @@ extension ReadmeTests {
   struct OrderPlaced: Sendable { var id: Int }
   final class Player { @Observed var volume = 0.5 }
 
+  @Test func sequencesAndReplay() async throws {
+    let progress = Event<Double>()
+    let sender = Task {
+      _ = await eventually { progress.handlerCount == 1 }
+      for number in 1...4 { progress.post(Double(number) / 4) }
+      progress.removeAll()
+      _ = await eventually { progress.handlerCount == 1 }
+      progress.post(0.75)
+    }
+
+    // As a sequence, with a bound; the next one that fits; what a newcomer is told of what was sent before.
+    for await fraction in progress.payloads(buffering: .newest(16)) { print(fraction) }
+    let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
+    let volume = Event("volume", replaying: .current(0.5))
+
+    #expect(half == 0.75)
+    #expect(volume.latest == 0.5)
+    await sender.value
+  }
+
   @Test func manyAddresses() async {
     // One event, many addresses: any Hashable value, or an object, which is held weakly.
     let moved = KeyedEvent<String, Double>()

@@ -1,0 +1,152 @@
+import Eventing
+
+/// Loops with every buffering, one of them slow, while others are started and cancelled all the time, and newcomers to an event that replays.
+///
+/// What a loop gets and what it is told is missing add up to what was sent (G15, G21), each sender's in order (G2). A loop that was cancelled has left its event when it
+/// is over (G7). Whoever joins an event that replays everything hears everything, once, in order (G1, G21).
+struct Sequences: Scenario {
+  static let name = "sequences"
+  static let summary = "loops with every buffering, cancelled at any moment; newcomers that are told what was sent before"
+
+  struct Note: Sendable {
+    let voice: Int
+    let number: Int
+    let canary: Canary
+  }
+
+  /// What one loop, or one newcomer, got.
+  // Safe: touched by that one, one call at a time, and when it is over.
+  final class Log: @unchecked Sendable {
+    var last: [Int]
+    var received = 0
+    var missing = 0
+    var sequences: [UInt64] = []
+
+    init(_ voices: Int) { last = Array(repeating: 0, count: voices) }
+
+    func take(_ note: Note, _ checks: Checks, isWhole: Bool) {
+      let due = last[note.voice] + 1
+      checks.expect(.g2, isWhole ? note.number == due : note.number >= due, "number \(note.number) of a sender came when \(due) was due")
+      last[note.voice] = note.number
+      received += 1
+    }
+  }
+
+  /// What one worker did.
+  // Safe: touched by that worker, and when nobody races.
+  final class Desk: @unchecked Sendable {
+    var sent = 0
+    var loops: [Task<Void, Never>] = []
+    var newcomers: [Log] = []
+  }
+
+  private static let bufferings: [Buffering] = [.unbounded, .oldest(8), .newest(8), .latest, .suspendingSender(8)]
+
+  func round(_ stage: Stage) async {
+    let (event, history) = (Event<Note>("sequences"), Event<Note>("history", replaying: .last(.max)))
+    stage.watch(event)
+    stage.watch(history)
+    let (checks, voices) = (stage.checks, stage.workers.count)
+    let desks = stage.workers.map { _ in Desk() }
+    let logs = Sequences.bufferings.map { _ in Log(voices) }
+    let consumers = zip(Sequences.bufferings, logs).map { buffering, log in
+      let arrivals = event.arrivals(buffering: buffering)
+      return Task { await Sequences.consume(arrivals, log, isWhole: buffering == .unbounded, checks) }
+    }
+    await stage.race(steps: 120) { worker in
+      step(worker, desks[worker.index], event, history, checks)
+    } inTask: { worker in
+      if worker.random.oneIn(6) {
+        await send(worker, desks[worker.index], event)
+      } else {
+        step(worker, desks[worker.index], event, history, checks)
+      }
+    }
+    stage.director.begin(.quiesce)
+    for loop in desks.flatMap(\.loops) {
+      loop.cancel()
+      await loop.value
+    }
+    checks.expect(.g7, event.handlerCount == logs.count, "\(event.handlerCount) sequences are there; \(logs.count) were not cancelled")
+    event.finish()
+    for consumer in consumers { await consumer.value }
+    await history.quiesce()
+    judge(stage, desks, logs)
+  }
+
+  private static func consume(
+    _ arrivals: some AsyncSequence<Arrival<Note>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks
+  ) async {
+    for await arrival in arrivals {
+      switch arrival {
+      case .payload(let note): log.take(note, checks, isWhole: isWhole)
+      case .lagged(let count): log.missing += count
+      }
+      if log.received % 8 == 0 { for _ in 0..<4 { await Task.yield() } }
+    }
+  }
+
+  private func step(_ worker: Worker, _ desk: Desk, _ event: Event<Note>, _ history: Event<Note>, _ checks: Checks) {
+    switch worker.random.below(8) {
+    case 0:
+      let buffering = worker.random.pick(Sequences.bufferings)
+      let payloads = worker.change(.add) { event.payloads(buffering: buffering) }.result
+      let loop = Task { for await note in payloads where !note.canary.isAlive { checks.violate(.g22, "a payload was gone") } }
+      desk.loops.append(loop)
+    case 1, 2:
+      guard let loop = desk.loops.popLast() else { return }
+      worker.change(.remove) { loop.cancel() }
+      desk.loops.insert(loop, at: 0)
+    case 3:
+      let log = Log(0)
+      let isElsewhere = worker.random.oneIn(2)
+      worker.change(.add) {
+        if isElsewhere {
+          history.occurrences.addHandler(on: .background) { log.sequences.append($0.sequence) }
+        } else {
+          history.occurrences.addHandler { log.sequences.append($0.sequence) }
+        }
+      }
+      desk.newcomers.append(log)
+    case 4: worker.action(.post) { history.post(Note(voice: worker.index, number: 0, canary: Canary(.payload))) }
+    default: worker.action(.post) { event.post(next(worker, desk)) }
+    }
+  }
+
+  private func send(_ worker: Worker, _ desk: Desk, _ event: Event<Note>) async {
+    let note = next(worker, desk)
+    worker.begin(.send)
+    var span = Span.open
+    await event.send(note)
+    span.finish()
+    worker.actions.append(span)
+    worker.note.end()
+  }
+
+  private func next(_ worker: Worker, _ desk: Desk) -> Note {
+    desk.sent += 1
+    return Note(voice: worker.index, number: desk.sent, canary: Canary(.payload))
+  }
+
+  private func judge(_ stage: Stage, _ desks: [Desk], _ logs: [Log]) {
+    let sent = desks.reduce(0) { $0 + $1.sent }
+    for (buffering, log) in zip(Sequences.bufferings, logs) {
+      stage.checks.expect(
+        buffering == .unbounded ? .g21 : .g15, log.received + log.missing == sent,
+        "a loop with \(buffering) got \(log.received) and was told of \(log.missing) more; \(sent) were sent")
+      stage.must += buffering == .unbounded ? sent : 0
+      stage.did += log.received
+      stage.may += sent
+    }
+    let newcomers = desks.flatMap(\.newcomers)
+    let all = newcomers.map(\.sequences.count).max() ?? 0
+    for log in newcomers {
+      stage.checks.expect(
+        .g21, log.sequences == (0..<UInt64(all)).map { $0 + 1 },
+        "a newcomer heard \(log.sequences.count) of \(all) in all, or in another order")
+    }
+    stage.remarks["loops cancelled", default: 0] += desks.reduce(0) { $0 + $1.loops.count }
+    stage.remarks["newcomers told everything", default: 0] += newcomers.count
+    stage.countOverlaps()
+  }
+}

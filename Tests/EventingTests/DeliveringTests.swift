@@ -1,0 +1,113 @@
+import Eventing
+import Testing
+
+/// The article "Delivering events", as it stands.
+@Suite(.timeLimit(.minutes(1))) struct DeliveringTests {
+  actor Store {
+    private(set) var saved: [Double] = []
+    func save(_ fraction: Double) throws { saved.append(fraction) }
+  }
+  @MainActor final class View { var fraction = 0.0 }
+  struct Order: Sendable { var id = 1 }
+  struct Refused: Error {}
+
+  // swift-format-ignore
+  @Test func asynchronousHandlers() async {
+    let (progress, store) = (Event<Double>(), Store())
+
+    progress.addHandler { fraction in try await store.save(fraction) }                                  // one call at a time, in order
+    progress.addHandler(on: .concurrent(limit: 4)) { fraction in try await store.save(fraction) }       // up to four at a time
+    progress.addHandler(on: .task) { fraction in try await store.save(fraction) }                       // of a send: its child tasks
+    await progress.send(0.5)                                                                            // all of them have finished
+
+    #expect(await store.saved == [0.5, 0.5, 0.5])
+  }
+
+  // swift-format-ignore
+  @Test func slowHandlers() async {
+    let progress = Event<Double>()
+    let view = View()
+    let uploads = Recorder<Double>()
+    @Sendable func log(_ fraction: Double) {}
+    @Sendable func upload(_ fraction: Double) async { uploads.record(fraction) }
+
+    progress.addHandler(on: .main(buffering: .latest)) { fraction in view.fraction = fraction }         // the newest only
+    progress.addHandler(on: .background(buffering: .newest(100))) { fraction in log(fraction) }         // the last hundred
+    progress.addHandler(on: .inOrder(buffering: .suspendingSender(8))) { fraction in await upload(fraction) }
+
+    for number in 1...20 { await progress.send(Double(number)) }
+    #expect(uploads.values == (1...20).map(Double.init))
+    #expect(await view.fraction == 20)
+  }
+
+  @Test func sequences() async {
+    let progress = Event<Double>()
+    let seen = Recorder<String>()
+    @Sendable func print(_ item: Any) { seen.record("\(item)") }
+    let loops = [
+      Task {
+        for await fraction in progress.payloads(buffering: .newest(16)) { print(fraction) }
+      },
+      Task {
+        for await arrival in progress.arrivals(buffering: .oldest(16)) {
+          switch arrival {
+          case .payload(let fraction): print(fraction)
+          case .lagged(let count): print("\(count) are missing here")
+          }
+        }
+      },
+    ]
+    #expect(await eventually { progress.handlerCount == 2 })
+    progress.post(0.5)
+    progress.finish()
+    for loop in loops { await loop.value }
+    #expect(seen.values == ["0.5", "0.5"])
+  }
+
+  @Test func oneIsAwaited() async throws {
+    let progress = Event<Double>(replaying: .current(0.25))
+    let sender = Task {
+      for number in 1...4 { progress.post(Double(number) / 4) }
+    }
+    let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
+    #expect(half >= 0.5)
+    await sender.value
+  }
+
+  // swift-format-ignore
+  @Test func whatWasSentBefore() {
+    let shown = Recorder<Double>()
+    @Sendable func show(_ volume: Double) { shown.record(volume) }
+
+    let volume = Event("volume", replaying: .current(0.5))
+    volume.addHandler { volume in show(volume) }                 // 0.5 now, and then what is sent
+    volume.post(0.7)
+    print(volume.latest ?? 0)                                    // 0.7
+
+    #expect(shown.values == [0.5, 0.7])
+    #expect(volume.latest == 0.7)
+  }
+
+  // swift-format-ignore
+  @Test func whatHandlersThrow() async {
+    let (orders, order, reported) = (Event<Order>(), Order(), Recorder<String>())
+    @Sendable func report(_ failure: HandlerFailure) { reported.record(failure.name ?? "") }
+    orders.addHandler(named: "check") { _ in throw Refused() }
+
+    await #expect(throws: Refused.self) {
+      orders.failures.addHandler { failure in report(failure) }    // as it is thrown, wherever the handler runs
+      try await orders.send(order).throwIfFailed()                 // the first in the order of the handlers
+    }
+    #expect(reported.values == ["check"])
+  }
+
+  @Test func everyExampleIsRunHere() throws {
+    let run = try Documentation.lines(ofTests: "DeliveringTests")
+    let code = try Documentation.examples(Documentation.article("Delivering.md"))
+    #expect(code.count == 7)
+    for example in code {
+      let isRun = run.indices.contains { run[$0...].starts(with: example) }
+      #expect(isRun, "not in DeliveringTests.swift as it stands in the article: \(example.first ?? "")")
+    }
+  }
+}
