@@ -36,6 +36,28 @@ import Testing
       #expect(await comesBack { await event.send(3) }?.sequence == 3)
     }
 
+    @Test func theFirstHandlerOfAnEventHearsAPostThatComesBeforeAddingItReturns() async {
+      let (event, hold, seen) = (Event<Int>(), Hold(at: .leaving), Recorder<Int>())
+      let poster = startThread { hold.during { event.post(0) } }
+      await hold.reached.opened()
+      let adder = startThread {
+        var isPosted = false
+        Edges.watch({ edge in
+          if edge == .foundBusy {
+            hold.release()
+            poster.wait()
+          } else if edge == .settling, !isPosted {
+            isPosted = true
+            event.post(1)  // behind the handler, by the thread that still adds it
+          }
+        }) {
+          event.addHandler { seen.record($0) }
+        }
+      }
+      await adder.opened()
+      #expect(seen.values == [1])
+    }
+
     @Test(arguments: [Edge.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: Edge) async {
       let event = Event<Int>()
       let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: edge), Recorder<Int>())

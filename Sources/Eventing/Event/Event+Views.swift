@@ -19,9 +19,10 @@ extension Event: EventSource {
   @inlinable @discardableResult public nonisolated func attachInline(
     once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
+    let home = mailbox.home  // there before the handler, which may be called before this returns
     let record = Record(once ? Bit.once : 0)
     mailbox.add(body, record)
-    return HandlerToken(record, mailbox.home)
+    return HandlerToken(record, home)
   }
 
   /// The event without its sending half, to be handed to those who only listen. It keeps the event alive.

@@ -21,7 +21,6 @@ extension Mailbox {
   }
 
   @inlinable @inline(never) func insertInline(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
-    _ = home
     lock.lock()
     if unsafe isFinished || isGated {
       lock.unlock()
