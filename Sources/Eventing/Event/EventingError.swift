@@ -8,6 +8,8 @@ public struct EventingError: Error, Sendable {
     public static var timedOut: Code { Code(name: "timedOut") }
     /// The event has ended, and nothing will come any more.
     public static var eventEnded: Code { Code(name: "eventEnded") }
+    /// Nobody answered a question.
+    public static var unanswered: Code { Code(name: "unanswered") }
     /// There is an event of this key, and it carries something else.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
   }

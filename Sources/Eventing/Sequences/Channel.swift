@@ -210,6 +210,11 @@ public import Synchronization
     return taken
   }
 
+  /// Before an iterator waits.
+  func begin(_ inlet: Inlet<Payload>) {
+    lock.withLock { unsafe inlet.isCancelled = false }
+  }
+
   /// Lets an iterator wait; false if there is something for it.
   func park(_ inlet: Inlet<Payload>, _ sleeper: UnsafeContinuation<Void, Never>) -> Bool {
     lock.withLock {

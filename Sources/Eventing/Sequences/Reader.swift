@@ -64,6 +64,7 @@ public import Synchronization
 
   private func sleep(isolation: isolated (any Actor)?) async {
     let (channel, inlet) = (channel, inlet)
+    channel.begin(inlet)  // another task may have been cancelled that had the iterator before
     await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
         if unsafe !channel.park(inlet, continuation) { unsafe continuation.resume() }

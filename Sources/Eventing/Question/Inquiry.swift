@@ -1,0 +1,70 @@
+/// One asking of a question: what is asked, what was answered, and who waits for that.
+// Safe: what changes is guarded by `lock`.
+@safe final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
+  typealias Reply = Result<Answer, any Error>
+
+  /// Where an answer comes in the order of the responders.
+  struct Place: Sendable {
+    let priority: Int
+    let number: UInt64
+
+    func isBefore(_ other: Place) -> Bool { priority != other.priority ? priority > other.priority : number < other.number }
+  }
+
+  enum End: Sendable { case answered, finished, late, cancelled }
+
+  let query: Query
+  /// The first answer ends it.
+  private let wantsOne: Bool
+  private let lock = Lock()
+
+  // Under the lock.
+  @exclusivity(unchecked) private var replies: [(place: Place, reply: Reply)] = []
+  @exclusivity(unchecked) private var end: End?
+  @exclusivity(unchecked) private var sleeper: UnsafeContinuation<Void, Never>?
+
+  init(_ query: Query, wantsOne: Bool) {
+    self.query = query
+    self.wantsOne = wantsOne
+  }
+
+  /// Takes an answer; one that comes after the end is left out.
+  func take(_ reply: Reply, at place: Place) {
+    let isFirst = lock.withLock {
+      guard unsafe end == nil else { return false }
+      unsafe replies.append((place, reply))
+      if case .success = reply { return wantsOne }
+      return false
+    }
+    if isFirst { end(.answered) }
+  }
+
+  /// The first end counts.
+  func end(_ end: End) {
+    lock.lock()
+    if unsafe self.end == nil { unsafe self.end = end }
+    let sleeper = unsafe sleeper
+    unsafe self.sleeper = nil
+    lock.unlock()
+    unsafe sleeper?.resume()
+  }
+
+  /// Waits for the end; what there is of answers by then, in the order of the responders.
+  func wait() async -> (end: End, replies: [Reply]) {
+    await withTaskCancellationHandler {
+      unsafe await withUnsafeContinuation { continuation in
+        let isOver = lock.withLock {
+          if unsafe end == nil { unsafe sleeper = unsafe continuation }
+          return unsafe end != nil
+        }
+        if isOver { unsafe continuation.resume() }
+      }
+    } onCancel: {
+      end(.cancelled)
+    }
+    return lock.withLock {
+      let sorted = unsafe replies.sorted { $0.place.isBefore($1.place) }
+      return unsafe (end ?? .finished, sorted.map(\.reply))
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Synchronization
+
+/// A question that is put to whoever has registered to answer.
+///
+///     let price = Question<String, Double>("price")
+///     price.addResponder { item in try await store.price(of: item) }
+///     let tea = try await price.first("tea", within: .seconds(1))
+///
+/// It is built on an ``Event``: what that guarantees of its handlers holds for responders. Each answers one question at a time, in order; they answer
+/// independently of each other. Asking inside a responder is allowed: where the wait would be one for itself, that responder's answer is not waited for.
+public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
+  private let event: Event<Inquiry<Query, Answer>>
+
+  /// A question without responders.
+  public init(_ name: String? = nil) { event = Event(name) }
+
+  /// Adds a responder; its `nil` passes.
+  ///
+  /// - Parameters:
+  ///   - name: for logs and snapshots.
+  ///   - priority: the place of its answer in ``all(_:within:clock:)``: higher ones first, then as they were added.
+  ///   - body: what answers. An error is an answer for ``all(_:within:clock:)``; ``first(_:within:clock:)`` waits for another one.
+  @discardableResult public func addResponder(
+    named name: String? = nil, priority: Int = 0, _ body: @escaping @Sendable (Query) async throws -> Answer?
+  ) -> HandlerToken {
+    let place = Inquiry<Query, Answer>.Place(priority: priority, number: Record.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
+    return event.addHandler(named: name, priority: priority) { inquiry in
+      do {
+        if let answer = try await body(inquiry.query) { inquiry.take(.success(answer), at: place) }
+      } catch {
+        inquiry.take(.failure(error), at: place)
+        throw error
+      }
+    }
+  }
+
+  /// Removes a responder; false if it was gone, or is another question's.
+  @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+
+  /// How many responders there are. O(responders).
+  public var responderCount: Int { event.handlerCount }
+
+  /// The first answer that comes; the other responders finish by themselves.
+  ///
+  /// - Parameters:
+  ///   - query: what is asked.
+  ///   - limit: how long to wait; `nil` until all have finished.
+  ///   - clock: what measures that.
+  /// - Throws: ``EventingError`` if all passed, or nobody answered in time; if nobody answered and some failed, the error of the first of these in the
+  ///   order of the responders; `CancellationError` if the task is cancelled.
+  public nonisolated(nonsending) func first(
+    _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  ) async throws -> Answer {
+    let (end, replies) = await ask(Inquiry(query, wantsOne: true), within: limit, clock)
+    for case .success(let answer) in replies { return answer }
+    switch end {
+    case .cancelled: throw CancellationError()
+    case .late:
+      throw EventingError(code: .timedOut, description: "expected an answer to \(query) within \(limit ?? .zero); none came")
+    case .answered, .finished:
+      if case .failure(let error) = replies.first { throw error }
+      throw EventingError(code: .unanswered, description: "expected an answer to \(query); there is none from \(responderCount) responders")
+    }
+  }
+
+  /// What all answer, in the order of the responders. Those who pass, or are late, are left out; so are all that have not answered when the task is cancelled.
+  public nonisolated(nonsending) func all(
+    _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  ) async -> [Result<Answer, any Error>] {
+    await ask(Inquiry(query, wantsOne: false), within: limit, clock).replies
+  }
+
+  private nonisolated(nonsending) func ask(
+    _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
+  ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
+    let ticket = event.submit(inquiry)
+    // It belongs to the call that asks, so a wait for itself is seen.
+    let reporting = Scheduling.cancelledWhenDropped {
+      _ = await ticket.report
+      inquiry.end(.finished)
+    }
+    let timing = limit.map { limit in
+      Scheduling.cancelledWhenDropped {
+        guard (try? await clock.sleep(for: limit)) != nil else { return }
+        inquiry.end(.late)
+      }
+    }
+    let outcome = await inquiry.wait()
+    withExtendedLifetime((reporting, timing)) {}
+    return outcome
+  }
+}
+
+extension Question: CustomStringConvertible {
+  /// Its name, query and answer.
+  public var description: String { "question \(event.name.map { "\"\($0)\" " } ?? "")of \(Query.self), answered by \(Answer.self)" }
+}

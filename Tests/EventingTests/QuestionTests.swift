@@ -1,0 +1,93 @@
+import Eventing
+import Testing
+
+/// Questions that responders answer.
+@Suite(.timeLimit(.minutes(1))) struct QuestionTests {
+  struct Odd: Error, Equatable { var number = 0 }
+
+  @Test func theFirstAnswerThatComesCounts() async throws {
+    let (price, slow) = (Question<String, Int>("price"), Gate())
+    price.addResponder { _ in nil }
+    price.addResponder { _ in throw Odd() }
+    price.addResponder { item in
+      await slow.opened()
+      return item.count
+    }
+    price.addResponder(priority: -1) { item in item.count * 10 }
+    #expect(try await price.first("tea") == 30)
+    slow.open()
+    #expect(await price.all("tea").map { try? $0.get() } == [nil, 3, 30])
+    #expect("\(price)" == "question \"price\" of String, answered by Int" && price.responderCount == 4)
+  }
+
+  @Test func allAnswersComeInTheOrderOfTheResponders() async {
+    let (question, gates) = (Question<Int, Int>(), (0..<5).map { _ in Gate() })
+    for index in 0..<5 {
+      question.addResponder(priority: index == 3 ? 1 : 0) { number in
+        if index < 4 { await gates[index + 1].opened() }  // the last is the first to answer
+        gates[index].open()
+        return number + index
+      }
+    }
+    #expect(await question.all(100).map { try? $0.get() } == [103, 100, 101, 102, 104])
+  }
+
+  @Test func noAnswerIsAnError() async {
+    let question = Question<Int, Int>()
+    let nobody = await #expect(throws: EventingError.self) { try await question.first(1) }
+    #expect(nobody?.code == .unanswered)
+    #expect(nobody?.description == "expected an answer to 1; there is none from 0 responders")
+    let token = question.addResponder { _ in nil }
+    #expect(await #expect(throws: EventingError.self) { try await question.first(1) }?.code == .unanswered)
+    question.addResponder { throw Odd(number: $0) }
+    await #expect(throws: Odd(number: 1)) { try await question.first(1) }
+    #expect(question.remove(token) && !question.remove(token))
+    #expect(await question.all(2).count == 1)
+  }
+
+  @Test func whatIsLateIsLeftOut() async throws {
+    let (question, clock, gate) = (Question<Int, Int>(), ManualClock(), Gate())
+    question.addResponder { number in
+      await gate.opened()
+      return number
+    }
+    let first = Task { try await question.first(1, within: .seconds(2), clock: clock) }
+    #expect(await eventually { clock.sleepers == 1 })
+    clock.advance(by: .seconds(2))
+    let error = await #expect(throws: EventingError.self) { try await first.value }
+    #expect(error?.code == .timedOut && error?.description == "expected an answer to 1 within 2.0 seconds; none came")
+    question.addResponder { $0 * 2 }
+    let all = Task { await question.all(3, within: .seconds(2), clock: clock).map { try? $0.get() } }
+    #expect(await eventually { clock.sleepers == 1 })
+    #expect(try await question.first(4) == 8)  // so that one has answered 3, too
+    clock.advance(by: .seconds(2))
+    #expect(await all.value == [6])
+    gate.open()
+    #expect(try await question.first(5, within: .seconds(2), clock: clock) > 0)
+    #expect(await eventually { clock.sleepers == 0 })
+  }
+
+  @Test func whoIsCancelledWaitsNoLonger() async {
+    let (question, gate, began) = (Question<Int, Int>(), Gate(), Gate())
+    question.addResponder { number in
+      began.open()
+      await gate.opened()
+      return number
+    }
+    let first = Task { try await question.first(1) }
+    await began.opened()
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(await inCancelledTask { await question.all(2).count } == 0)
+    gate.open()
+  }
+
+  @Test func aResponderThatAsksItsOwnQuestionIsNotWaitedFor() async throws {
+    let question = Question<Int, Int>()
+    question.addResponder { number in
+      guard number == 0 else { return number }
+      return await question.all(1).count  // itself, which answers later
+    }
+    #expect(await comesBack { try? await question.first(0) } == 0)
+  }
+}
