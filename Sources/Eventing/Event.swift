@@ -102,7 +102,7 @@ extension Event {
 
   /// A post that found the event busy.
   @inlinable @inline(never) nonisolated func queue(_ payload: Payload, from sender: (any AnyObject & Sendable)?) {
-    let flight = sender == nil ? nil : Flight(.post, from: sender)
+    let flight = sender == nil && !CarriedContext.isCarrying ? nil : Flight(.post, from: sender)
     if mailbox.put(.occurrence(payload, by: Thread.current, flight)) { Flood.slowDown() }
   }
 

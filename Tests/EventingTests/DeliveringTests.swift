@@ -101,10 +101,36 @@ import Testing
     #expect(reported.values == ["check"])
   }
 
+  enum RequestID { @TaskLocal static var current = 0 }
+
+  // swift-format-ignore
+  @Test func context() async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    event.addHandler(on: .background) { _ in seen.record(RequestID.current) }
+
+    let carrying = EventContext.carry(RequestID.$current)        // once, when the program starts; a test ends it again
+
+    await RequestID.$current.withValue(7) { _ = await event.send(1) }
+    carrying.end()
+    #expect(seen.values == [7])
+  }
+
+  actor Shop { func price(of item: String) throws -> Double? { item == "tea" ? 2.5 : nil } }
+
+  @Test func asking() async throws {
+    let shop = Shop()
+
+    let price = Question<String, Double>("price")
+    price.addResponder { item in try await shop.price(of: item) }
+    let tea = try await price.first("tea", within: .seconds(1))
+
+    #expect(tea == 2.5)
+  }
+
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "DeliveringTests")
     let code = try Documentation.examples(Documentation.article("Delivering.md"))
-    #expect(code.count == 7)
+    #expect(code.count == 9)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in DeliveringTests.swift as it stands in the article: \(example.first ?? "")")

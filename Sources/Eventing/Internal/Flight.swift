@@ -19,6 +19,8 @@ import Synchronization
   private let isTracked: Bool
   private let ownLock = Lock()
 
+  /// The task-local values of the sender, if any are carried.
+  @usableFromInline let context = CarriedContext.current()
   /// The task that sends, if it waits; 0 for none.
   let task: Int
 

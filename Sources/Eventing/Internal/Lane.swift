@@ -74,6 +74,29 @@ public import Synchronization
     isPlain ? record.claim() : claim(&owner)
   }
 
+  /// The same with the task-local values of the sender.
+  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?, _ context: CarriedContext?) -> Outcome {
+    if let context { within(context) { callNow(payload, body) } } else { callNow(payload, body) }
+  }
+
+  @inlinable @inline(__always) final func callNow(
+    _ payload: Payload, _ body: LaneBody<Payload>?, _ context: CarriedContext?, on place: isolated (any Actor)?
+  ) async -> Outcome {
+    guard let context else { return await callNow(payload, body, on: place) }
+    return await within(context, payload, body, on: place)
+  }
+
+  @usableFromInline @inline(never) final func within(_ context: CarriedContext, _ call: () -> Outcome) -> Outcome { context.run(call) }
+
+  @usableFromInline @inline(never) final func within(
+    _ context: CarriedContext, _ payload: Payload, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
+  ) async -> Outcome {
+    await context.run(on: place) {
+      _ = place
+      return await callNow(payload, body, on: place)
+    }
+  }
+
   /// One call of a synchronous handler, if the claim allows it.
   @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?) -> Outcome {
     var owner: (any AnyObject & Sendable)?

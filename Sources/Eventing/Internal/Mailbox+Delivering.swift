@@ -76,6 +76,13 @@ extension Mailbox {
 
   /// Inside: an occurrence that was queued, or is submitted.
   @inlinable func deliverQueued(_ payload: Payload, _ flight: Flight?) {
+    if let context = flight?.context { within(context) { deliverNow(payload, flight) } } else { deliverNow(payload, flight) }
+  }
+
+  /// With the task-local values of the sender.
+  @usableFromInline @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) { context.run(deliver) }
+
+  @inlinable func deliverNow(_ payload: Payload, _ flight: Flight?) {
     let backlog = backlogReference.load()
     if let greeting = unsafe backlog?.greets?(payload) { unsafe backlog?.greeting = greeting }
     if let history = unsafe backlog?.history { unsafe history.note(payload, sequence &+ 1, from: flight?.sender) }

@@ -46,14 +46,14 @@
   // MARK: For the event, from inside it
 
   @usableFromInline func take(_ payload: Payload, _ tally: inout Tally) {
-    let flight = tally.flightIfAwaited()
+    let flight = tally.flightForLane()
     guard limit == nil else {
-      if let flight { flight.expect(self) }
+      if let flight, flight.isAwaited { flight.expect(self) }
       return push(.call(payload, flight))
     }
     let seat = Seat()
     lock.withLock { occupy(seat) }
-    if let flight { flight.expect(seat) }
+    if let flight, flight.isAwaited { flight.expect(seat) }
     if let flight, flight.purpose == .send {
       flight.adopt(priority: priority) { await self.runOnce(payload, flight, seat) }
     } else {
@@ -104,7 +104,7 @@
       switch item {
       case .call(let payload, let flight):
         if let flight, flight.isAwaited { flight.seatPart(of: self, on: seat) }
-        conclude(await call(payload, seat), flight, at: seat)
+        conclude(await call(payload, flight, seat), flight, at: seat)
       case .barrier(let flight): pass(flight, except: seat)
       case .end, .done: break
       }
@@ -112,7 +112,7 @@
   }
 
   private func runOnce(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
-    conclude(await call(payload, seat), flight, at: seat)
+    conclude(await call(payload, flight, seat), flight, at: seat)
     let (waiting, isLast) = lock.withLock {
       unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], takeEnd())
     }
@@ -120,10 +120,10 @@
     for flight in waiting { flight.arrive(seat, nil) }
   }
 
-  private func call(_ payload: Payload, _ seat: Seat) async -> Outcome {
+  private func call(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async -> Outcome {
     let running = Running(seat)
     let body = unsafe body
-    let outcome = await Context.running.withValue(running) { await callNow(payload, body, on: nil) }
+    let outcome = await Context.running.withValue(running) { await callNow(payload, body, flight?.context, on: nil) }
     running.end()
     return outcome
   }

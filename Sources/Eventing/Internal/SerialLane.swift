@@ -53,8 +53,8 @@ public import Dispatch
     if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload) {
       return tally.count(outcome)
     }
-    let flight = tally.flightIfAwaited()
-    flight?.expect(self)
+    let flight = tally.flightForLane()
+    if let flight, flight.isAwaited { flight.expect(self) }
     push(.call(payload, flight))
   }
 
@@ -132,7 +132,7 @@ public import Dispatch
     if isMain { MainActor.preconditionIsolated() }
     let body = unsafe body
     var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) { conclude(callNow(payload, body), flight, at: self) }
+    while let (payload, flight) = next(&left) { conclude(callNow(payload, body, flight?.context), flight, at: self) }
   }
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
@@ -159,7 +159,7 @@ public import Dispatch
     let references = unsafe Running.references(to: running)
     let body = unsafe body
     while let (payload, flight) = next(&left) {
-      conclude(await callNow(payload, body, on: place), flight, at: self)
+      conclude(await callNow(payload, body, flight?.context, on: place), flight, at: self)
       if unsafe Running.references(to: running) != references { return true }
     }
     return false
@@ -186,7 +186,7 @@ public import Dispatch
   }
 
   private func call(_ payload: Payload, _ flight: Flight?, on actor: isolated any Actor) async {
-    unsafe conclude(await callNow(payload, body, on: actor), flight, at: self)
+    unsafe conclude(await callNow(payload, body, flight?.context, on: actor), flight, at: self)
   }
 
   /// The next delivery, or nil: the lane has run dry and stopped, or has scheduled itself again to let others run.

@@ -36,6 +36,12 @@
     return flight
   }
 
+  /// The same, or what has the sender's task-local values.
+  @inlinable mutating func flightForLane() -> Flight? {
+    if flight == nil, isAwaited || CarriedContext.isCarrying { flight = Flight(isAwaited ? .send : .post, from: sender) }
+    return flight
+  }
+
   @inlinable mutating func fail(_ record: Record, _ home: Home, _ error: any Error) {
     let failure = HandlerFailure(HandlerToken(record, home), error, record.details?.options)
     failures.append(failure)

@@ -54,6 +54,7 @@ extension Observed {
     private func setInside(_ new: Value, ifStill seen: UInt64?) -> Bool {
       let mailbox = event.mailbox
       let backlog = mailbox.backlog
+      let flight = flightOfSender
       if unsafe backlog.wantPrior > 0 { mailbox.deliverQueued(Change(old: value, new: new, isPrior: true), nil) }
       mailbox.lock.lock()
       if let seen, unsafe version != seen {
@@ -65,7 +66,7 @@ extension Observed {
       unsafe version += 1
       // What was queued meanwhile comes first: it may be another change, or a handler that wants to hear of this one.
       let isNext = unsafe backlog.queue.isEmpty
-      if !isNext { append(change, to: backlog) }
+      if !isNext { append(change, to: backlog, flight) }
       mailbox.lock.unlock()
       if isNext { mailbox.deliverQueued(change, nil) }
       return true
@@ -74,26 +75,30 @@ extension Observed {
     /// Busy: nil if another thread was faster, otherwise whether to slow down.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
       var old: Value?  // released after the lock
+      let flight = flightOfSender
       let isFlooded = event.mailbox.queue { backlog in
         if let seen, unsafe version != seen { return false }
         let change = unsafe Change(old: current, new: new)
         unsafe old = current
         unsafe current = new
         unsafe version += 1
-        append(change, to: backlog)
+        append(change, to: backlog, flight)
         return backlog.isFlooded
       }
       return old == nil ? nil : isFlooded
     }
 
+    /// What has the task-local values of whoever sets the value.
+    private var flightOfSender: Flight? { CarriedContext.isCarrying ? Flight(.post) : nil }
+
     /// Under the lock: queues a change, after what is told before it.
-    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>) {
+    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>, _ flight: Flight?) {
       let thread = Thread.current
       if unsafe backlog.wantPrior + backlog.joiningPrior > 0 {
-        unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, nil))
+        unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, flight))
         unsafe backlog.occurrences &+= 1
       }
-      unsafe backlog.queue.append(.occurrence(change, by: thread, nil))
+      unsafe backlog.queue.append(.occurrence(change, by: thread, flight))
       unsafe backlog.occurrences &+= 1
     }
   }
