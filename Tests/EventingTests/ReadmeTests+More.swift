@@ -83,10 +83,9 @@ extension ReadmeTests {
 
   // swift-format-ignore
   @Test func eventsThatAreFound() async throws {
-    let account = Account()
+    let (bus, account) = (EventBus(), Account())
 
-    // Find an event by what it carries, or by an owner and a key.
-    let bus = EventBus()                                           // or EventBus.shared
+    // Find an event by what it carries, or by an owner and a key; `bus` is `EventBus()`, or `EventBus.shared`.
     bus.addHandler(for: OrderPlaced.self) { order in print(order.id) }
     bus.post(OrderPlaced(id: 1))
     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
