@@ -137,7 +137,7 @@ final class BusTraffic: Sendable {
     return nil
   }
 
-  /// Makes two events of an owner, and posts to them: nobody else knows them, so they are idle.
+  /// Makes two events of an owner, and posts to them. Nobody else knows them, but whoever waits for the whole bus makes them busy for a moment.
   private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<Parcel>] {
     let (checks, canary, heard) = (stage.checks, Canary(.handler), Counter())
     var events: [Event<Parcel>] = []
@@ -148,6 +148,8 @@ final class BusTraffic: Sendable {
       checks.expect(.g10, event.handlerCount == 1, "the new event of an owner has \(event.handlerCount) handlers")
       events.append(event)
     }
+    let deadline = Clock.now + 1_000_000_000
+    while heard.value < 2, Clock.now < deadline { RawThread.giveWay() }
     checks.expect(.g21, heard.value == 2, "two events of an owner, one post to each: \(heard.value) calls")
     do throws(EventingError) {
       _ = try bus.event(Bus.number, of: owner)
