@@ -24,7 +24,6 @@ extension Event where Payload == PostedNotification {
     }
     keep(Observation(observation, center))
   }
-
 }
 
 extension EventSource where Payload == PostedNotification {

@@ -115,7 +115,7 @@ public import Synchronization
     return true
   }
 
-  @usableFromInline func queueLeaving(_ records: some Collection<Record>) {
+  @inlinable @inline(never) func queueLeaving(_ records: some Collection<Record>) {
     let mustSlowDown = queue { backlog in
       for record in records { unsafe backlog.leaving.append((record, Thread.current)) }
       return unsafe backlog.leaving.count > Flood.changeLimit

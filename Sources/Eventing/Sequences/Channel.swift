@@ -186,26 +186,28 @@ public import Synchronization
 
   /// Takes what is next: all that waits, or one where there is a bound, and how many were dropped before it. `batch` is empty.
   func take(_ inlet: Inlet<Payload>, _ batch: inout ContiguousArray<Payload>, _ lag: inout Int) -> Taken {
-    var sender: WaitingSender?
+    var senders: [WaitingSender] = []
     lock.lock()
     if !isBounded {
       unsafe swap(&batch, &inlet.items)
     } else if let item = unsafe inlet.inbox.popFirst() {
       batch.append(item.payload)
       lag = item.lag
-      sender = item.sender
+      if let sender = item.sender { senders.append(sender) }
     } else {
       lag = unsafe inlet.inbox.takeLag()
     }
     let isSomething = !batch.isEmpty || lag > 0
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
-    if isSomething, unsafe origin != nil {
+    if let begun {
+      // A send that found no iterator may have come to wait here after there was one.
+      unsafe senders += begun.inbox.takeSenders()
       unsafe origin = nil
       noteOnly()
     }
     lock.unlock()
-    sender?.pass()
+    pass(senders)
     withExtendedLifetime(begun) {}  // what it had is released outside of the lock
     return taken
   }
