@@ -9,13 +9,16 @@ let package = Package(
     .library(name: "Eventing", targets: ["Eventing"]),
     // Notifications and key paths, for those who import Foundation anyway.
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
+    // For tests of what uses events: a recorder, a clock that stands still, and simulations from seeds.
+    .library(name: "EventingTesting", targets: ["EventingTesting"]),
     .executable(name: "stress", targets: ["stress"]),
   ],
   targets: [
     .target(name: "Eventing"),
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
+    .target(name: "EventingTesting", dependencies: ["Eventing"]),
     .executableTarget(name: "stress", dependencies: ["Eventing"], path: "Stress"),
-    .testTarget(name: "EventingTests", dependencies: ["Eventing", "EventingFoundation"]),
+    .testTarget(name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -33,6 +33,7 @@ public final actor Event<Payload: Sendable> {
   public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
     self.name = name
     if policy != .collect { _ = mailbox.home.failures(policy) }
+    NewEvents.tell(mailbox, name)
   }
 }
 

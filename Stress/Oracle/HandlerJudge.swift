@@ -1,3 +1,5 @@
+import Eventing
+
 /// Judges the handlers of a trial, one by one: each call against the order, the additions, removals and locks, and each call that is missing.
 struct HandlerJudge {
   let all: Judge
@@ -124,6 +126,7 @@ struct HandlerJudge {
   }
 
   private func isExcused(_ probe: Probe, _ time: Span) -> Bool {
+    guard all.trial.holding == .nothing else { return false }
     let mutes = all.trial.gates.isEmpty ? probe.mutes : probe.mutes + all.trial.gates
     return mutes.contains { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }
   }

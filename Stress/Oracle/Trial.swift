@@ -6,7 +6,7 @@ import Synchronization
 protocol TrialSubject: Sendable {
   nonisolated func remove(_ token: HandlerToken) -> Bool
   nonisolated func remove(named name: String) -> Int
-  nonisolated func lock(_ token: HandlerToken) -> Bool
+  nonisolated func lock(_ token: HandlerToken, holding: Holding) -> Bool
   nonisolated func unlock(_ token: HandlerToken) -> Bool
   nonisolated func isLocked(_ token: HandlerToken) -> Bool?
   nonisolated(nonsending) func quiesce() async
@@ -26,6 +26,19 @@ final class Trial: AnyTrial, @unchecked Sendable {
     stage.watch(event)
     add(witness)
   }
+
+  var isGated: Bool { gates.last.map { $0.off == nil } ?? false }
+
+  /// Locks or unlocks the event itself.
+  func toggleGate(by worker: Worker) {
+    if isGated {
+      gates[gates.count - 1].off = worker.change(.lock) { event.unlock() }.span
+      checks.expect(.g9, !event.isLocked, "the event is locked after unlock")
+    } else {
+      gates.append(Probe.Mute(on: worker.change(.lock) { event.lock(holding: holding) }.span, off: nil))
+      checks.expect(.g9, event.isLocked, "the event is not locked after lock")
+    }
+  }
 }
 
 /// One event under observation, for one round: all that is done to it goes through here, and is judged at the end.
@@ -43,8 +56,12 @@ class AnyTrial: @unchecked Sendable {
   var extraProbes: [Probe] = []
   /// Handlers that post have voices of their own.
   private(set) var extraVoices: [Voice] = []
+  /// What locks do with what they skip; if they hold it, they excuse nothing that is missing.
+  var holding = Holding.nothing
   /// When the event itself was locked.
   var gates: [Probe.Mute] = []
+  /// The witness sees everything.
+  var losesNothing: Bool { gates.isEmpty || holding != .nothing }
   /// Blocks on queues that still have to run.
   let errands = Counter()
   /// When everything had ended.
@@ -128,7 +145,7 @@ class AnyTrial: @unchecked Sendable {
       if !probe.isOnce { checks.expect(.g9, wasThere, "unlock did not find \(probe)") }
       checks.expect(.g9, subject.isLocked(token) != true, "\(probe) is locked after unlock")
     } else {
-      let (wasThere, span) = worker.change(.lock) { subject.lock(token) }
+      let (wasThere, span) = worker.change(.lock) { subject.lock(token, holding: holding) }
       probe.mutes.append(Probe.Mute(on: span, off: nil))
       let isLocked = subject.isLocked(token)
       if !probe.isOnce { checks.expect(.g9, wasThere && isLocked == true, "\(probe) is not locked after lock") }

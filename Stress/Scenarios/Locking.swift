@@ -34,7 +34,7 @@ struct Locking: Scenario {
     switch worker.random.below(10) {
     case 0..<3: trial.toggleLock(worker.random.pick(worker.probes), by: worker)
     case 3: lockByName(worker.random.pick(worker.probes), worker, trial)
-    case 4: if worker.index == 0, hasGate { toggleGate(worker, trial) } else { worker.post(to: trial.event) }
+    case 4: if worker.index == 0, hasGate { trial.toggleGate(by: worker) } else { worker.post(to: trial.event) }
     case 5: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
     }
@@ -69,17 +69,6 @@ struct Locking: Scenario {
     probe.mutes[number].off?.finish()
     worker.changes.append(on)
     trial.checks.expect(.g9, event.isLocked(token) == false, "\(probe) is locked after withLocked")
-  }
-
-  private func toggleGate(_ worker: Worker, _ trial: Trial) {
-    let event = trial.event
-    if let last = trial.gates.indices.last, trial.gates[last].off == nil {
-      trial.gates[last].off = worker.change(.lock) { event.unlock() }.span
-      trial.checks.expect(.g9, !event.isLocked, "the event is locked after unlock")
-    } else {
-      trial.gates.append(Probe.Mute(on: worker.change(.lock) { event.lock() }.span, off: nil))
-      trial.checks.expect(.g9, event.isLocked, "the event is not locked after lock")
-    }
   }
 
   /// What a snapshot says was called was called, and all else was skipped.

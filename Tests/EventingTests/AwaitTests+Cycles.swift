@@ -237,3 +237,25 @@ extension AwaitTests {
     #expect(deferred.values == [1])
   }
 }
+
+#if DEBUG
+  extension AwaitTests {
+    // MARK: What a debug build tells of it
+
+    @Test func whoWouldWaitForItselfIsToldOnce() async {
+      let told = Recorder<String>()
+      CycleReport.alsoTell { told.record($0) }
+      let (ping, pong, reports) = (Event<Int>(), Event<Int>(), Recorder<SendReport>())
+      ping.addHandler(named: "toldPing") { number in await pong.send(number) }
+      pong.addHandler(named: "toldPong") { number in reports.record(await ping.send(number + 1)) }
+      pong.addHandler(named: "toldStop") { [weak ping] number in if number > 2 { ping?.removeAll() } }
+      await comesBack { await ping.send(1) }
+      await comesBack { await ping.quiesce() }
+      #expect(reports.values.first?.deferred == 1)
+      let lines = told.values.filter { $0.contains("told") }
+      #expect(lines.count == 1)
+      #expect(
+        lines.first?.hasPrefix("eventing: handler \"toldPong\" awaits what it sends, but that waits for handler \"toldPing\"") == true)
+    }
+  }
+#endif

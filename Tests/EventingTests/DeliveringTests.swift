@@ -101,6 +101,62 @@ import Testing
     #expect(reported.values == ["check"])
   }
 
+  // swift-format-ignore
+  @Test func holding() async {
+    let (orders, order, seen) = (Event<Order>(), Order(), Recorder<Int>())
+    let audit = orders.addHandler { seen.record($0.id) }
+    let states = Recorder<[Int]>()
+    orders.addHandler { _ in states.record(seen.values) }
+
+    orders.lock(audit, holding: .upTo(100))                      // or .latest; without it nothing is held
+    orders.post(order)                                           // not now
+    orders.unlock(audit)                                         // now, before anything newer
+
+    #expect(states.values == [[]] && seen.values == [1])
+  }
+
+  // swift-format-ignore
+  @Test func watching() async {
+    let (orders, order) = (Event<Order>("orders"), Order())
+    @Sendable func log(_ line: String) { Self.logged.record(line) }
+
+    struct DropLogger: EventObserver {
+      func dropped(_ handler: HandlerToken, sequence: UInt64) { log("\(handler.name ?? "a handler") had no room for #\(sequence)") }
+    }
+    let watching = orders.observe(with: DropLogger())            // until watching.end()
+    orders.unheard.addHandler { occurrence in log("nobody took \(occurrence)") }
+
+    orders.post(order)
+    let (gate, begun) = (Gate(), Gate())
+    let audit = BoundedLane.background.handler(.newest(1), until: gate) { (_: Order) in begun.open() }
+    orders.add(audit.named("audit"))
+    orders.post(order)
+    await begun.opened()
+    for _ in 0..<2 { orders.post(order) }
+    watching.end()
+    gate.open()
+    await orders.quiesce()
+    #expect(Self.logged.values.contains("nobody took orders #1: Order(id: 1)"))
+    #expect(Self.logged.values.contains("audit had no room for #3"))
+  }
+
+  // swift-format-ignore
+  @Test func diagnosing() async {
+    await #expect(processExitsWith: .success) {
+      @Sendable func log(_ line: String) { DeliveringTests.logged.record(line) }
+
+      let diagnostics = EventDiagnostics(slowerThan: .milliseconds(100), moreHandlersThan: 100) { finding in log("\(finding)") }
+      let everywhere = diagnostics.observeNewEvents()              // until everywhere.end()
+
+      let orders = Event<Order>("orders")
+      for _ in 0..<101 { orders.addHandler { _ in } }
+      everywhere.end()
+      precondition(DeliveringTests.logged.values == ["orders has 101 handlers, more than 100: 101 without a name"])
+    }
+  }
+
+  static let logged = Recorder<String>()
+
   enum RequestID { @TaskLocal static var current = 0 }
 
   // swift-format-ignore
@@ -130,7 +186,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "DeliveringTests")
     let code = try Documentation.examples(Documentation.article("Delivering.md"))
-    #expect(code.count == 9)
+    #expect(code.count == 12)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in DeliveringTests.swift as it stands in the article: \(example.first ?? "")")

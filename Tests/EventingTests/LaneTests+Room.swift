@@ -14,7 +14,7 @@
       queue.resume()
       await event.quiesce()
       guard case .serial(let lane) = token.record.working(Int.self)?.work else { return #expect(Bool(false)) }
-      #expect(await eventually { lane.lock.withLock { !lane.isRunning } })
+      #expect(await eventually { lane.lock.withLock { lane.phase == .idle } })
       let room = lane.lock.withLock { max(lane.items.capacity, lane.batch.capacity) }
       #expect(room <= 2 * Flood.limit)
       #expect(calls.value == 20_000)

@@ -1,4 +1,5 @@
 import Eventing
+import EventingTesting
 import Testing
 
 /// Waiting for the next payload.
@@ -28,7 +29,7 @@ import Testing
   @Test func nothingInTimeIsAnErrorThatSaysSo() async {
     let (event, clock) = (Event<Int>(), ManualClock())
     let next = Task { try await event.next(within: .seconds(2), clock: clock) { $0 > 5 } }
-    #expect(await eventually { clock.sleepers == 1 })
+    #expect(await eventually { clock.sleeperCount == 1 })
     event.post(1)
     clock.advance(by: .milliseconds(1_999))
     for _ in 0..<50 { await Task.yield() }
@@ -43,10 +44,10 @@ import Testing
   @Test func whatComesInTimeEndsTheClock() async throws {
     let (event, clock) = (Event<Int>(), ManualClock())
     let next = Task { try await event.next(within: .seconds(2), clock: clock) }
-    #expect(await eventually { clock.sleepers == 1 && event.handlerCount == 1 })
+    #expect(await eventually { clock.sleeperCount == 1 && event.handlerCount == 1 })
     event.post(1)
     #expect(try await next.value == 1)
-    #expect(clock.sleepers == 0 && !event.hasHandlers)
+    #expect(clock.sleeperCount == 0 && !event.hasHandlers)
   }
 
   @Test(arguments: [nil, Duration.seconds(30)]) func theEndOfTheEventIsAnError(limit: Duration?) async {

@@ -1,4 +1,5 @@
 import Eventing
+import EventingTesting
 import Testing
 
 /// Questions that responders answer.
@@ -52,19 +53,19 @@ import Testing
       return number
     }
     let first = Task { try await question.first(1, within: .seconds(2), clock: clock) }
-    #expect(await eventually { clock.sleepers == 1 })
+    #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(2))
     let error = await #expect(throws: EventingError.self) { try await first.value }
     #expect(error?.code == .timedOut && error?.description == "expected an answer to 1 within 2.0 seconds; none came")
     question.addResponder { $0 * 2 }
     let all = Task { await question.all(3, within: .seconds(2), clock: clock).map { try? $0.get() } }
-    #expect(await eventually { clock.sleepers == 1 })
+    #expect(await eventually { clock.sleeperCount == 1 })
     #expect(try await question.first(4) == 8)  // so that one has answered 3, too
     clock.advance(by: .seconds(2))
     #expect(await all.value == [6])
     gate.open()
     #expect(try await question.first(5, within: .seconds(2), clock: clock) > 0)
-    #expect(await eventually { clock.sleepers == 0 })
+    #expect(await eventually { clock.sleeperCount == 0 })
   }
 
   @Test func whoIsCancelledWaitsNoLonger() async {

@@ -39,6 +39,16 @@ extension ReadmeTests {
     await sender.value
   }
 
+  @Test func watching() async {
+    let progress = Event<Double>()
+
+    // Watch: what reached nobody; slow handlers, and too many of them. `observeNewEvents()` watches whatever is made from now on.
+    progress.unheard.addHandler { occurrence in print("nobody took", occurrence) }
+    progress.observe(with: EventDiagnostics(slowerThan: .seconds(1), moreHandlersThan: 100) { finding in print(finding) })
+
+    #expect(await progress.send(0.5).reachedNobody)
+  }
+
   @Test func manyAddresses() async {
     // One event, many addresses: any Hashable value, or an object, which is held weakly.
     let moved = KeyedEvent<String, Double>()

@@ -74,6 +74,7 @@ import Testing
     // Silence, and look.
     progress.lock(tagged: "io")
     await progress.withLocked(disk) { print("silent") }
+    progress.lock(disk, holding: .latest)                       // keeps the latest for the unlock
     for handler in await progress.handlers { print(handler) }   // … audit on background(utility), locked, once, 0 calls
 
     let lines = await progress.handlers.map(\.description)

@@ -8,31 +8,66 @@
     @Test func whatWasBlockedByWhatTurnedOutToBeFreeIsAskedAgain() {
       // A lane with two seats: one waits for a node that waits for the lane, the other is free.
       let (lane, node) = (Node(), Node())
-      lane.answer = { question in question.isBlocked(node) && false }
-      node.answer = { question in question.isBlocked(lane) }
+      lane.answer = { .all([node, Node()]) }
+      node.answer = { .any([lane]) }
       var question = WaitGraph.Question(Running(Seat()))
       let answers = [question.isBlocked(lane), question.isBlocked(node)]
       #expect(answers == [false, false])
-      (lane.answer, node.answer) = ({ _ in false }, { _ in false })
+      (lane.answer, node.answer) = ({ .free }, { .free })
     }
 
     @Test func whatWasBlockedIsNotAskedAgain() {
       let (node, asked) = (Node(), Counter())
-      node.answer = { _ in asked.add() > 0 }
+      node.answer = {
+        asked.add()
+        return .blocked
+      }
       var question = WaitGraph.Question(Running(Seat()))
       let answers = (0..<3).map { _ in question.isBlocked(node) }
       #expect(answers == [true, true, true])
       #expect(asked.value == 1)
     }
 
+    @Test(arguments: [false, true]) func aChainOfWaitsMayBeLongerThanTheStackIsDeep(isBlocked: Bool) {
+      let nodes = (0...100_000).map { _ in Node() }
+      for (node, next) in zip(nodes, nodes.dropFirst()) { node.answer = { .any([next]) } }
+      nodes[100_000].answer = { isBlocked ? .blocked : .free }
+      var question = WaitGraph.Question(Running(Seat()))
+      let answer = question.isBlocked(nodes[0])
+      #expect(answer == isBlocked)
+      for node in nodes { node.answer = { .free } }  // one after the other, not each by the one before
+    }
+
+    @Test func aSendThatOutlivesItsCallLeavesNothingBehind() async {
+      let running = Running(Seat())
+      let flight = Context.running.withValue(running) { Flight(.send) }
+      running.end()
+      flight.finishDelivery(SendReport())
+      _ = await flight.wait()
+      #expect(running.seat.waits.isEmpty)
+    }
+
+    @Test func handlersThatHaveGoneAreForgottenByThePolicy() {
+      struct Refused: Error {}
+      let event = Event<Int>(onFailure: .remove(after: 2))
+      for _ in 0..<100 {
+        let token = event.addHandler { _ in throw Refused() }
+        event.post(0)
+        event.remove(token)
+        event.once { _ in throw Refused() }
+        event.post(0)
+      }
+      #expect(event.mailbox.home.failures().countedHandlers == 0)
+    }
+
     @Test func aPartIsJudgedAnewIfTheOneThatWasExcusedIsDone() async {
       // A node's address comes back: that an earlier one there was excused says nothing of the later one.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
       let flight = Context.running.withValue(Running(Seat())) { Flight(.send) }
-      node.answer = { _ in true }
+      node.answer = { .blocked }
       flight.expect(node)
       flight.arrive(node, .delivered)
-      node.answer = { _ in false }
+      node.answer = { .free }
       flight.expect(node)
       flight.finishDelivery(SendReport())
       let waiting = Task(executorPreference: steps) { reports.record(await flight.wait()) }
@@ -48,8 +83,8 @@
 
   /// A node of the test's own. `answer` is set before anybody asks.
   private final class Node: WaitNode, @unchecked Sendable {
-    var answer: (inout WaitGraph.Question) -> Bool = { _ in false }
+    var answer: () -> WaitNeeds = { .free }
 
-    override func isBlocked(_ question: inout WaitGraph.Question) -> Bool { answer(&question) }
+    override func needs(_ goal: Running) -> WaitNeeds { answer() }
   }
 #endif

@@ -9,9 +9,11 @@ public protocol AnyEvent: Actor {
   /// Removes all handlers, and returns how many there were.
   @discardableResult nonisolated func removeAll() -> Int
   /// Silences the event.
-  nonisolated func lock()
+  nonisolated func lock(holding: Holding)
   /// Ends that.
   nonisolated func unlock()
+  /// Has an observer told of all that is sent from now on.
+  @discardableResult nonisolated func observe(with observer: some EventObserver) -> EventObservation
   /// Returns when nothing that was sent before is still running.
   nonisolated(nonsending) func quiesce() async
   /// Ends the event.

@@ -30,7 +30,8 @@ extension Event: EventSource {
 
   /// What its handlers throw, wherever they run, as they throw it.
   ///
-  /// A handler of this runs on behalf of the one that threw: an inline one on its thread, before the occurrence goes on.
+  /// Its handlers are its own: `event.failures.remove(token)` removes one. A handler of this runs on behalf of the one that threw: an inline one on its thread, before the
+  /// occurrence goes on.
   public nonisolated var failures: some EventSource<HandlerFailure> { mailbox.home.failures().event.source }
 
   /// The same event, with sender, event name, sequence number and instant around each payload. It keeps the event alive.

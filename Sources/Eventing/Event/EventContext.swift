@@ -5,7 +5,8 @@ public import Synchronization
 ///     EventContext.carry(RequestID.$current)   // once, when the program starts
 ///
 /// A handler that runs elsewhere runs in a task or a block of its own, which has no task-local values; one of an occurrence that had to wait for its turn may run on
-/// another thread. Values that are named here are those of the sender in both cases.
+/// another thread. Values that are named here are those of the sender in both cases. (What a newcomer is told of
+/// what was sent before, it is told with the values of whoever adds it.)
 ///
 /// Priority is not carried: a lane has the one that its delivery says, a `.task` handler of a `send` is a child task of the sender, at its priority, and whoever awaits a
 /// task escalates it as far as Swift does.

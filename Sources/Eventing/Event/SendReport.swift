@@ -12,17 +12,20 @@ public struct SendReport: Sendable {
   public var skipped: Int
   /// Handlers that had no room for it: see ``Buffering``.
   public var dropped: Int
-  /// Handlers that run later and were not waited for, because they wait for the one who waits here.
+  /// Handlers that run later and were not waited for, because they wait for the one who waits here, or because a lock holds it for them: see ``Holding``.
+  /// Of these the last few may be skipped after all: where a later one takes the place that `.latest` has, and where a handler is removed meanwhile.
   public var deferred: Int
   /// What handlers threw, in the order of the handlers.
   public var failures: [HandlerFailure]
 
-  @inlinable init(sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, failures: [HandlerFailure] = []) {
+  @inlinable init(
+    sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0, failures: [HandlerFailure] = []
+  ) {
     self.sequence = sequence
     self.delivered = delivered
     self.skipped = skipped
     self.dropped = dropped
-    deferred = 0
+    self.deferred = deferred
     self.failures = failures
   }
 
@@ -48,6 +51,7 @@ extension SendReport {
     case .delivered: delivered += 1
     case .skipped: skipped += 1
     case .dropped: dropped += 1
+    case .held: deferred += 1
     case .failed(let failure): failures.append(failure)
     }
   }
@@ -57,6 +61,7 @@ extension SendReport {
     delivered += other.delivered
     skipped += other.skipped
     dropped += other.dropped
+    deferred += other.deferred
     failures += other.failures
   }
 

@@ -48,6 +48,7 @@ extension FailurePolicy: CustomStringConvertible {
     case .stop: return true
     case .remove(let limit):
       let isLast = lock.withLock {
+        guard !failure.handler.record.has(Bit.gone) else { return false }  // it has been forgotten
         let count = unsafe counts[failure.handler.id, default: 0] + 1
         unsafe counts[failure.handler.id] = count < limit ? count : nil
         return count >= limit
@@ -55,5 +56,13 @@ extension FailurePolicy: CustomStringConvertible {
       if isLast { _ = failure.handler.home.remove(failure.handler.record) }
       return false
     }
+  }
+
+  /// How many handlers have thrown, and not too often.
+  var countedHandlers: Int { lock.withLock { unsafe counts.count } }
+
+  /// A handler has gone.
+  func forget(_ record: Record) {
+    if policy != .collect, policy != .stop { lock.withLock { unsafe counts[record.id] = nil } }
   }
 }

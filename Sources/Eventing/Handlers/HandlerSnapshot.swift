@@ -22,6 +22,8 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let skippedCount: Int
   /// How many occurrences it had no room for: see ``Buffering``.
   public let droppedCount: Int
+  /// How many occurrences a lock holds for it: see ``Holding``. What waited on its lane before the lock is not among them.
+  public let heldCount: Int
 }
 
 extension HandlerSnapshot: CustomStringConvertible {

@@ -14,6 +14,9 @@ public struct HandlerToken: Sendable, Identifiable {
   /// A number that no other handler has, of whatever event, before or after.
   public var id: UInt64 { record.id }
 
+  /// The handler's name, if it has one.
+  public var name: String? { record.details?.options.name }
+
   /// Has the bag remove the handler when the bag goes away.
   public func store(in bag: HandlerBag) { bag.insert(self) }
 }

@@ -20,7 +20,7 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) final var isFinished = false
   /// Some handler had an owner, so adding looks for those that are gone. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var hasOwners = false
-  /// The event keeps a history: an idle one is entered through its queue alone. Set before anybody else knows the event.
+  /// The event keeps a history, or is observed: an idle one is entered through its queue alone. Only from inside, or before anybody else knows the event.
   @usableFromInline @exclusivity(unchecked) final var isKeeping = false
   /// How many handlers want to know the instant at which a delivery begins. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var clocked: Int32 = 0
@@ -32,7 +32,7 @@ public import Synchronization
 
   // MARK: The way in and out
 
-  /// The word of an idle event.
+  /// Inside: the word of an idle event.
   @inlinable final var idle: UInt { unsafe isKeeping ? Word.keeping : 0 }
 
   /// Lets the calling thread in if the event is idle; gives what the word is while it is inside, or 0.
@@ -61,7 +61,7 @@ public import Synchronization
 @usableFromInline enum Word {
   @inlinable static var busy: UInt { 1 }
   @inlinable static var queued: UInt { 2 }
-  /// Of an idle event that keeps a history: it makes ``AnyMailbox/enter()`` fail.
+  /// Of an idle event that keeps a history, or is observed: it makes ``AnyMailbox/enter()`` fail.
   @inlinable static var keeping: UInt { 4 }
   @inlinable static var flags: UInt { 7 }
 }

@@ -22,6 +22,11 @@ public import Synchronization
   /// inside, or under the lock; changed from inside, and under the lock.
   @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<AnyLane> = []
 
+  /// Of the handlers that have, or had, a lock that holds, by their records' numbers.
+  @exclusivity(unchecked) var holds: [UInt64: Hold<Payload>] = [:]
+  /// What the event's own lock holds for each handler.
+  @exclusivity(unchecked) var gateHolding = Holding.nothing
+
   // Only from inside.
   /// What was in the queue and is being worked off, from `at` on.
   @usableFromInline @exclusivity(unchecked) var pending: ContiguousArray<Item<Payload>> = []
@@ -37,6 +42,7 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var greets: (@Sendable (Payload) -> Payload?)?
   /// What newcomers are told that was sent before; set before anybody else knows the event.
   @usableFromInline @exclusivity(unchecked) var history: History<Payload>?
+  let unheardReference = OnceReference<Unheard<Payload>>()
   /// How many handlers are called before a value changes, too. As the table.
   @usableFromInline @exclusivity(unchecked) var wantPrior = 0
   /// What goes with the event. Under the lock.
@@ -90,6 +96,10 @@ public import Synchronization
   case barrier(Flight)
   /// A call of an isolated method.
   case job(UnownedJob)
+  /// Locks that hold and that have ended, of these handlers, and the thread that ended them.
+  case release([Record], by: UInt)
+  /// Of what the event is, but for its handlers.
+  case change(@Sendable () -> Void)
   case finish
   /// Worked off.
   case done

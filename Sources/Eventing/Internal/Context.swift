@@ -19,6 +19,9 @@ public import Synchronization
 
   @inlinable func end() { isOver.store(true, ordering: .releasing) }
 
+  /// Of the calling task: the call of a handler, or a loop.
+  static var current: Running? { Context.running.get().flatMap { $0.isCurrent ? $0 : nil } ?? Loops.running }
+
   @usableFromInline var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
 
   /// How many references there are; more than when the calls began: a call left a task behind.

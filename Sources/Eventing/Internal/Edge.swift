@@ -11,6 +11,8 @@
   case settling
   /// The lock is held, and the item is in the queue.
   case queued
+  /// A handler was found locked, and what it is silent for is about to be held.
+  case holding
   /// A claim is about to be made.
   case claiming
 

@@ -16,17 +16,15 @@ import Synchronization
 
   @usableFromInline let purpose: Purpose
   /// Whether a cycle of waits could go through it. If not, it stays out of the graph and has its own lock.
-  private let isTracked: Bool
+  let isTracked: Bool
   private let ownLock = Lock()
 
   /// The task-local values of the sender, if any are carried.
-  @usableFromInline let context = CarriedContext.current()
-  /// The task that sends, if it waits; 0 for none.
-  let task: Int
-
-  /// Of the task that is running.
-  static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
-
+  @usableFromInline let context: CarriedContext?
+  /// It was held, and a send had brought it: no lane drops it for want of room. Set as `watched`.
+  @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
+  /// For those who observe the event. Set from inside, before any lane has this.
+  @usableFromInline @exclusivity(unchecked) var watched: Watched?
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: Path?
@@ -38,32 +36,32 @@ import Synchronization
   private var open = 1
   private var isDelivered = false
   private var report = SendReport()
-  private var parts: [ObjectIdentifier: Part] = [:]
-  private var sleepers: [Sleeper] = []
-  private var nextSleeper = 0
+  var parts: [ObjectIdentifier: Part] = [:]
+  var sleepers: [Sleeper] = []
+  var nextSleeper = 0
   private var children: [Child] = []
 
   /// Somebody who waits. `excused`: what it does not wait for, because that waits for it.
   ///
   /// The continuation carries nothing: what there is to know is read under the lock afterwards. (The thread sanitizer does not see that a resumption orders
   /// what it carries.)
-  @safe private struct Sleeper {
+  @safe struct Sleeper {
     let id: Int
     let running: Running?
     var excused: Set<ObjectIdentifier> = []
     var continuation: UnsafeContinuation<Void, Never>?
   }
-  private struct Part {
+  struct Part {
     let node: WaitNode
     /// False for what is in no report, or has been counted: of an event that this was forwarded to, of a sequence.
     let isCounted: Bool
     var count = 0
   }
-  private enum Wake: Sendable {
+  enum Wake: Sendable {
     case finished(SendReport)
     case children([Child])
   }
-  private struct Child {
+  struct Child {
     let priority: TaskPriority?
     let body: @Sendable () async -> Void
   }
@@ -71,10 +69,10 @@ import Synchronization
   @usableFromInline init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
     self.purpose = purpose
     self.sender = sender
+    context = CarriedContext.current()
     path = nil
     root = nil
-    task = purpose == .send ? Flight.currentTask : 0
-    let running = purpose == .post ? nil : Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
+    let running = purpose == .post ? nil : Running.current
     isTracked = purpose == .ticket || (purpose == .send && running != nil)
     // A send waits from the start, before a lane has anything of it: so the last in a cycle is the one that closes it, and is deferred.
     if purpose == .send { _ = enrol(running) }
@@ -84,16 +82,45 @@ import Synchronization
   @usableFromInline init(along path: Path, from sender: (any AnyObject & Sendable)?, waiting: Flight?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
+    context = CarriedContext.current()
     self.path = path
     root = waiting?.root ?? waiting
-    task = waiting?.task ?? 0
     isTracked = false
     if let root { root.withLock { root.open += 1 } }
   }
 
+  /// For what nobody waits for any more.
+  private init(withoutWaiting context: CarriedContext?, _ watched: Watched?) {
+    purpose = .post
+    sender = nil
+    self.context = context
+    unsafe self.watched = watched
+    path = nil
+    root = nil
+    isTracked = false
+  }
+
+  /// What is left of it on a lane when nobody waits there any more.
+  var withoutWaiting: Flight? { unsafe isBound ? Flight(withoutWaiting: context, watched) : nil }
+
+  /// The same of what has none, because it was to be called at once.
+  @usableFromInline static func late(_ watched: Watched?) -> Flight? {
+    let context = CarriedContext.current()
+    return context != nil || watched != nil ? Flight(withoutWaiting: context, watched) : nil
+  }
+
+  /// Whether a bound that lets senders wait has room for it in any case.
+  var isSend: Bool { unsafe purpose == .send || needsNoRoom }
+
+  /// Whether somebody wants to know that a lock holds it.
+  var isToBeTold: Bool { unsafe isAwaited || watched != nil }
+
+  /// Whether a lane has something to do around a call.
+  @inlinable var isBound: Bool { unsafe context != nil || watched != nil }
+
   @inlinable var isAwaited: Bool { purpose != .post }
 
-  private func withLock<Result>(_ body: () -> Result) -> Result {
+  func withLock<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.lock.withLock(body) : ownLock.withLock(body)
   }
 
@@ -168,65 +195,6 @@ import Synchronization
     withLock { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  // MARK: For those who wait
-
-  /// Returns when every part is done that does not wait for this very caller.
-  @usableFromInline func wait() async -> SendReport {
-    let running = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
-    let id = purpose == .send ? 1 : enrol(running)
-    var wake = await nextWake(id)
-    if case .children = wake {
-      // One group for all: an event that this is forwarded to may bring more children at any time, for which the first may wait.
-      wake = await withDiscardingTaskGroup { group in
-        while case .children(let children) = wake {
-          for child in children { group.addTask(priority: child.priority) { await child.body() } }
-          wake = await nextWake(id)
-        }
-        return wake
-      }
-    }
-    guard case .finished(let report) = wake else { preconditionFailure("children are started in a group") }
-    leave(id, running)
-    return report
-  }
-
-  private func nextWake(_ id: Int) async -> Wake {
-    while true {
-      if let wake = withLock({ readiness(of: sleeper(id)) }) { return wake }
-      await sleep(id)
-    }
-  }
-
-  private func sleep(_ id: Int) async {
-    unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-      let isEarly = withLock {
-        let i = sleeper(id)
-        if isReady(i) { return true }
-        unsafe sleepers[i].continuation = unsafe continuation
-        return false
-      }
-      if isEarly { unsafe continuation.resume() }
-    }
-  }
-
-  private func enrol(_ running: Running?) -> Int {
-    withLock {
-      nextSleeper += 1
-      var sleeper = unsafe Sleeper(id: nextSleeper, running: isTracked ? running : nil)
-      for part in parts.values { judge(part.node, &sleeper) }
-      sleepers.append(sleeper)
-      if isTracked, let running { running.seat.waits.append((running, self, nextSleeper)) }
-      return nextSleeper
-    }
-  }
-
-  private func leave(_ id: Int, _ running: Running?) {
-    withLock {
-      sleepers.removeAll { $0.id == id }
-      if isTracked { running?.seat.waits.removeAll { $0.flight === self && $0.sleeper == id } }
-    }
-  }
-
   // MARK: Under the lock
 
   private func remove(_ node: WaitNode) {
@@ -237,22 +205,19 @@ import Synchronization
     for i in sleepers.indices { sleepers[i].excused.remove(ObjectIdentifier(node)) }  // its address may come back
   }
 
-  private func judge(_ node: WaitNode, _ sleeper: inout Sleeper) {
+  func judge(_ node: WaitNode, _ sleeper: inout Sleeper) {
     guard let running = sleeper.running, running.isCurrent, !sleeper.excused.contains(ObjectIdentifier(node)) else { return }
     var question = WaitGraph.Question(running)
-    if question.isBlocked(node) { sleeper.excused.insert(ObjectIdentifier(node)) }
+    if question.isBlocked(node), !mutant(.cycleIsNotSeen) { sleeper.excused.insert(ObjectIdentifier(node)) }
   }
 
-  /// Whether one of those who wait here is held up by something blocked.
-  func isBlocked(for sleeper: Int, _ question: inout WaitGraph.Question) -> Bool {
-    guard let sleeper = sleepers.first(where: { $0.id == sleeper }) else { return false }
-    for (id, part) in parts where !sleeper.excused.contains(id) {
-      if question.isBlocked(part.node) { return true }
-    }
-    return false
+  /// What one of those waits for who wait here.
+  func nodes(for sleeper: Int) -> [WaitNode] {
+    guard let sleeper = sleepers.first(where: { $0.id == sleeper }) else { return [] }
+    return parts.compactMap { id, part in sleeper.excused.contains(id) ? nil : part.node }
   }
 
-  private func sleeper(_ id: Int) -> Int {
+  func sleeper(_ id: Int) -> Int {
     guard let i = sleepers.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
     return i
   }
@@ -264,9 +229,20 @@ import Synchronization
     sleepers[sleeper].excused.reduce(0) { count, id in count + (parts[id].map { $0.isCounted ? $0.count : 0 } ?? 0) }
   }
 
-  private func isReady(_ sleeper: Int) -> Bool { isDelivered && (!children.isEmpty || open == excused(sleeper)) }
+  #if DEBUG
+    /// Of a call that does not wait for all.
+    func excusedLane(_ sleeper: Int) -> AnyLane? {
+      sleepers[sleeper].excused.isEmpty ? nil : sleepers[sleeper].running?.seat.lane
+    }
 
-  private func readiness(of sleeper: Int) -> Wake? {
+    func excusedTitles(_ sleeper: Int) -> [String] {
+      Set(sleepers[sleeper].excused.compactMap { parts[$0]?.node.title }).sorted()
+    }
+  #endif
+
+  func isReady(_ sleeper: Int) -> Bool { isDelivered && (!children.isEmpty || open == excused(sleeper)) }
+
+  func readiness(of sleeper: Int) -> Wake? {
     guard isReady(sleeper) else { return nil }
     if !children.isEmpty {
       defer { children = [] }

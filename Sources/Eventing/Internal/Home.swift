@@ -3,7 +3,7 @@ public import Synchronization
 /// What tokens and lanes know of their event: which one it is, and how to reach it while it lives.
 ///
 /// Made with the first handler. As long as a token exists, no other home has its address; so it names its event for good.
-// Safe: `changes` is atomic, `settled` is touched only from inside.
+// Safe: `changes` is atomic, `settled` and `observers` are touched only from inside.
 @usableFromInline final class Home: @unchecked Sendable {
   @usableFromInline weak let mailbox: AnyMailbox?
   /// Counts what changes, from outside, how some handler is to be called: see `Mailbox.deliver`. It is here, and not in the mailbox, because
@@ -12,7 +12,10 @@ public import Synchronization
   /// What `changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
   @usableFromInline @exclusivity(unchecked) var settled: UInt64 = 1
 
-  private let failureReference = OnceReference<Failures>()
+  /// Who observes the event. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var observers: Observers?
+
+  @usableFromInline let failureReference = OnceReference<Failures>()
 
   @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
 
@@ -21,6 +24,13 @@ public import Synchronization
 
   /// Tells whoever asked; true if the occurrence stops here.
   @usableFromInline func note(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
+
+  /// A handler has gone, for good.
+  @inlinable @inline(__always) func forgetFailures(of record: Record) {
+    if let failures = failureReference.load() { forget(record, failures) }
+  }
+
+  @usableFromInline @inline(never) func forget(_ record: Record, _ failures: Failures) { failures.forget(record) }
 
   /// Ends a handler's life, wherever its event is; false if it was over.
   @usableFromInline func remove(_ record: Record) -> Bool {
@@ -32,5 +42,5 @@ public import Synchronization
   }
 
   /// After a record's state changed, before that is promised to anybody.
-  @inlinable func noteChange() { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+  @inlinable func noteChange() { if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) } }
 }

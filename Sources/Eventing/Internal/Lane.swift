@@ -12,6 +12,11 @@ public import Synchronization
   @usableFromInline final let skipped = Atomic<Int>(0)
   @usableFromInline final let dropped = Atomic<Int>(0)
 
+  #if DEBUG
+    let isReported = Atomic<Bool>(false)
+    override var title: String { record.options.name.map { "handler \"\($0)\"" } ?? "handler \(record.id)" }
+  #endif
+
   @inlinable init(_ record: DetailedRecord, _ home: Home) {
     self.record = record
     self.home = home
@@ -22,6 +27,17 @@ public import Synchronization
   @usableFromInline func finish() -> Bool { preconditionFailure("a lane is serial or parallel") }
   /// From inside the event: sends a flight through the lane, behind what it holds.
   @usableFromInline func sendBarrier(_ flight: Flight) { preconditionFailure("a lane is serial or parallel") }
+
+  /// From inside the event: the locks of the handler have ended. Goes on if it paused for one that holds.
+  func resume() {}
+
+  /// What becomes of a call that the claim did not allow. Under the lane's own lock: `resume` comes after the bits have changed.
+  final func refusal(isEnding: Bool) -> Refusal {
+    let bits = record.state.load(ordering: .acquiring)
+    if bits & Bit.gone != 0 { return .skip }
+    if bits & Bit.silent == 0 { return .retry }
+    return bits & Bit.holds != 0 && !isEnding ? .pause : .skip
+  }
 
   /// No call will begin any more.
   @inlinable final var isOver: Bool { over.load(ordering: .acquiring) }
@@ -43,13 +59,29 @@ public import Synchronization
 
   @inlinable @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
 
+  @usableFromInline final func countSkipped(_ flight: Flight?) {
+    skipped.wrappingAdd(1, ordering: .relaxed)
+    unsafe flight?.watched?.skipped(HandlerToken(record, home))
+  }
+
+  @usableFromInline final func countDropped(_ flight: Flight?) {
+    dropped.wrappingAdd(1, ordering: .relaxed)
+    unsafe flight?.watched?.dropped(HandlerToken(record, home))
+  }
+
+  /// A lock holds it.
+  final func tellHeld(_ flight: Flight, at node: WaitNode) {
+    unsafe flight.watched?.held(HandlerToken(record, home))
+    if flight.isAwaited { flight.arrive(node, .held) }
+  }
+
   /// After a call, or none.
   @inlinable @inline(__always) final func conclude(_ outcome: Outcome, _ flight: Flight?, at node: WaitNode) {
-    if case .skipped = outcome { skipped.wrappingAdd(1, ordering: .relaxed) }
-    if case .dropped = outcome { dropped.wrappingAdd(1, ordering: .relaxed) }
+    if case .skipped = outcome { countSkipped(flight) }
+    if case .dropped = outcome { countDropped(flight) }
     if let flight, flight.isAwaited { flight.arrive(node, outcome) }
     // A used-up once handler needs its event no more: its row goes.
-    if record.has(Bit.spent) { home.mailbox?.reclaim(record) }
+    if record.has(Bit.spent), !mutant(.usedUpHandlerStays) { home.mailbox?.reclaim(record) }
   }
 }
 
@@ -74,38 +106,49 @@ public import Synchronization
     isPlain ? record.claim() : claim(&owner)
   }
 
-  /// The same with the task-local values of the sender.
-  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?, _ context: CarriedContext?) -> Outcome {
-    if let context { within(context) { callNow(payload, body) } } else { callNow(payload, body) }
+  // MARK: One call
+
+  /// One call, with what the sender has sent along.
+  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?, _ flight: Flight?) -> Outcome {
+    if let flight, flight.isBound { callBound(payload, body, flight) } else { callNow(payload, body, nil as Watched?) }
   }
 
   @inlinable @inline(__always) final func callNow(
-    _ payload: Payload, _ body: LaneBody<Payload>?, _ context: CarriedContext?, on place: isolated (any Actor)?
+    _ payload: Payload, _ body: LaneBody<Payload>?, _ flight: Flight?, on place: isolated (any Actor)?
   ) async -> Outcome {
-    guard let context else { return await callNow(payload, body, on: place) }
-    return await within(context, payload, body, on: place)
+    guard let flight, flight.isBound else { return await callNow(payload, body, nil as Watched?, on: place) }
+    return await callBound(payload, body, flight, on: place)
   }
 
-  @usableFromInline @inline(never) final func within(_ context: CarriedContext, _ call: () -> Outcome) -> Outcome { context.run(call) }
+  @usableFromInline @inline(never) final func callBound(_ payload: Payload, _ body: LaneBody<Payload>?, _ flight: Flight) -> Outcome {
+    let watched = unsafe flight.watched
+    guard let context = flight.context else { return callNow(payload, body, watched) }
+    return context.run { callNow(payload, body, watched) }
+  }
 
-  @usableFromInline @inline(never) final func within(
-    _ context: CarriedContext, _ payload: Payload, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
+  @usableFromInline @inline(never) final func callBound(
+    _ payload: Payload, _ body: LaneBody<Payload>?, _ flight: Flight, on place: isolated (any Actor)?
   ) async -> Outcome {
-    await context.run(on: place) {
+    let watched = unsafe flight.watched
+    guard let context = flight.context else { return await callNow(payload, body, watched, on: place) }
+    return await context.run(on: place) {
       _ = place
-      return await callNow(payload, body, on: place)
+      return await callNow(payload, body, watched, on: place)
     }
   }
 
   /// One call of a synchronous handler, if the claim allows it.
-  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?) -> Outcome {
+  @inlinable @inline(__always) final func callNow(_ payload: Payload, _ body: LaneBody<Payload>?, _ watched: Watched?) -> Outcome {
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
+    let call = watched?.began(HandlerToken(record, home))
     do {
       if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
+      call?.ended(nil)
       return .delivered
     } catch {
+      call?.ended(error)
       return failure(error)
     }
   }
@@ -122,11 +165,12 @@ public import Synchronization
 
   /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
   @inlinable @inline(__always) final func callNow(
-    _ payload: Payload, _ body: LaneBody<Payload>?, on place: isolated (any Actor)?
+    _ payload: Payload, _ body: LaneBody<Payload>?, _ watched: Watched?, on place: isolated (any Actor)?
   ) async -> Outcome {
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
+    let call = watched?.began(HandlerToken(record, home))
     do {
       switch body.body {
       case .directAsync(let body): try await body(payload)
@@ -137,8 +181,10 @@ public import Synchronization
         try await body(actor, Call(payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
+      call?.ended(nil)
       return .delivered
     } catch {
+      call?.ended(error)
       return failure(error)
     }
   }
@@ -155,6 +201,16 @@ public import Synchronization
     close()
     home.mailbox?.reclaim(record)
   }
+}
+
+/// What becomes of a call that the claim did not allow.
+@usableFromInline enum Refusal {
+  /// It is skipped.
+  case skip
+  /// The lock that was in the way is gone.
+  case retry
+  /// A lock holds it, and all that waits behind it.
+  case pause
 }
 
 /// What waits on a lane.

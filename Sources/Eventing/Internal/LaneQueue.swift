@@ -3,6 +3,8 @@
 /// A plain value without threads; the lane guards it. All of it is O(1), amortized, however much waits.
 struct LaneQueue<Payload: Sendable> {
   typealias Waiting = (payload: Payload, flight: Flight?)
+  /// A call that is dropped because there is no room: the one that came, or one that waited.
+  typealias Dropped = (payload: Payload, flight: Flight?, isNew: Bool)
 
   private let buffering: Buffering
   private var calls = Queue<Waiting>()
@@ -12,23 +14,44 @@ struct LaneQueue<Payload: Sendable> {
 
   init(_ buffering: Buffering) { self.buffering = buffering }
 
+  /// How many calls, barriers and ends wait.
+  var count: Int { calls.count + followers.count }
   var isEmpty: Bool { calls.isEmpty && followers.isEmpty }
 
   /// - Returns: the call that is dropped instead, if there is no room.
-  mutating func append(_ item: LaneItem<Payload>) -> Waiting? {
+  mutating func append(_ item: LaneItem<Payload>) -> Dropped? {
     guard case .call(let payload, let flight) = item else {
       followers.append((appended, item))
       return nil
     }
-    var dropped: Waiting?
-    switch buffering.decision(waiting: calls.count, isSend: flight?.purpose == .send) {
+    var dropped: Dropped?
+    switch buffering.decision(waiting: calls.count, isSend: flight?.isSend == true) {
     case .keep: break
-    case .dropIt: return (payload, flight)
-    case .dropOldest: dropped = calls.popFirst()
+    case .dropIt: return (payload, flight, true)
+    case .dropOldest: dropped = calls.popFirst().map { ($0.payload, $0.flight, false) }
     }
     calls.append((payload, flight))
     appended += 1
     return dropped
+  }
+
+  /// Puts back the call that was first.
+  mutating func putBack(_ payload: Payload, _ flight: Flight?) { calls.prepend((payload, flight)) }
+
+  /// From now on nobody waits for what is here: gives whoever did, for calls, and to be let through.
+  mutating func withoutWaiting() -> (calls: [Flight], barriers: [Flight]) {
+    var waiting: (calls: [Flight], barriers: [Flight]) = ([], [])
+    calls.forEach { call in
+      guard let flight = call.flight, flight.isToBeTold else { return }
+      waiting.calls.append(flight)
+      call.flight = flight.withoutWaiting
+    }
+    followers.forEach { follower in
+      guard case .barrier(let flight) = follower.item else { return }
+      waiting.barriers.append(flight)
+      follower.item = .done
+    }
+    return waiting
   }
 
   mutating func popFirst() -> LaneItem<Payload>? {

@@ -4,11 +4,11 @@
   /// The one lock of the package: for a few instructions, never held together with another, nor while user code runs.
   ///
   /// On Apple's systems it is `os_unfair_lock`: it lends its holder the priority of those who wait.
-  @usableFromInline struct Lock: ~Copyable, @unchecked Sendable {
+  @usableFromInline package struct Lock: ~Copyable, @unchecked Sendable {
     // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
     @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
 
-    @inlinable init() {
+    @inlinable package init() {
       unsafe handle = .allocate(capacity: 1)
       unsafe handle.initialize(to: os_unfair_lock_s())
     }
@@ -23,10 +23,10 @@
   ///
   /// It spins, then gives its core away, then naps, so that a holder that lost its core gets one. The thread sanitizer sees it,
   /// unlike `Synchronization.Mutex` when that is contended; it takes one byte of the event.
-  @usableFromInline struct Lock: ~Copyable, Sendable {
+  @usableFromInline package struct Lock: ~Copyable, Sendable {
     @usableFromInline let word = Atomic<UInt8>(0)
 
-    @inlinable init() {}
+    @inlinable package init() {}
     @inlinable @inline(__always) borrowing func lock() {
       if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
     }
@@ -44,7 +44,7 @@
 
 extension Lock {
   /// Runs `body` under the lock.
-  @inlinable @inline(__always) borrowing func withLock<Result>(_ body: () -> Result) -> Result {
+  @inlinable @inline(__always) package borrowing func withLock<Result>(_ body: () -> Result) -> Result {
     lock()
     defer { unlock() }
     return body()

@@ -8,6 +8,7 @@ extension Mailbox {
     unsafe sequence &+= 1
     var tally = unsafe Tally(
       sequence: sequence, isAwaited: isAwaited, sender: sender, flight: flight, path: flight?.path, isClocked: clocked > 0)
+    tally.observe(livingObservers())
     let list = addresses.table(for: payload)
     let one = unsafe list?.table.first
     let isForAny = addresses.isForAny(payload)
@@ -18,6 +19,7 @@ extension Mailbox {
       if tally.isStopped { unsafe skip(row, &tally) } else { _ = unsafe visit(row, payload, &tally) }
     }
     tidyRetired()
+    tellIfUnheard(payload, tally)
     if let list, unsafe list.table.dead > 0 {
       lock.lock()
       unsafe list.table.compact()

@@ -53,7 +53,7 @@ extension Mailbox {
       let list = unsafe backlog.addresses == nil ? nil : list(for: lock.withLock { backlog.nextRecord })
       lock.lock()
       let joiner = backlog.nextJoiner()
-      if !joiner.record.has(Bit.gone) { enrol(joiner, list) }
+      if !joiner.record.has(Bit.gone), !mutant(.queuedAddIsLost) { enrol(joiner, list) }
       lock.unlock()
       if unsafe joiner.record.slot < 0 { drop(joiner.record, list) } else { welcome(joiner.record) }
     }
@@ -71,10 +71,13 @@ extension Mailbox {
 
   /// Inside: after a handler joined.
   @inlinable func welcome(_ record: Record) {
+    tellOf(record, isAdded: true)
     if let details = record.details, details.options.isGreeted, let greeting = unsafe backlog.greeting {
       unsafe tell(details, greeting, details.options.priority, sequence: sequence, from: nil)
     }
-    if let history = unsafe backlogReference.load()?.history { replay(history, to: record) }
+    if let history = unsafe backlogReference.load()?.history {
+      for _ in 0..<(mutant(.replayComesTwice) ? 2 : 1) { replay(history, to: record) }
+    }
     lookForOrphans()
   }
 
@@ -85,6 +88,7 @@ extension Mailbox {
     guard unsafe record.slot >= 0, let band = unsafe table.band(of: priority) else { return }
     unsafe record.joined &-= 1  // it counts as a call
     var tally = unsafe Tally(sequence: sequence, isAwaited: false, sender: sender, flight: nil, path: nil, isClocked: clocked > 0)
+    tally.watched = watched(sequence)
     _ = unsafe visit(band.pointee.rows + Int(record.slot), payload, &tally)
     tidyRetired()
   }
@@ -98,7 +102,7 @@ extension Mailbox {
   /// Inside, under the lock.
   @inlinable func enrol(_ joiner: Joiner<Payload>, _ list: AddressTable<Payload>?) {
     let record = joiner.record
-    if unsafe isGated { record.set(Bit.gated) }
+    if unsafe isGated, !mutant(.newcomerIsNotGated) { gateNewcomer(record) }
     unsafe record.joined = offered(to: list)
     let options = record.details?.options
     if let options {
@@ -130,6 +134,7 @@ extension Mailbox {
   @inlinable func drop(_ record: Record, _ list: AddressTable<Payload>? = nil) {
     record.set(Bit.removed)
     retire(record)
+    if record.has(Bit.held) { forgetHold(of: record) }
     if let list { forgetIfEmpty(list) }
   }
 
@@ -167,6 +172,7 @@ extension Mailbox {
     for record in records {
       tidy(record)
     }
+    backlogReference.load()?.unheardReference.load()?.event.finish()
   }
 
   /// Inside: sends a flight through all lanes after what they hold.

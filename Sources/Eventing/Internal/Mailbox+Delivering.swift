@@ -92,15 +92,23 @@ extension Mailbox {
       if isAwaited { flight?.finishDelivery(tally.report) }
       return
     }
-    guard let flight else {
+    if flight == nil, unsafe !isKeeping {
       if let position = deliver(payload) { _ = deliverRest(payload, from: position, isAwaited: false, sender: nil) }
       return
     }
     unsafe sequence &+= 1
+    let isAwaited = flight?.isAwaited ?? false
     var tally = unsafe Tally(
-      sequence: sequence, isAwaited: flight.isAwaited, sender: flight.sender, flight: flight, path: flight.path, isClocked: clocked > 0)
+      sequence: sequence, isAwaited: isAwaited, sender: flight?.sender, flight: flight, path: flight?.path, isClocked: clocked > 0)
+    if unsafe isKeeping { tally.observe(livingObservers()) }
     if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
-    if flight.isAwaited { flight.finishDelivery(tally.report) }
+    if unsafe isKeeping { tellIfUnheard(payload, tally) }
+    if isAwaited { flight?.finishDelivery(tally.report) }
+  }
+
+  /// Inside: an occurrence for those who observe the event.
+  @usableFromInline func watched(_ sequence: UInt64) -> Watched? {
+    unsafe homeReference.load()?.observers.map { Watched(observers: $0, sequence: sequence) }
   }
 
   /// Inside: goes from a row on, and looks at each.
@@ -129,10 +137,33 @@ extension Mailbox {
 
   /// Inside: one row; true if it has to be looked at next time, too.
   @inlinable @inline(__always) func visit(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Bool {
+    if tally.watched != nil { return unsafe visitWatched(row, payload, &tally) }
+    return unsafe visitNow(row, payload, &tally)
+  }
+
+  /// The same for those who observe the event.
+  @usableFromInline @inline(never) func visitWatched(
+    _ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally
+  ) -> Bool {
+    let token = unsafe HandlerToken(row.pointee.record, home)
+    let before = (delivered: tally.delivered, skipped: tally.skipped, held: tally.held)
+    let isDue = unsafe visitNow(row, payload, &tally)
+    let details = unsafe row.pointee.record.details
+    if tally.delivered > before.delivered, details?.isHandedOver == true { tally.watched?.began(token).ended(nil) }
+    if tally.skipped > before.skipped { tally.watched?.skipped(token) }
+    if tally.held > before.held { tally.watched?.held(token) }
+    return isDue
+  }
+
+  @inlinable @inline(__always) func visitNow(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Bool {
     let bits = unsafe row.pointee.bits()
     if unsafe row.pointee.offer(payload, bits, &tally) { return true }
     if bits & Bit.decide != 0 {
       return unsafe row.pointee.held._withUnsafeGuaranteedRef { unsafe decide(row, $0, bits, payload, &tally) }
+    }
+    if tally.watched != nil {
+      unsafe tally.watch(row.pointee.record, home) { unsafe try row.pointee.call(payload) }
+      return false
     }
     do {
       unsafe try row.pointee.call(payload)
@@ -158,6 +189,7 @@ extension Mailbox {
     if let box = details?.options.owner {
       owner = box.object  // held for the call
       guard owner != nil else {
+        if mutant(.orphanStays) { return true }
         record.set(Bit.removed)
         noteRetired(record)
         return false
@@ -165,8 +197,7 @@ extension Mailbox {
     }
     // Locked: skipped now, on a lane too, and not only when it would run there.
     if bits & Bit.mute != 0 {
-      unsafe row.pointee.countSkipped()
-      tally.skipped &+= 1
+      unsafe refuse(row, record, bits, payload, &tally)
       return true
     }
     let isTaken: Bool
@@ -174,20 +205,23 @@ extension Mailbox {
       isTaken = work.take(payload, owner, details, home, &tally)
     } else if record.claim() {
       isTaken = true
-      do {
-        unsafe try row.pointee.call(payload)
-        tally.delivered &+= 1
-      } catch { tally.fail(record, home, error) }
+      tally.call(record, home) { unsafe try row.pointee.call(payload) }
     } else {
       isTaken = false
     }
-    if !isTaken {
-      unsafe row.pointee.countSkipped()
-      tally.skipped &+= 1
-    }
+    if !isTaken { unsafe refuse(row, record, row.pointee.bits(), payload, &tally) }
     guard bits & Bit.once != 0, record.has(Bit.spent) else { return true }
     noteRetired(record)  // tidied after the occurrence: the row is in use
     return false
+  }
+
+  /// Inside: a handler that is not to be called now.
+  @inlinable @inline(__always) func refuse(
+    _ row: UnsafeMutablePointer<Row<Payload>>, _ record: Record, _ bits: UInt32, _ payload: Payload, _ tally: inout Tally
+  ) {
+    if bits & Bit.holds != 0 || tally.isLate, bits & Bit.silent != 0, unsafe hold(row, record, payload, &tally) { return }
+    unsafe row.pointee.countSkipped()
+    if !mutant(.skipIsNotCounted) { tally.skipped &+= 1 }
   }
 
   /// Inside: what an interceptor stopped is skipped for the handlers that follow.
@@ -209,5 +243,6 @@ extension Mailbox {
     }
     unsafe row.pointee.countSkipped()
     tally.skipped &+= 1
+    tally.watched?.skipped(HandlerToken(record, home))
   }
 }

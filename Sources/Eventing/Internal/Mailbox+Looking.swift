@@ -67,17 +67,6 @@ extension Mailbox {
     return count
   }
 
-  /// The event's own lock: a bit in every record, those that join later included.
-  func gate(_ isOn: Bool) {
-    lock.lock()
-    unsafe isGated = isOn
-    forEachRecord { record in
-      if isOn { record.set(Bit.gated) } else { record.clear(Bit.gated) }
-    }
-    lock.unlock()
-    home.noteChange()
-  }
-
   /// Inside: how many occurrences there were for those of a table.
   @inlinable func offered(to list: AddressTable<Payload>?) -> UInt64 {
     if let list { return unsafe list.offered }
@@ -93,14 +82,15 @@ extension Mailbox {
       let (options, list) = unsafe (record.details?.options, record.working(Payload.self)?.addressTable)
       guard isIncluded(options), isInTable(list), isAlive(record) else { return }
       let bits = record.state.load(ordering: .acquiring)
+      let held = bits & Bit.held == 0 ? 0 : lock.withLock { unsafe backlog.holds[record.id]?.items.count ?? 0 }
       found.append(
         HandlerSnapshot(
           id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
           priority: options?.priority ?? 0, tags: options?.tags ?? [], isLocked: bits & Bit.lockedOrInScope != 0,
           isOnce: bits & Bit.once != 0, isOwnerAlive: options?.owner.map { _ in true },
-          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.joined) - skipped,
+          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.joined) - skipped - held,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),
-          droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0))
+          droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0, heldCount: held))
     }
     unsafe forEachRow { row in
       let record = unsafe row.pointee.record

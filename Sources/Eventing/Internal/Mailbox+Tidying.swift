@@ -5,13 +5,16 @@ extension Mailbox {
   /// Inside: drops a dead handler's closure now, and its row when that is cheap.
   @inlinable func tidy(_ record: Record) {
     guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
+    tellOf(record, isAdded: false)
     if let details = record.working(Payload.self) { return tidy(details) }
     record.set(Bit.removed)
     lock.lock()
     let row = unsafe table.remove(record, priority: 0)
     if unsafe table.dead > 0 { unsafe home.settled = 0 }
     lock.unlock()
-    _ = consume row  // user code may run here: outside of the lock
+    if record.has(Bit.held) { forgetHold(of: record) }
+    home.forgetFailures(of: record)
+    _ = consume row  // user code may run here: outside of the lock. And the record may go
   }
 
   /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
@@ -37,6 +40,8 @@ extension Mailbox {
     }
     lock.unlock()
     if let list { forgetIfEmpty(list) }
+    if details.has(Bit.held) { forgetHold(of: details, isEnding: ending != nil) }
+    home.forgetFailures(of: details)
     _ = consume row
   }
 
@@ -71,12 +76,13 @@ extension Mailbox {
     unsafe details.endingSlot = -1
     if unsafe backlog.ending.isEmpty { unsafe backlog.ending = [] }
     lock.unlock()
+    if record.has(Bit.held) { forgetHold(of: record) }
     withExtendedLifetime(ended) {}  // user code may run here: outside of the lock
   }
 
   /// Inside: what the occurrence that is being delivered met dead.
   @inlinable func noteRetired(_ record: Record) {
-    guard unsafe record.slot >= 0 else { return }
+    guard unsafe record.slot >= 0, !mutant(.usedUpHandlerStays) || !record.has(Bit.spent) else { return }
     if unsafe firstRetired == nil { unsafe firstRetired = .passUnretained(record) } else { unsafe backlog.retired.append(record) }
   }
 

@@ -25,7 +25,9 @@ public import Synchronization
       unsafe record.slot = -1
       unsafe record.working(Payload.self)?.addressTable = nil  // which holds the row, which holds the record
       retire(record)
+      tellOf(record, isAdded: false)
     }
+    unsafe homeReference.load()?.observers = nil  // a token keeps the home
   }
 
   // MARK: Executor
@@ -52,6 +54,11 @@ public import Synchronization
   ///
   /// - Returns: whether whoever posts this should slow down: there is a flood, and it is not a handler of this event that posts.
   @inlinable @inline(never) @discardableResult func put(_ item: Item<Payload>) -> Bool {
+    if mutant(.nestedPostIsLost), case .occurrence(_, _, let flight) = item, flight?.isAwaited != true,
+      word.load(ordering: .relaxed) & ~Word.flags == Thread.current
+    {
+      return false
+    }
     var before: Payload?
     let mustSlowDown = queue { backlog in
       unsafe backlog.queue.append(item)
@@ -80,7 +87,7 @@ public import Synchronization
     edge(.queued)
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
-    if old == idle {
+    if old & ~Word.keeping == 0 {
       settle(Thread.current)
       return false
     }
@@ -149,6 +156,8 @@ public import Synchronization
           join(count)
         case .barrier(let flight): barrier(flight)
         case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        case .release(let records, _): release(records)
+        case .change(let change): change()
         case .finish: finishTable()
         case .done: break
         }
@@ -179,7 +188,7 @@ public import Synchronization
 
   @inlinable @inline(__always) func isForSettler(_ poster: UInt, _ item: Item<Payload>) -> Bool {
     switch item {
-    case .occurrence(_, let thread, _): thread == poster
+    case .occurrence(_, let thread, _), .release(_, let thread): thread == poster
     case .job: poster == Settler.pool  // a job never runs inside enqueue()
     default: poster != Settler.pool  // closures may be released, and run whatever is in a `deinit`
     }

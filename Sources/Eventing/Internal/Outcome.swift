@@ -4,5 +4,7 @@
   case skipped
   /// There was no room for it on its lane.
   case dropped
+  /// A lock holds it; nobody waits for it any more.
+  case held
   case failed(HandlerFailure)
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The lane of a handler whose calls may overlap: up to a limit, or each in a task of its own.
 // Safe: all state is guarded by `lock`, but `seats`, which the lock of the wait graph guards; `body` is dropped when no call can begin any more.
 @usableFromInline final class ParallelLane<Payload: Sendable>: Lane<Payload>, @unchecked Sendable {
@@ -14,6 +16,10 @@
   @exclusivity(unchecked) private var nextTurn: UInt64 = 0
   @exclusivity(unchecked) private var freeSeats: [Seat] = []
   @exclusivity(unchecked) private var isEnding = false
+  /// A seat that has run dry looks for a moment whether something comes: starting a task costs a microsecond. It counts as taken.
+  @exclusivity(unchecked) private var isSearching = false
+  /// A lock of the handler holds what waits.
+  @exclusivity(unchecked) private var isPaused = false
 
   private struct Active {
     let seat: Seat
@@ -37,11 +43,15 @@
     super.init(record, home, body)
   }
 
-  override func isBlocked(_ question: inout WaitGraph.Question) -> Bool {
-    guard let limit, unsafe seats.count == limit else { return false }
-    for seat in unsafe seats where !question.isBlocked(seat) { return false }
-    return true
+  private func makeSeat() -> Seat {
+    let seat = Seat()
+    #if DEBUG
+      seat.lane = self
+    #endif
+    return seat
   }
+
+  override func needs(_ goal: Running) -> WaitNeeds { unsafe seats.count == limit ? .all(seats) : .free }
 
   // MARK: For the event, from inside it
 
@@ -49,9 +59,11 @@
     let flight = tally.flightForLane()
     guard limit == nil else {
       if let flight, flight.isAwaited { flight.expect(self) }
-      return push(.call(payload, flight))
+      if push(.call(payload, flight)) { tally.taken &+= 1 }
+      return
     }
-    let seat = Seat()
+    tally.taken &+= 1
+    let seat = makeSeat()
     lock.withLock { occupy(seat) }
     if let flight, flight.isAwaited { flight.expect(seat) }
     if let flight, flight.purpose == .send {
@@ -62,30 +74,53 @@
   }
 
   @usableFromInline override func finish() -> Bool {
+    var held: [LaneItem<Payload>] = []
     let isIdle = lock.withLock {
       unsafe isEnding = true
-      return unsafe items.isEmpty && active.isEmpty
+      while unsafe isPaused, let item = unsafe items.popFirst() { held.append(item) }
+      unsafe isPaused = false
+      return unsafe items.isEmpty && active.isEmpty && !isSearching
     }
+    for case .call(_, let flight) in held { countSkipped(flight) }
     if isIdle { close() }
     return isIdle
   }
 
   @usableFromInline override func sendBarrier(_ flight: Flight) {
     flight.expect(self)
-    if limit == nil { pass(flight, except: nil) } else { push(.barrier(flight)) }
+    if limit == nil { pass(flight, except: nil) } else { _ = push(.barrier(flight)) }
   }
 
-  private func push(_ item: LaneItem<Payload>) {
-    let (dropped, seat, isNew) = lock.withLock { () -> (LaneQueue<Payload>.Waiting?, Seat?, Bool) in
+  /// False if there is no room.
+  private func push(_ item: LaneItem<Payload>) -> Bool {
+    var waiting: Waiting = ([], [])
+    let (dropped, seat) = lock.withLock { () -> (LaneQueue<Payload>.Dropped?, (Seat, isNew: Bool)?) in
       let dropped = unsafe items.append(item)
-      guard let limit, unsafe active.count < limit else { return (dropped, nil, false) }
-      let free = unsafe freeSeats.popLast()
-      let seat = free ?? Seat()
-      occupy(seat)
-      return (dropped, seat, free == nil)
+      guard unsafe isPaused else { return (dropped, freeSeat()) }
+      switch item {
+      case .call(_, let flight) where flight?.isAwaited != true: break
+      default: waiting = unsafe items.withoutWaiting()
+      }
+      return (dropped, nil)
     }
     if let dropped { conclude(.dropped, dropped.flight, at: self) }
-    guard let seat else { return }
+    letGo(waiting)
+    if let seat { start(seat) }
+    return dropped?.isNew != true
+  }
+
+  /// Under the lock: occupies one if there may be another.
+  private func freeSeat() -> (Seat, isNew: Bool)? {
+    let searching = unsafe isSearching ? 1 : 0
+    guard let limit, unsafe active.count + searching < limit, unsafe items.count > searching else { return nil }
+    let free = unsafe freeSeats.popLast()
+    let seat = free ?? makeSeat()
+    occupy(seat)
+    return (seat, free == nil)
+  }
+
+  private func start(_ seat: (Seat, isNew: Bool)) {
+    let (seat, isNew) = seat
     if isNew { WaitGraph.lock.withLock { unsafe seats.append(seat) } }
     Scheduling.task(priority: priority, on: executor) { await self.work(on: seat) }
   }
@@ -104,7 +139,7 @@
       switch item {
       case .call(let payload, let flight):
         if let flight, flight.isAwaited { flight.seatPart(of: self, on: seat) }
-        conclude(await call(payload, flight, seat), flight, at: seat)
+        await run(payload, flight, seat)
       case .barrier(let flight): pass(flight, except: seat)
       case .end, .done: break
       }
@@ -112,7 +147,7 @@
   }
 
   private func runOnce(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
-    conclude(await call(payload, flight, seat), flight, at: seat)
+    await run(payload, flight, seat)
     let (waiting, isLast) = lock.withLock {
       unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], takeEnd())
     }
@@ -120,35 +155,68 @@
     for flight in waiting { flight.arrive(seat, nil) }
   }
 
+  private func run(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async {
+    while true {
+      let outcome = await call(payload, flight, seat)
+      if case .skipped = outcome {
+        switch refused(payload, flight, at: seat) {
+        case .skip: break
+        case .retry: continue
+        case .pause: return
+        }
+      }
+      return conclude(outcome, flight, at: seat)
+    }
+  }
+
   private func call(_ payload: Payload, _ flight: Flight?, _ seat: Seat) async -> Outcome {
     let running = Running(seat)
     let body = unsafe body
-    let outcome = await Context.running.withValue(running) { await callNow(payload, body, flight?.context, on: nil) }
+    let outcome = await Context.running.withValue(running) { await callNow(payload, body, flight, on: nil) }
     running.end()
     return outcome
   }
 
   /// Under the lock: true once. A barrier may still start a task on a lane that has ended, and must not end it again.
   private func takeEnd() -> Bool {
-    guard unsafe isEnding, unsafe active.isEmpty else { return false }
+    guard unsafe isEnding, unsafe active.isEmpty, unsafe !isSearching else { return false }
     unsafe isEnding = false
     return true
   }
 
+  private enum Next { case item(LaneItem<Payload>), search, none }
+
   private func nextItem(_ seat: Seat) -> LaneItem<Payload>? {
-    let id = ObjectIdentifier(seat)
-    let (item, waiting, isLast) = lock.withLock { () -> (LaneItem<Payload>?, [Flight], Bool) in
-      let waiting = unsafe active[id]?.waiting ?? []
-      guard let item = unsafe items.popFirst() else {
-        unsafe active[id] = nil
-        unsafe freeSeats.append(seat)
-        return (nil, waiting, takeEnd())
+    var (next, waiting, isLast) = lock.withLock { () -> (Next, [Flight], Bool) in
+      let waiting = unsafe active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? []
+      if let item = takeItem(seat) { return (.item(item), waiting, false) }
+      if unsafe !isSearching, unsafe !isPaused, unsafe !isEnding {
+        unsafe isSearching = true
+        return (.search, waiting, false)
       }
-      occupy(seat)
-      return (item, waiting, false)
+      unsafe freeSeats.append(seat)
+      return (.none, waiting, takeEnd())
     }
     if isLast { closeLate() }
     for flight in waiting { flight.arrive(seat, nil) }
+    if case .search = next {
+      Thread.spin(1_000)
+      (next, isLast) = lock.withLock { () -> (Next, Bool) in
+        unsafe isSearching = false
+        if let item = takeItem(seat) { return (.item(item), false) }
+        unsafe freeSeats.append(seat)
+        return (.none, takeEnd())
+      }
+      if isLast { closeLate() }
+    }
+    if case .item(let item) = next { return item }
+    return nil
+  }
+
+  /// Under the lock: for a seat that has nothing to do.
+  private func takeItem(_ seat: Seat) -> LaneItem<Payload>? {
+    guard unsafe !isPaused, let item = unsafe items.popFirst() else { return nil }
+    occupy(seat)
     return item
   }
 
@@ -168,5 +236,55 @@
     }
     for seat in ended { flight.arrive(seat, nil) }
     flight.arrive(self, nil)
+  }
+
+  // MARK: Under a lock that holds
+
+  private typealias Waiting = (calls: [Flight], barriers: [Flight])
+
+  private func letGo(_ waiting: Waiting) {
+    for flight in waiting.calls { tellHeld(flight, at: self) }
+    for flight in waiting.barriers { pass(flight, except: nil) }
+  }
+
+  /// The claim did not allow a call.
+  private func refused(_ payload: Payload, _ flight: Flight?, at seat: Seat) -> Refusal {
+    var waiting: Waiting = ([], [])
+    let refusal = lock.withLock { () -> Refusal in
+      let refusal = unsafe self.refusal(isEnding: isEnding)
+      if case .pause = refusal {
+        unsafe isPaused = true
+        waiting = unsafe items.withoutWaiting()
+        unsafe items.putBack(payload, flight?.withoutWaiting)
+      }
+      return refusal
+    }
+    guard case .pause = refusal else { return refusal }
+    if let flight { tellHeld(flight, at: seat) }
+    letGo(waiting)
+    return .pause
+  }
+
+  override func resume() {
+    var started: [(Seat, isNew: Bool)] = []
+    var calls: [LaneItem<Payload>] = []
+    lock.withLock {
+      guard unsafe isPaused else { return }
+      unsafe isPaused = false
+      if limit == nil {
+        while let item = unsafe items.popFirst() { calls.append(item) }
+      } else {
+        for _ in unsafe 0..<items.count {
+          guard let seat = freeSeat() else { break }
+          started.append(seat)
+        }
+      }
+    }
+    for seat in started { start(seat) }
+    for case .call(let payload, let flight) in calls {
+      let seat = makeSeat()
+      lock.withLock { occupy(seat) }
+      Scheduling.task(priority: priority, on: executor) { await self.runOnce(payload, flight, seat) }
+    }
   }
 }

@@ -6,6 +6,7 @@ struct Queue<Element> {
   var count: Int { elements.count - head }
   var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
+  var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
 
   /// O(1), amortized.
   mutating func append(_ element: Element) { elements.append(element) }
@@ -25,6 +26,25 @@ struct Queue<Element> {
       body(&element)
       elements[i] = element
     }
+  }
+
+  /// Puts back what was first. O(1), but where nothing was taken before.
+  mutating func prepend(_ element: Element) {
+    if head > 0 {
+      head -= 1
+      elements[head] = element
+    } else {
+      elements.insert(element, at: 0)
+    }
+  }
+
+  mutating func popLast() -> Element? {
+    guard !isEmpty, let last = elements.popLast() else { return nil }
+    if isEmpty {
+      elements.removeAll(keepingCapacity: true)
+      head = 0
+    }
+    return last
   }
 
   /// O(1), amortized; nil if there is none.

@@ -16,12 +16,17 @@ public import Synchronization
   @inlinable static var special: UInt32 { 1 << 5 }
   /// Its record is a ``DetailedRecord``. The one bit that calls for no decision.
   @inlinable static var detailed: UInt32 { 1 << 6 }
+  /// A lock of it holds, or did: there is a ``Hold``, and its locks change under the mailbox's lock only, and end from inside.
+  @inlinable static var held: UInt32 { 1 << 7 }
+  /// What it is locked for is kept.
+  @inlinable static var holds: UInt32 { 1 << 8 }
   /// One `withLocked` that is running; the bits from here up count them.
-  @inlinable static var scope: UInt32 { 1 << 8 }
+  @inlinable static var scope: UInt32 { 1 << 9 }
 
   @inlinable static var gone: UInt32 { removed | spent }
   @inlinable static var lockedOrInScope: UInt32 { locked | ~(scope - 1) }
-  @inlinable static var mute: UInt32 { gone | gated | lockedOrInScope }
+  @inlinable static var silent: UInt32 { gated | lockedOrInScope }
+  @inlinable static var mute: UInt32 { gone | silent }
   @inlinable static var decide: UInt32 { ~detailed }
 }
 
@@ -57,8 +62,10 @@ public import Synchronization
   @inlinable final func claim() -> Bool {
     edge(.claiming)
     var seen = state.load(ordering: .acquiring)
-    while seen & Bit.mute == 0 {
-      if seen & Bit.once == 0 { return true }
+    while seen & Bit.mute == 0 || (mutant(.claimIgnoresLocks) && seen & Bit.gone == 0)
+      || (mutant(.claimIgnoresRemovals) && seen & Bit.silent == 0)
+    {
+      if seen & Bit.once == 0 || mutant(.onceIsNotSpent) { return true }
       let (done, now) = state.compareExchange(expected: seen, desired: seen | Bit.spent, ordering: .acquiringAndReleasing)
       if done { return true }
       seen = now
@@ -69,10 +76,26 @@ public import Synchronization
   /// True for the one caller that ends the handler's life. A once handler that was not called by then never is.
   @inlinable final func end() -> Bool { set(Bit.removed) & Bit.gone == 0 }
 
-  // MARK: `withLocked`, which counts
+  /// Changes the bits of its locks, unless one of them holds; gives what they were, or nil.
+  final func changeUnlessHeld(_ change: (UInt32) -> UInt32) -> UInt32? {
+    var seen = state.load(ordering: .acquiring)
+    while seen & Bit.held == 0 {
+      let (done, now) = state.compareExchange(expected: seen, desired: change(seen), ordering: .acquiringAndReleasing)
+      if done { return seen }
+      seen = now
+    }
+    return nil
+  }
 
-  @inlinable final func enterScope() { state.wrappingAdd(Bit.scope, ordering: .acquiringAndReleasing) }
-  @inlinable final func leaveScope() { state.wrappingSubtract(Bit.scope, ordering: .acquiringAndReleasing) }
+  /// Gives what they were.
+  @discardableResult final func change(_ change: (UInt32) -> UInt32) -> UInt32 {
+    var seen = state.load(ordering: .acquiring)
+    while true {
+      let (done, now) = state.compareExchange(expected: seen, desired: change(seen), ordering: .acquiringAndReleasing)
+      if done { return seen }
+      seen = now
+    }
+  }
 }
 
 /// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
@@ -88,6 +111,9 @@ public import Synchronization
     self.place = place
     super.init(bits | Bit.detailed)
   }
+
+  /// It is no call: a sequence, or another event, gets it.
+  var isHandedOver: Bool { if case .sequence = place { true } else { options.isForward } }
 }
 
 /// Every detailed record is one, of the payload of the event that made it.

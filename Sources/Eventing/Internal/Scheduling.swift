@@ -1,9 +1,18 @@
 public import Dispatch
+package import Synchronization
 
 /// The one place of the package that starts tasks and schedules blocks.
 @usableFromInline package enum Scheduling {
   /// Where the tasks of handlers run that are added while it is bound; a test puts its scheduler here.
   @TaskLocal package static var executor: (any TaskExecutor)?
+
+  /// What takes all over, for the tasks in which it is bound.
+  @TaskLocal package static var simulation: (any SimulatedScheduling)?
+  /// How many simulations run, so that others need not look.
+  package static let simulations = Atomic<Int>(0)
+  private static var currentSimulation: (any SimulatedScheduling)? { simulations.load(ordering: .relaxed) == 0 ? nil : simulation }
+
+  @usableFromInline static func isPlanted(_ mutant: Mutant) -> Bool { currentSimulation.map { $0.mutant == mutant } ?? false }
 
   @usableFromInline static var executorOfThisTask: (any TaskExecutor)? { executor }
 
@@ -12,7 +21,9 @@ public import Dispatch
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
     let priority = priority.map(Self.priority)
-    if let executor {
+    if let simulation = currentSimulation {
+      Task.detached(executorPreference: simulation, priority: priority) { await $simulation.withValue(simulation) { await body() } }
+    } else if let executor {
       Task.detached(executorPreference: executor, priority: priority) { await body() }
     } else {
       Task.detached(priority: priority) { await body() }
@@ -21,7 +32,7 @@ public import Dispatch
 
   /// Runs a task until it ends, or until what this gives is dropped.
   static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
-    RunningTask(Task { await body() })
+    RunningTask(currentSimulation.map { Task(executorPreference: $0) { await body() } } ?? Task { await body() })
   }
 
   private final class RunningTask: Sendable {
@@ -33,7 +44,15 @@ public import Dispatch
   /// Swift's pool takes no priority above that of the user's own interaction.
   static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 
-  @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+  @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+    if let simulation = currentSimulation { return simulation.schedule(body, isMain: false) }
+    queue.async(execute: body)
+  }
+
+  @usableFromInline static func mainBlock(_ body: @escaping @Sendable () -> Void) {
+    if let simulation = currentSimulation { return simulation.schedule(body, isMain: true) }
+    DispatchQueue.main.async(execute: body)
+  }
 
   /// A serial queue of the quality of service that has the name of the priority.
   @usableFromInline static func backgroundQueue(_ rawPriority: UInt8) -> DispatchQueue {
@@ -58,5 +77,19 @@ public import Dispatch
   }()
 
   /// True only on the main queue, and so on the main actor. Not asked of the thread: on Linux the main actor leaves the main thread at its first suspension.
-  @usableFromInline static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) == true }
+  @usableFromInline package static var isOnMainQueue: Bool {
+    currentSimulation.map(\.isInMainBlock) ?? (DispatchQueue.getSpecific(key: mainKey) == true)
+  }
+
+  /// In a block for the main queue.
+  @usableFromInline static func checkMain() { if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() } }
+}
+
+/// What a test puts in the place of tasks and queues.
+package protocol SimulatedScheduling: TaskExecutor {
+  /// A fault that is planted.
+  var mutant: Mutant? { get }
+  func schedule(_ body: @escaping @Sendable () -> Void, isMain: Bool)
+  /// Whether a block that was scheduled on main is running.
+  var isInMainBlock: Bool { get }
 }

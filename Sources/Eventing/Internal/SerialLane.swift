@@ -1,17 +1,20 @@
 public import Dispatch
+import Synchronization
 
 /// The lane of a handler that runs one call at a time, in order: on a queue, in a task, or on an actor.
 ///
 /// It is scheduled when something comes and it had run dry, drains what there is in batches, and gives way after some hundred calls,
 /// because the main queue, or a pool of two threads, is also for others: 25 ns a call instead of 300 for a block each.
-// Safe: `items` and `isRunning` are guarded by `lock`; the rest belongs to the one drain that runs, or is scheduled, while `isRunning`.
+// Safe: `items`, `phase` and `isEnding` are guarded by `lock`; the rest belongs to the one drain that runs, or is scheduled, while the phase is `running`, and to
+// whoever has the lock while it is `paused`.
 @usableFromInline final class SerialLane<Payload: Sendable>: Lane<Payload>, @unchecked Sendable {
   @usableFromInline let lock = Lock()
   // Under the lock.
   @usableFromInline @exclusivity(unchecked) var items: ContiguousArray<LaneItem<Payload>> = []
-  @usableFromInline @exclusivity(unchecked) var isRunning = false
+  @usableFromInline @exclusivity(unchecked) var phase = LanePhase.idle
+  @exclusivity(unchecked) var isEnding = false
   /// Instead of `items` and `batch`, if the lane is bounded: what is dropped may be anywhere in line, so the drain takes one by one.
-  @exclusivity(unchecked) private var bounded: LaneQueue<Payload>?
+  @exclusivity(unchecked) var bounded: LaneQueue<Payload>?
   // The drain's.
   @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<LaneItem<Payload>> = []
   @usableFromInline @exclusivity(unchecked) var at = 0
@@ -42,70 +45,93 @@ public import Dispatch
     isBounded = buffering.isBounded
     unsafe bounded = isBounded ? LaneQueue(buffering) : nil
     super.init(record, home, body)
+    #if DEBUG
+      seat?.lane = self
+    #endif
   }
 
-  override func isBlocked(_ question: inout WaitGraph.Question) -> Bool { seat.map { question.isBlocked($0) } ?? false }
+  override func needs(_ goal: Running) -> WaitNeeds { seat.map { .any([$0]) } ?? .free }
 
   // MARK: For the event, from inside it
 
   /// Takes a handler's part in an occurrence: calls it, or queues it.
   @inlinable @inline(__always) func take(_ payload: Payload, _ tally: inout Tally) {
-    if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload) {
+    if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload, tally.watched) {
       return tally.count(outcome)
     }
     let flight = tally.flightForLane()
     if let flight, flight.isAwaited { flight.expect(self) }
-    push(.call(payload, flight))
+    if push(.call(payload, flight)) { tally.taken &+= 1 }
   }
 
   @usableFromInline override func finish() -> Bool {
+    var held: [LaneItem<Payload>] = []
     lock.lock()
-    let isIdle = unsafe !isRunning
-    if !isIdle {
+    unsafe isEnding = true
+    let isRunning = unsafe phase == .running
+    if isRunning {
       if isBounded { _ = unsafe bounded?.append(.end) } else { unsafe items.append(.end) }
+    } else if unsafe phase == .paused {
+      held = takeAll()
     }
     lock.unlock()
-    if isIdle { close() }
-    return isIdle
+    for case .call(_, let flight) in held { countSkipped(flight) }
+    if !isRunning { close() }
+    return !isRunning
+  }
+
+  override func resume() {
+    lock.lock()
+    let isPaused = unsafe phase == .paused
+    if isPaused { unsafe phase = .running }
+    lock.unlock()
+    if isPaused { schedule() }
   }
 
   @usableFromInline override func sendBarrier(_ flight: Flight) {
+    if mutant(.barrierOvertakes) { return }
     flight.expect(self)
     push(.barrier(flight))
   }
 
-  @inlinable func push(_ item: LaneItem<Payload>) {
+  /// False if there is no room.
+  @inlinable @discardableResult func push(_ item: LaneItem<Payload>) -> Bool {
     if isBounded { return pushBounded(item) }
     lock.lock()
+    guard unsafe phase != .paused else {
+      lock.unlock()
+      return pushPaused(item)
+    }
     unsafe items.append(item)
-    let start = unsafe !isRunning
-    unsafe isRunning = true
+    let start = unsafe phase == .idle || mutant(.laneRunsTwice)
+    unsafe phase = .running
     lock.unlock()
     if start { schedule() }
-  }
-
-  @usableFromInline func pushBounded(_ item: LaneItem<Payload>) {
-    lock.lock()
-    let dropped = unsafe bounded?.append(item)
-    let start = unsafe !isRunning
-    unsafe isRunning = true
-    lock.unlock()
-    if let dropped { conclude(.dropped, dropped.flight, at: self) }
-    if start { schedule() }
+    return true
   }
 
   /// On main: calls at once if nothing is queued and no call is running, since a call that posts must not be entered again. Nil: queue it.
-  @inlinable func callHere(_ payload: Payload) -> Outcome? {
+  @inlinable func callHere(_ payload: Payload, _ watched: Watched?) -> Outcome? {
     lock.lock()
-    let isFree = unsafe !isRunning
-    unsafe isRunning = true
+    let isFree = unsafe phase == .idle
+    if isFree { unsafe phase = .running }
     lock.unlock()
     guard isFree else { return nil }
-    let outcome = unsafe callNow(payload, body)
+    var outcome = unsafe callNow(payload, body, watched)
+    while case .skipped = outcome {
+      switch refused(payload, .late(watched)) {
+      case .skip: break
+      case .retry:
+        outcome = unsafe callNow(payload, body, watched)
+        continue
+      case .pause: return .held
+      }
+      break
+    }
     conclude(outcome, nil, at: self)
     lock.lock()
     let isDry = unsafe isBounded ? isBoundedDry : items.isEmpty
-    if isDry { unsafe isRunning = false }
+    if isDry { unsafe phase = .idle }
     lock.unlock()
     if !isDry { schedule() }
     return outcome
@@ -120,7 +146,7 @@ public import Dispatch
       let queue = unsafe queue ?? Scheduling.backgroundQueue(priority)
       unsafe self.queue = queue
       Scheduling.block(on: queue) { self.drainQueue() }
-    case .main where seat == nil: Scheduling.block(on: .main) { self.drainQueue() }
+    case .main where seat == nil: Scheduling.mainBlock { self.drainQueue() }
     case .main: Scheduling.task(priority: nil, on: executor) { await self.drainTask(on: MainActor.shared) }
     case .actor: Scheduling.task(priority: nil, on: executor) { await self.drainOnOwner() }
     case .inOrder(let priority, _): Scheduling.task(priority: priority, on: executor) { await self.drainTask(on: nil) }
@@ -129,10 +155,12 @@ public import Dispatch
   }
 
   @inlinable func drainQueue() {
-    if isMain { MainActor.preconditionIsolated() }
+    if isMain { Scheduling.checkMain() }
     let body = unsafe body
     var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) { conclude(callNow(payload, body, flight?.context), flight, at: self) }
+    while let (payload, flight) = next(&left) {
+      guard conclude(callNow(payload, body, flight), payload, flight) else { return }
+    }
   }
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
@@ -159,7 +187,7 @@ public import Dispatch
     let references = unsafe Running.references(to: running)
     let body = unsafe body
     while let (payload, flight) = next(&left) {
-      conclude(await callNow(payload, body, flight?.context, on: place), flight, at: self)
+      guard conclude(await callNow(payload, body, flight, on: place), payload, flight) else { return false }
       if unsafe Running.references(to: running) != references { return true }
     }
     return false
@@ -171,27 +199,40 @@ public import Dispatch
     var left = SerialLane.callsBeforeGivingWay
     while let (payload, flight) = next(&left) {
       let running = Running(seat)
-      await Context.running.withValue(running) { await callOnOwner(payload, flight) }
+      let goesOn = await Context.running.withValue(running) { await callOnOwner(payload, flight) }
       running.end()
+      if !goesOn { return }
     }
   }
 
-  private func callOnOwner(_ payload: Payload, _ flight: Flight?) async {
-    if let actor = record.options.owner?.actor {
-      await call(payload, flight, on: actor)
-    } else {
-      record.set(Bit.removed)
-      conclude(.skipped, flight, at: self)
-    }
+  private func callOnOwner(_ payload: Payload, _ flight: Flight?) async -> Bool {
+    if let actor = record.options.owner?.actor { return await call(payload, flight, on: actor) }
+    record.set(Bit.removed)
+    return conclude(.skipped, payload, flight)
   }
 
-  private func call(_ payload: Payload, _ flight: Flight?, on actor: isolated any Actor) async {
-    unsafe conclude(await callNow(payload, body, flight?.context, on: actor), flight, at: self)
+  private func call(_ payload: Payload, _ flight: Flight?, on actor: isolated any Actor) async -> Bool {
+    unsafe conclude(await callNow(payload, body, flight, on: actor), payload, flight)
+  }
+
+  /// After a call, or none; false if the lane has paused.
+  @inlinable @inline(__always) func conclude(_ outcome: Outcome, _ payload: Payload, _ flight: Flight?) -> Bool {
+    if case .skipped = outcome {
+      switch refused(payload, flight) {
+      case .skip: break
+      case .retry:
+        putBack(payload, flight)
+        return true
+      case .pause: return false
+      }
+    }
+    conclude(outcome, flight, at: self)
+    return true
   }
 
   /// The next delivery, or nil: the lane has run dry and stopped, or has scheduled itself again to let others run.
   ///
-  /// Before a refill it passes a moment without touching what the senders write: batches get longer, and starting a block or a task again would
+  /// Before a refill, but for the first, it passes a moment without touching what the senders write: batches get longer, and starting a block or a task again would
   /// cost a sender 150 to 300 ns.
   @inlinable func next(_ left: inout Int) -> (Payload, Flight?)? {
     if isBounded { return nextBounded(&left) }
@@ -199,11 +240,12 @@ public import Dispatch
       if unsafe at == batch.count {
         unsafe batch.removeAll(keepingCapacity: batch.capacity <= 2 * Flood.limit)
         unsafe at = 0
-        Thread.spin(1_000)
+        if left < SerialLane.callsBeforeGivingWay { Thread.spin(1_000) }
         lock.lock()
         unsafe swap(&items, &batch)
         let isDry = unsafe batch.isEmpty
-        if isDry { unsafe isRunning = false }
+        if isDry, !mutant(.laneIsNotWoken) { unsafe phase = .idle }
+        if mutant(.laneIsReversed) { unsafe batch.reverse() }
         lock.unlock()
         if isDry { return nil }
       }
@@ -214,41 +256,30 @@ public import Dispatch
       var item = LaneItem<Payload>.done
       unsafe swap(&item, &batch[at])  // a payload goes when it is delivered, not with its batch
       unsafe at += 1
-      switch item {
-      case .call(let payload, let flight):
+      if let call = opened(item) {
         left -= 1
-        return (payload, flight)
-      case .barrier(let flight): flight.arrive(self, nil)
-      case .end: closeLate()
-      case .done: break
+        return call
       }
     }
   }
 
-  // MARK: With a bound
-
-  /// Under the lock.
-  @usableFromInline var isBoundedDry: Bool { unsafe bounded?.isEmpty ?? true }
-
-  @usableFromInline func nextBounded(_ left: inout Int) -> (Payload, Flight?)? {
-    while true {
-      if left == 0 {
-        schedule()
-        return nil
-      }
-      lock.lock()
-      let item = unsafe bounded?.popFirst()
-      if item == nil { unsafe isRunning = false }
-      lock.unlock()
-      switch item {
-      case .call(let payload, let flight):
-        left -= 1
-        return (payload, flight)
-      case .barrier(let flight): flight.arrive(self, nil)
-      case .end: closeLate()
-      case .done: break
-      case nil: return nil
-      }
+  /// The drain: the call that an item is, or nil for what has passed with this.
+  @inlinable @inline(__always) func opened(_ item: LaneItem<Payload>) -> (Payload, Flight?)? {
+    switch item {
+    case .call(let payload, let flight): return (payload, flight)
+    case .barrier(let flight): flight.arrive(self, nil)
+    case .end: closeLate()
+    case .done: break
     }
+    return nil
   }
+}
+
+/// What a serial lane is doing.
+@usableFromInline enum LanePhase: UInt8 {
+  case idle
+  /// A drain runs, or is scheduled.
+  case running
+  /// A lock of its handler holds what waits.
+  case paused
 }

@@ -10,9 +10,9 @@
 internal import Synchronization
 
 /// What the package asks of the platform's threads.
-@usableFromInline enum Thread {
+@usableFromInline package enum Thread {
   /// A number that no other living thread has; its three lowest bits are clear.
-  @inlinable @inline(__always) static var current: UInt {
+  @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
       pthread_self()
     #else

@@ -9,6 +9,8 @@
   static let lock = Lock()
 
   /// One question. Under the lock.
+  ///
+  /// It goes from node to node with a stack of its own: a chain of waits may be longer than a thread's stack is deep.
   struct Question {
     let goal: Running
     /// Being asked about: taken for blocked, since only a cycle of waits leads back to it.
@@ -18,36 +20,86 @@
     /// Found blocked, in the order in which that was found; holds as long as nothing below in `asking` turns out to be free.
     private var blocked: Set<ObjectIdentifier> = []
     private var trail: [ObjectIdentifier] = []
+    private var stack: [Frame] = []
+
+    private struct Frame {
+      let id: ObjectIdentifier
+      let nodes: [WaitNode]
+      /// The answer of one of them that is the answer of all.
+      let decisive: Bool
+      let mark: Int
+      var next = 0
+    }
 
     init(_ goal: Running) { self.goal = goal }
 
     mutating func isBlocked(_ node: WaitNode) -> Bool {
+      var answer = look(at: node)
+      while let last = stack.indices.last {
+        if answer == stack[last].decisive || stack[last].next == stack[last].nodes.count {
+          let result = answer == stack[last].decisive ? stack[last].decisive : !stack[last].decisive
+          settle(stack.removeLast(), result)
+          answer = result
+        } else {
+          stack[last].next += 1
+          answer = look(at: stack[last].nodes[stack[last].next - 1])
+        }
+      }
+      return answer ?? false
+    }
+
+    /// The answer, or nil if that has to be found out first.
+    private mutating func look(at node: WaitNode) -> Bool? {
       let id = ObjectIdentifier(node)
       if asking.contains(id) || blocked.contains(id) { return true }
       if free.contains(id) { return false }
-      asking.insert(id)
-      let mark = trail.count
-      let isBlocked = node.isBlocked(&self)
-      asking.remove(id)
-      if isBlocked {
-        blocked.insert(id)
-        trail.append(id)
-      } else {
-        free.insert(id)
-        // What was found blocked meanwhile may owe that to this node's having been taken for blocked.
-        for late in trail[mark...] { blocked.remove(late) }
-        trail.removeSubrange(mark...)
+      let (nodes, decisive): ([WaitNode], Bool)
+      switch node.needs(goal) {
+      case .any(let some): (nodes, decisive) = (some, true)
+      case .all(let all): (nodes, decisive) = (all, false)
       }
-      return isBlocked
+      asking.insert(id)
+      stack.append(Frame(id: id, nodes: nodes, decisive: decisive, mark: trail.count))
+      return nil
+    }
+
+    private mutating func settle(_ frame: Frame, _ isBlocked: Bool) {
+      asking.remove(frame.id)
+      if isBlocked {
+        blocked.insert(frame.id)
+        trail.append(frame.id)
+      } else {
+        free.insert(frame.id)
+        // What was found blocked meanwhile may owe that to this node's having been taken for blocked.
+        for late in trail[frame.mark...] { blocked.remove(late) }
+        trail.removeSubrange(frame.mark...)
+      }
     }
   }
 }
 
-/// What a flight can wait for: a lane or a seat.
+/// What a node waits for.
+enum WaitNeeds {
+  /// It is blocked if one of these is; free if there is none.
+  case any([WaitNode])
+  /// It is blocked if all of these are; blocked if there is none.
+  case all([WaitNode])
+
+  static var blocked: WaitNeeds { .all([]) }
+  static var free: WaitNeeds { .any([]) }
+}
+
+/// What a flight can wait for: a lane, a seat, or an iterator.
 // Safe: an abstract class without state of its own.
 @usableFromInline class WaitNode: @unchecked Sendable {
   @usableFromInline init() {}
-  func isBlocked(_ question: inout WaitGraph.Question) -> Bool { preconditionFailure("a wait node is a lane or a seat") }
+  /// Under the lock.
+  func needs(_ goal: Running) -> WaitNeeds { preconditionFailure("a wait node is a lane, a seat or an inlet") }
+
+  #if DEBUG
+    /// For ``CycleReport``.
+    var title: String { "what runs there" }
+  #endif
 }
 
 /// The place of one running call.
@@ -56,13 +108,16 @@
   /// What the calls on this seat wait for; those of ended calls do not count.
   var waits: [(running: Running, flight: Flight, sleeper: Int)] = []
 
+  #if DEBUG
+    // Safe: set before anybody else knows the seat.
+    weak var lane: AnyLane?
+    override var title: String { lane?.title ?? super.title }
+  #endif
+
   @inlinable override init() {}
 
-  override func isBlocked(_ question: inout WaitGraph.Question) -> Bool {
-    if self === question.goal.seat { return true }
-    for wait in waits where wait.running.isCurrent {
-      if wait.flight.isBlocked(for: wait.sleeper, &question) { return true }
-    }
-    return false
+  override func needs(_ goal: Running) -> WaitNeeds {
+    if self === goal.seat { return .blocked }
+    return .any(waits.filter(\.running.isCurrent).flatMap { $0.flight.nodes(for: $0.sleeper) })
   }
 }

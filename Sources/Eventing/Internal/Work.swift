@@ -49,16 +49,12 @@
     case .relay(let relay): return relay.take(payload, owner, &tally)
     case .call(let body):
       guard record.claim() else { return false }
-      do {
-        try body(Call(payload, owner))
-        tally.delivered &+= 1
-      } catch { tally.fail(record, home, error) }
+      tally.call(record, home) { try body(Call(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
-      do {
-        if try body(payload) == .stop { tally.isStopped = true }
-        tally.delivered &+= 1
-      } catch { tally.fail(record, home, error) }
+      var stops = false
+      tally.call(record, home) { stops = try body(payload) == .stop }
+      if stops { tally.isStopped = true }
     }
     return true
   }

@@ -14,30 +14,38 @@ extension KeyedEvent {
   /// Removes all handlers of all keys, and returns how many there were.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Silences a handler until it is unlocked; see ``Event/lock(_:)-(HandlerToken)``.
-  @discardableResult public func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
+  /// Silences a handler until it is unlocked; see ``Event/lock(_:holding:)-(HandlerToken,_)``.
+  @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
+    event.lock(token, holding: holding)
+  }
   /// Ends a handler's lock.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
   /// Whether a handler is locked; `nil` if there is no such handler.
   public func isLocked(_ token: HandlerToken) -> Bool? { event.isLocked(token) }
   /// Locks all handlers of that name, and returns how many there are.
-  @discardableResult public func lock(named name: String) -> Int { event.lock(named: name) }
+  @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
+    event.lock(named: name, holding: holding)
+  }
   /// Unlocks all handlers of that name, and returns how many there are.
   @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
   /// Locks all handlers with that tag, and returns how many there are.
-  @discardableResult public func lock(tagged tag: String) -> Int { event.lock(tagged: tag) }
+  @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
+    event.lock(tagged: tag, holding: holding)
+  }
   /// Unlocks all handlers with that tag, and returns how many there are.
   @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
   /// Locks all handlers of that very object, and returns how many there are.
-  @discardableResult public func lock(ownedBy owner: AnyObject) -> Int { event.lock(ownedBy: owner) }
+  @discardableResult public func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
+    event.lock(ownedBy: owner, holding: holding)
+  }
   /// Unlocks all handlers of that very object, and returns how many there are.
   @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
   /// Locks the handlers that are there now, and returns how many.
-  @discardableResult public func lockAll() -> Int { event.lockAll() }
+  @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
   /// Unlocks all handlers, and returns how many there are.
   @discardableResult public func unlockAll() -> Int { event.unlockAll() }
   /// Silences all handlers of all keys, those added later included.
-  public func lock() { event.lock() }
+  public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
   /// Ends that.
   public func unlock() { event.unlock() }
   /// Whether the event itself is locked.
@@ -59,6 +67,8 @@ extension KeyedEvent {
 
   /// Returns when nothing that was sent before is still running; see ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
+  /// Has an observer told of all that is sent from now on, to whatever key; see ``Event/observe(with:)``.
+  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation { event.observe(with: observer) }
   /// Ends the event; see ``Event/finish()``.
   public func finish() { event.finish() }
 }

@@ -1,8 +1,10 @@
 // What an event does with its handlers, for those who are told of changes.
 
 extension Observed {
-  /// Silences a handler until it is unlocked; see ``Event/lock(_:)-(HandlerToken)``.
-  @discardableResult public func lock(_ token: HandlerToken) -> Bool { storage.event.lock(token) }
+  /// Silences a handler until it is unlocked; see ``Event/lock(_:holding:)-(HandlerToken,_)``.
+  @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
+    storage.event.lock(token, holding: holding)
+  }
   /// Ends a handler's lock.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { storage.event.unlock(token) }
   /// Whether a handler is locked; `nil` if there is no such handler.

@@ -74,10 +74,13 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
-    // It belongs to the call that asks, so a wait for itself is seen.
-    let reporting = Scheduling.cancelledWhenDropped {
-      _ = await ticket.report
-      inquiry.end(.finished)
+    // It belongs to the call that asks, so a wait for itself is seen; but only until that has its answer.
+    let asking = Running.current.map { Running($0.seat) }
+    let reporting = Context.running.withValue(asking) {
+      Scheduling.cancelledWhenDropped {
+        _ = await ticket.report
+        inquiry.end(.finished)
+      }
     }
     let timing = limit.map { limit in
       Scheduling.cancelledWhenDropped {
@@ -86,6 +89,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
       }
     }
     let outcome = await inquiry.wait()
+    asking?.end()
     withExtendedLifetime((reporting, timing)) {}
     return outcome
   }

@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// What a sequence has in its event: one handler, which gives each payload to every iterator.
 ///
 /// Until something is taken there is one inlet more, from which each iterator starts: so all of them see everything since the sequence was made. Afterwards
@@ -19,8 +17,11 @@ public import Synchronization
   @exclusivity(unchecked) private var token: HandlerToken?
   /// Nothing more comes.
   @exclusivity(unchecked) private var isEnded = false
+  /// Of the handler; there before any iterator.
+  @usableFromInline let recordReference = OnceReference<Record>()
+
   /// The handler was removed: nothing that waits is taken any more.
-  @usableFromInline let isRemoved = Atomic<Bool>(false)
+  @inlinable var isRemoved: Bool { recordReference.load()?.has(Bit.removed) ?? false }
 
   init(_ buffering: Buffering) {
     self.buffering = buffering
@@ -38,6 +39,7 @@ public import Synchronization
   /// Adds the handler.
   func listen(to source: some EventSource<Payload>) {
     let token = source.attach(Handler(.sequence(buffering), .sequence(self)))
+    _ = recordReference.set(token.record)
     lock.withLock { unsafe self.token = unsafe isEnded ? nil : token }
   }
 
@@ -75,18 +77,21 @@ public import Synchronization
   ///
   /// - Returns: how many iterators took it, and how many had to drop something.
   @usableFromInline func give(_ payload: Payload, _ tally: inout Tally) -> (taken: Int, missing: Int) {
-    let isSend = buffering.suspendsSender && tally.isAwaited && (tally.flight?.purpose ?? .send) == .send
+    if !buffering.suspendsSender, let outcome = giveToOnly(payload) { return outcome }
+    let isSend = buffering.suspendsSender && tally.isSend
     // Who waits is counted before it may be taken, and passed at once if it need not wait.
-    var senders = isSend ? waiting(tally.flightIfAwaited()) : [:]
+    var senders = isSend && !tally.isLate ? waiting(tally.flightIfAwaited()) : [:]
     var (taken, missing, dropped): (Int, Int, [Payload]) = (0, 0, [])
     var sleepers: [UnsafeContinuation<Void, Never>] = unsafe []
     lock.lock()
+    let origin = unsafe origin
     for inlet in unsafe inlets + (origin.map { [$0] } ?? []) {
       let outcome = unsafe inlet.inbox.append(payload, isSend: isSend, senders[ObjectIdentifier(inlet)])
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(inlet)] = nil }
       if let payload = outcome.dropped { dropped.append(payload) }
-      if !outcome.isTaken || outcome.dropped != nil { missing += 1 }
+      // The first inlet counts as long as there is no iterator, which has the same otherwise.
+      if !outcome.isTaken || outcome.dropped != nil, unsafe inlet !== origin || inlets.isEmpty { missing += 1 }
       if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
     lock.unlock()
@@ -95,12 +100,27 @@ public import Synchronization
     return (taken, missing)
   }
 
+  /// The same to the only inlet, if there is one and no more, where nobody waits for room.
+  private func giveToOnly(_ payload: Payload) -> (taken: Int, missing: Int)? {
+    lock.lock()
+    guard let only = unsafe only else {
+      lock.unlock()
+      return nil
+    }
+    let (outcome, sleeper) = unsafe only._withUnsafeGuaranteedRef {
+      unsafe ($0.inbox.append(payload, isSend: false, nil), $0.takeSleeper())
+    }
+    lock.unlock()
+    unsafe sleeper?.resume()
+    return (outcome.isTaken ? 1 : 0, outcome.isTaken && outcome.dropped == nil ? 0 : 1)
+  }
+
   /// A send waits for the iterators; as long as there is none, for the first.
   private func waiting(_ flight: Flight?) -> [ObjectIdentifier: WaitingSender] {
     guard let flight else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
     let targets = lock.withLock { unsafe inlets.isEmpty ? origin.map { [$0] } ?? [] : inlets }
-    for inlet in targets where !inlet.isConsumer(of: flight) {
+    for inlet in targets {
       flight.expectUncounted(inlet)
       senders[ObjectIdentifier(inlet)] = WaitingSender(flight: flight, node: inlet)
     }
@@ -109,9 +129,8 @@ public import Synchronization
 
   private func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
 
-  /// Nothing more comes. What waits can still be taken, unless the handler was removed.
+  /// Nothing more comes. What waits can still be taken, unless the handler was removed; no send waits for that any more.
   func end(isRemoved: Bool) {
-    if isRemoved { self.isRemoved.store(true, ordering: .releasing) }
     var senders: [WaitingSender] = []
     var (released, sleepers): ([Inbox<Payload>], [UnsafeContinuation<Void, Never>]) = unsafe ([], [])
     var lists: [ContiguousArray<Payload>] = []
@@ -119,7 +138,7 @@ public import Synchronization
     unsafe isEnded = true
     unsafe token = nil
     for inlet in unsafe inlets + (origin.map { [$0] } ?? []) {
-      if isRemoved { empty(inlet, &senders, &released, &lists) }
+      if isRemoved { empty(inlet, &senders, &released, &lists) } else { unsafe senders += inlet.inbox.takeSenders() }
       if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
     lock.unlock()
@@ -143,8 +162,9 @@ public import Synchronization
   /// Another iterator.
   func makeInlet() -> Inlet<Payload> {
     let inlet = Inlet<Payload>(Inbox(buffering))
-    lock.withLock {
-      if let origin = unsafe origin {
+    let origin = lock.withLock { () -> Inlet<Payload>? in
+      let origin = unsafe self.origin
+      if let origin {
         unsafe inlet.items = origin.items
         unsafe inlet.inbox = origin.inbox
         // The sends that wait for the first iterator are in one copy only.
@@ -152,6 +172,11 @@ public import Synchronization
       }
       unsafe inlets.append(inlet)
       noteOnly()
+      return origin
+    }
+    if buffering.suspendsSender {
+      origin?.hand(over: inlet)
+      inlet.noteConsumer()
     }
     return inlet
   }
@@ -177,6 +202,7 @@ public import Synchronization
       unsafe isEnded = true
     }
     lock.unlock()
+    if buffering.suspendsSender { inlet?.forgetConsumer() }
     pass(senders)
     if let last { _ = last.home.remove(last.record) }
     withExtendedLifetime(gone) {}

@@ -5,6 +5,9 @@ extension EventSource {
   ///
   /// It listens from the moment of the call, and has left the event when it returns. It keeps what it listens to alive for that long.
   ///
+  /// - Of an event with a history it is the first of what a newcomer is told: see ``Replay``.
+  /// - In a handler of that very event it is one that is delivered after the call of `next`: whoever awaits that handler before sending it waits for ever.
+  /// - A task that is started to await it (`async let`) listens only when it runs; take a sequence if nothing may be missed.
   /// - In a task that is cancelled, before or meanwhile, it throws `CancellationError` at once.
   /// - Complexity: O(1) for each payload that comes by.
   /// - Parameters:

@@ -4,12 +4,14 @@ extension EventSource {
   ///     for await fraction in progress.payloads(buffering: .newest(16)) { print(fraction) }
   ///
   /// - Effective on return: every occurrence sent after it is seen, in order, whenever the loop begins.
-  /// - Several iterators are independent: each sees everything. One that is made when another has taken something begins with what is sent then.
+  /// - Several iterators are independent: each sees everything. One that is made when another has taken something begins with what is sent then, and one that is made when
+  ///   the last has gone finds nothing.
   /// - Cancelling the task ends the loop at once, and the sequence has left its event before `next` returns. In a task that is cancelled already `next` returns at once.
   /// - It ends with its event, after what was sent; it does not keep the event alive. It is a handler: what removes all handlers ends it, and a lock silences it. It
   ///   leaves its event with its last iterator, or, if it never had one, when it is released.
-  /// - `send` does not wait for loops, unless `buffering` says ``Buffering/suspendingSender(_:)`` and there is no room. A loop that itself sends to its event is not
-  ///   waited for.
+  /// - `send` does not wait for loops, unless `buffering` says ``Buffering/suspendingSender(_:)`` and there is no room. A loop that itself sends to its
+  ///   event, or awaits a handler that does, is not waited for; of a loop outside of handlers, what its child tasks send is not known to be its own.
+  /// - An iterator of one's own is asked with `next(isolation: #isolation)`: of an opaque type the compiler does not see that `next()` does not throw.
   /// - Complexity: O(1) for each payload, however many wait.
   ///
   /// - Parameter buffering: how many payloads wait for an iterator that is slow, and what is dropped then.
@@ -55,7 +57,7 @@ extension Event {
 
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
-  @inlinable func makeAsyncIterator() -> Iterator { Iterator(Reader(subscription.channel)) }
+  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(Reader(subscription.channel)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let reader: Reader<Payload>
@@ -73,7 +75,7 @@ extension Event {
 
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
-  @inlinable func makeAsyncIterator() -> Iterator { Iterator(Reader(subscription.channel)) }
+  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(Reader(subscription.channel)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let reader: Reader<Payload>

@@ -1,7 +1,5 @@
-import Synchronization
-
 /// Where payloads wait for one iterator, and the iterator for payloads.
-// Safe: all is guarded by the channel's lock, but `consumer`, which the lock of the wait graph guards, and `task`, which is atomic.
+// Safe: all is guarded by the channel's lock, but what says that the lock of the wait graph guards it.
 @safe @usableFromInline final class Inlet<Payload: Sendable>: WaitNode, @unchecked Sendable {
   /// What waits if there is no bound, and nothing else is to be known of it.
   @usableFromInline @exclusivity(unchecked) var items: ContiguousArray<Payload> = []
@@ -12,10 +10,13 @@ import Synchronization
 
   @exclusivity(unchecked) var isCancelled = false
 
-  /// The call of a handler, if the iterator was used in one.
-  @exclusivity(unchecked) private var consumer: Running?
-  /// The task that used the iterator last.
-  private let task = Atomic<Int>(0)
+  /// The call of a handler that iterates, if it is one: changed by who iterates alone, and under the lock of the wait graph.
+  @exclusivity(unchecked) private var call: Running?
+  /// The task that iterates, which may outlive the call that started it; as `call`.
+  @exclusivity(unchecked) private var loop: (task: UInt64, running: Running)?
+
+  /// The first iterator that took over what waited here, if this is the sequence's own. Under the lock of the wait graph.
+  @exclusivity(unchecked) private var successor: Inlet<Payload>?
 
   init(_ inbox: Inbox<Payload>) { unsafe self.inbox = inbox }
 
@@ -29,16 +30,37 @@ import Synchronization
 
   /// Notes who iterates.
   func noteConsumer() {
-    task.store(Flight.currentTask, ordering: .relaxed)
-    let running = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
-    WaitGraph.lock.withLock { unsafe consumer = running }
+    let call = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
+    let task = TaskNumber.current
+    if unsafe call === self.call, unsafe task == loop?.task ?? 0 { return }
+    WaitGraph.lock.withLock {
+      unsafe self.call = call
+      guard unsafe task != loop?.task ?? 0 else { return }
+      if let before = unsafe loop { Loops.leave(before.task) }
+      unsafe loop = task == 0 ? nil : (task, Loops.join(task))
+    }
   }
 
-  /// Whether the very task that sends is the one that would have to make room.
-  func isConsumer(of flight: Flight) -> Bool { flight.task != 0 && flight.task == task.load(ordering: .relaxed) }
+  /// Nobody iterates any more.
+  func forgetConsumer() {
+    WaitGraph.lock.withLock {
+      if let before = unsafe loop { Loops.leave(before.task) }
+      unsafe loop = nil
+      unsafe call = nil
+    }
+  }
 
-  override func isBlocked(_ question: inout WaitGraph.Question) -> Bool {
-    guard let running = unsafe consumer, running.isCurrent else { return false }
-    return question.isBlocked(running.seat)
+  /// Sends that came to wait here wait for that iterator now.
+  func hand(over inlet: Inlet<Payload>) {
+    WaitGraph.lock.withLock {
+      if unsafe successor == nil { unsafe successor = inlet }
+    }
+  }
+
+  override func needs(_ goal: Running) -> WaitNeeds {
+    if let successor = unsafe successor { return .any([successor]) }
+    // What a task sends belongs to the call that started it as long as that runs, and then to the task.
+    if let call = unsafe call, call.isCurrent { return .any([call.seat]) }
+    return unsafe loop.map { .any([$0.running.seat]) } ?? .free
   }
 }

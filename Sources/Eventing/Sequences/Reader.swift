@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// What an iterator has: its inlet, and what it has taken from there.
 ///
 /// Used by one task at a time, as iterators are.
@@ -38,7 +36,7 @@ public import Synchronization
     return unsafe batch.popLast().map { .payload($0) }
   }
 
-  @inlinable @inline(__always) var mayGoOn: Bool { !Task.isCancelled && !channel.isRemoved.load(ordering: .acquiring) }
+  @inlinable @inline(__always) var mayGoOn: Bool { !Task.isCancelled && !channel.isRemoved }
 
   private func takeLag() -> Int? {
     defer { unsafe lag = 0 }
@@ -78,6 +76,7 @@ public import Synchronization
     unsafe isOver = true
     unsafe batch = []
     unsafe lag = 0
+    if mutant(.cancelledLoopStays) { return }
     channel.drop(inlet)
   }
 }

@@ -20,13 +20,14 @@ import Synchronization
   @usableFromInline func takeBounded(_ payload: Payload, _ tally: inout Tally) {
     let (taken, missing) = channel.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
+    for _ in 0..<missing { tally.watched?.dropped(HandlerToken(record, home)) }
     if taken > 0 { countCall() }
     if taken > 0 { tally.delivered &+= 1 } else { tally.dropped &+= 1 }
   }
 
   @usableFromInline override func finish() -> Bool {
     channel.end(isRemoved: record.has(Bit.removed))
-    record.set(Bit.removed)
+    record.set(Bit.spent)  // not removed: what waits can still be taken
     over.store(true, ordering: .releasing)
     return true
   }

@@ -7,15 +7,16 @@
 #elseif canImport(Android)
   import Android
 #endif
+import EventingTesting
 
 /// Random numbers that a seed brings back (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator, Sendable {
   let seed: UInt64
-  private var state: UInt64
+  private var random: SplitMix
 
   init(seed: UInt64) {
     self.seed = seed
-    state = seed
+    random = SplitMix(state: seed)
   }
 
   /// From the seed in `EVENTING_SEED`, or from a new one; prints it, so that it can be given back.
@@ -26,11 +27,5 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     return SeededGenerator(seed: seed)
   }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  mutating func next() -> UInt64 { random.next() }
 }

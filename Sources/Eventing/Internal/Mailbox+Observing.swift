@@ -1,0 +1,77 @@
+// An event that is observed, or whose unheard occurrences somebody asks for, is not entered the quick way, as one that keeps a history: what is sent to it is queued, by whoever
+// finds it idle too, and worked off at once. So those that nobody observes pay nothing.
+
+extension Mailbox {
+  /// From any thread.
+  func observe(in slot: ObserverSlot, _ name: String?) {
+    let home = home
+    put(
+      .change {
+        let only = Observers([slot], of: name)
+        unsafe self.forEachRow { row in
+          let record = unsafe row.pointee.record
+          if unsafe record.slot >= 0 { only.added(HandlerToken(record, home)) }
+        }
+        unsafe home.observers = home.observers?.adding(slot) ?? only
+        self.settleKeeping()
+      })
+  }
+
+  /// From any thread: some observation has ended.
+  func forgetObservers() { put(.change { _ = self.livingObservers() }) }
+
+  /// Inside, while the queue is worked off: those that observe now. If there are none any more, the event is entered the quick way again.
+  @usableFromInline func livingObservers() -> Observers? {
+    guard let home = homeReference.load(), let before = unsafe home.observers else { return nil }
+    let living = before.living
+    if living !== before {
+      unsafe home.observers = living
+      settleKeeping()
+    }
+    return living
+  }
+
+  /// From any thread: the event of what reached nobody; made when first asked for.
+  func unheard(_ name: String?) -> Event<Occurrence<Payload>> {
+    let backlog = backlog
+    let made = Unheard<Payload>(name)
+    let unheard = backlog.unheardReference.load() ?? backlog.unheardReference.set(made)
+    if unheard === made { put(.change { self.settleKeeping() }) }
+    return unheard.event
+  }
+
+  /// Inside, while the queue is worked off, whose end sets the word.
+  private func settleKeeping() {
+    let isUnheardWanted = backlog.unheardReference.load() != nil
+    unsafe isKeeping = backlog.history != nil || home.observers != nil || isUnheardWanted
+  }
+
+  /// Inside, after an occurrence: tells if it reached nobody.
+  @usableFromInline func tellIfUnheard(_ payload: Payload, _ tally: borrowing Tally) {
+    guard let unheard = backlogReference.load()?.unheardReference.load() else { return }
+    guard tally.delivered + tally.taken + tally.held + tally.failures.count == 0 else { return }
+    unheard.event.post(
+      Occurrence(
+        payload: payload, sender: tally.sender, eventName: unheard.name, sequence: tally.sequence, instant: (tally.instant ?? .now).instant),
+      from: tally.sender)
+  }
+
+  /// Inside: a handler has joined, or left.
+  @inlinable @inline(__always) func tellOf(_ record: Record, isAdded: Bool) {
+    if unsafe home.observers != nil { tellObservers(of: record, isAdded: isAdded) }
+  }
+
+  @usableFromInline @inline(never) func tellObservers(of record: Record, isAdded: Bool) {
+    guard let observers = unsafe home.observers else { return }
+    let token = HandlerToken(record, home)
+    if isAdded { observers.added(token) } else { observers.removed(token) }
+  }
+}
+
+/// Where an event's occurrences go that reached nobody.
+@usableFromInline final class Unheard<Payload: Sendable>: Sendable {
+  let event = Event<Occurrence<Payload>>("unheard")
+  let name: String?
+
+  init(_ name: String?) { self.name = name }
+}

@@ -1,0 +1,65 @@
+/// Chooses the next step.
+struct Chooser {
+  private enum Way {
+    case random
+    case priorities(changes: Set<Int>)
+    case script([Int])
+  }
+
+  private let way: Way
+  private var random: SplitMix
+  private var step = 0
+  private var priorities: [UInt64: UInt64] = [:]
+  /// The next priority that is lower than all before.
+  private var lowest = UInt64(1) << 32
+
+  init(_ strategy: Simulation.Strategy, seed: UInt64) {
+    var random = SplitMix(state: seed)
+    switch strategy {
+    case .random: way = .random
+    case .priorities(let changes): way = .priorities(changes: Set((0..<max(0, changes)).map { _ in Int(random.next() % 64) }))
+    }
+    self.random = random
+  }
+
+  /// As said; the first of all afterwards.
+  init(_ script: [Int]) {
+    way = .script(script)
+    random = SplitMix(state: 0)
+  }
+
+  /// Of tasks and blocks that may go on, by their numbers.
+  mutating func choose(_ ready: [UInt64]) -> Int {
+    defer { step += 1 }
+    switch way {
+    case .random: return Int(random.next() % UInt64(ready.count))
+    case .script(let script): return step < script.count ? min(script[step], ready.count - 1) : 0
+    case .priorities(let changes):
+      for id in ready where priorities[id] == nil { priorities[id] = random.next() | (1 << 63) }
+      if changes.contains(step) {
+        lowest -= 1
+        priorities[ready[highest(ready)]] = lowest
+      }
+      return highest(ready)
+    }
+  }
+
+  private func highest(_ ready: [UInt64]) -> Int {
+    ready.indices.max { (priorities[ready[$0]] ?? 0) < (priorities[ready[$1]] ?? 0) } ?? 0
+  }
+}
+
+/// Small, and the same everywhere (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+package struct SplitMix: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  package init(state: UInt64) { self.state = state }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+}

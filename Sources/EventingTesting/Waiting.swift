@@ -1,0 +1,26 @@
+import Eventing
+import Synchronization
+
+/// Shut until somebody opens it.
+final class TestGate: Sendable {
+  private let isOpen = Atomic<Bool>(false)
+  private let signal = Signal()
+
+  init() {}
+
+  func open() {
+    isOpen.store(true, ordering: .releasing)
+    signal.finish()
+  }
+
+  /// Returns when it is open, or when the time has passed.
+  func opened(within limit: Duration, _ clock: any Clock<Duration>) async {
+    let ends = signal.payloads()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [self] in if !isOpen.load(ordering: .acquiring) { for await _ in ends {} } }
+      group.addTask { try? await clock.sleep(for: limit) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}

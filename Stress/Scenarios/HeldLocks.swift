@@ -1,0 +1,72 @@
+import Eventing
+
+/// Locks that hold, of every kind, while everybody sends: nothing is lost, nothing is reordered, and nothing is called under a lock (G9).
+///
+/// The handlers stay, and every lock holds all. So a lock excuses no call that is missing; as the event's own lock holds the witness's calls too, these are still
+/// the order of the event.
+struct HeldLocks: Scenario {
+  static let name = "hold"
+  static let summary = "locks that hold what they skip: it all comes, late and in order"
+
+  func round(_ stage: Stage) async {
+    let trial = Trial(stage)
+    trial.holding = .upTo(.max)
+    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({ ($0, stage.workers[$0 % stage.workers.count]) }) {
+      let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
+      let probe = Probe(place, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
+      trial.add(probe)
+      worker.probes.append(probe)
+    }
+    await stage.race(steps: 250) { worker in
+      step(worker, trial)
+    } inTask: { worker in
+      switch worker.random.below(20) {
+      case 0: await worker.send(to: trial.event)
+      case 1: await lockInScope(worker, trial)
+      default: step(worker, trial)
+      }
+    }
+    for worker in stage.workers {
+      for probe in worker.probes where probe.isMuted { trial.toggleLock(probe, by: worker) }
+    }
+    if trial.isGated { trial.toggleGate(by: stage.workers[0]) }
+    await trial.finish()
+    await judgeSnapshots(trial)
+  }
+
+  private func step(_ worker: Worker, _ trial: Trial) {
+    switch worker.random.below(10) {
+    case 0..<3: trial.toggleLock(worker.random.pick(worker.probes), by: worker)
+    case 3 where worker.index == 0: trial.toggleGate(by: worker)
+    case 4: worker.submit(to: trial.event)
+    default: worker.post(to: trial.event)
+    }
+  }
+
+  private func lockInScope(_ worker: Worker, _ trial: Trial) async {
+    let probe = worker.random.pick(worker.probes)
+    guard let token = probe.token, !probe.isMuted else { return }
+    let number = probe.mutes.count
+    worker.begin(.lock)
+    var on = Span.open
+    await trial.event.withLocked(token, holding: trial.holding) {
+      on.finish()
+      probe.mutes.append(Probe.Mute(on: on, off: nil))
+      for _ in 0..<worker.random.below(4) { worker.post(to: trial.event) }
+      await Task.yield()
+      probe.mutes[number].off = .open
+    }
+    probe.mutes[number].off?.finish()
+    worker.changes.append(on)
+  }
+
+  /// Every handler was called with everything, and nothing is held any more.
+  private func judgeSnapshots(_ trial: Trial) async {
+    let total = trial.voices.reduce(0) { $0 + $1.sent.count }
+    for snapshot in await trial.event.handlers {
+      trial.checks.expect(
+        .g9, snapshot.callCount == total && snapshot.heldCount == 0,
+        "handler \(snapshot.id) on \(snapshot.delivery): \(snapshot.callCount) calls, \(snapshot.heldCount) held of \(total)")
+    }
+  }
+}

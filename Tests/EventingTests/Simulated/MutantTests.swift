@@ -1,0 +1,36 @@
+#if DEBUG
+  import Eventing
+  import EventingTesting
+  import Testing
+
+  /// That the simulations find what is wrong: each planted fault is found, by one of so many seeds.
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct MutantTests {
+    @Test(arguments: Mutant.allCases) func aPlantedFaultIsFound(mutant: Mutant) async {
+      let (needed, said) = await onThread { MutantTests.look(for: mutant) }
+      #expect(needed.count == 5, "not found by 1,000 seeds")
+      print(
+        "mutant \(mutant.rawValue): \(needed.sorted().dropFirst(needed.count / 2).first ?? 0) seeds, \(said.sorted().joined(separator: " | "))"
+      )
+    }
+
+    /// How many seeds it took, five times, and what was said.
+    private static func look(for mutant: Mutant) -> (needed: [Int], said: Set<String>) {
+      var (needed, said): ([Int], Set<String>) = ([], [])
+      var seed = UInt64(0)
+      for _ in 0..<5 {
+        for count in 1...1_000 {
+          seed += 1
+          let (mode, chosen) = (SimulatedTests.modes[Int(seed % 5)], seed)
+          do {
+            try Simulation.run(seed: seed, mutant: mutant) { try await SimulatedTests.program(mode, seed: chosen) }
+          } catch {
+            needed.append(count)
+            said.insert(String("\(error)".prefix { $0 != ":" && $0 != ";" }))
+            break
+          }
+        }
+      }
+      return (needed, said)
+    }
+  }
+#endif

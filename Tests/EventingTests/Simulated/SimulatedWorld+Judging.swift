@@ -1,0 +1,71 @@
+import Eventing
+
+extension SimulatedWorld {
+  /// Nothing moves any more: judges, and lets everything go.
+  func finish() async throws {
+    isClosing = true
+    for number in handlers.indices where handlers[number].isLocked { toggleLock(number) }
+    if isGated { toggleGate() }
+    await send(8)  // at the latest now those go whose owner is gone
+    var count = -1
+    while count < sends.count {  // handlers send, too
+      count = sends.count
+      await event.quiesce()
+    }
+    if violation == nil { judgeCalls() }
+    if violation == nil { judgeReports() }
+    await judgeLifetimes()
+    if let violation { throw violation }
+  }
+
+  private func judgeCalls() {
+    let order = Dictionary(uniqueKeysWithValues: handlers[0].calls.enumerated().map { ($1.send, $0) })
+    for handler in handlers {
+      let places = handler.calls.compactMap { order[$0.send] }
+      if handler.place.isInOrder, places != places.sorted() {
+        return fail("G1, G13: handler \(handler.number) saw \(handler.calls.map(\.send))")
+      }
+      for sender in 0..<8 {
+        let own = handler.calls.map(\.send).filter { sends[$0].sender == sender }
+        if handler.place.isInOrder, own != own.sorted() { return fail("G2: handler \(handler.number) saw \(own) of sender \(sender)") }
+      }
+      guard handler.removeCall == nil else { continue }
+      let due = sends.indices.filter { send in
+        handler.addReturn < sends[send].call && (mode.holds || !handler.mutes.contains { $0.off > sends[send].call })
+      }
+      let missing = due.filter { send in !handler.calls.contains { $0.send == send } }
+      if handler.isOnce ? handler.calls.isEmpty && !due.isEmpty : !missing.isEmpty {
+        return fail("G6, G21: \(missing) never reached handler \(handler.number), \(handler.place)")
+      }
+    }
+  }
+
+  private func judgeReports() {
+    for (number, send) in sends.enumerated() {
+      guard let report = send.report else { continue }
+      let calls = handlers.reduce(0) { $0 + $1.calls.count { $0.send == number } }
+      let ended = report.delivered + report.failures.count
+      if ended > calls + loops || (!mode.replays && calls > ended + report.deferred) {
+        return fail("G21: \(calls) calls with \(number); \(report)")
+      }
+      let least = handlers.count { !$0.isOnce && $0.addReturn < send.call && $0.removeCall == nil }
+      if ended + report.skipped + report.dropped + report.deferred < least {
+        return fail("G21: \(number) found at least \(least); \(report)")
+      }
+    }
+  }
+
+  /// What has gone is gone.
+  private func judgeLifetimes() async {
+    let left = handlers.count { $0.removeCall == nil && !($0.isOnce && !$0.calls.isEmpty) }
+    if violation == nil, live.alive != left + owners.count {
+      fail("G10, G22: \(live.alive) closures and owners are left, not \(left + owners.count)")
+    }
+    if violation == nil, event.handlerCount != left { fail("G11, G22: \(event.handlerCount) handlers are there, not \(left)") }
+    event.removeAll()
+    owners = [:]
+    await event.quiesce()
+    await event.quiesce()
+    if violation == nil, live.alive > 0 { fail("G22: \(live.alive) closures or owners are left") }
+  }
+}

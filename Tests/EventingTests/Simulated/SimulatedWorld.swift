@@ -1,0 +1,289 @@
+import Eventing
+import EventingTesting
+
+/// One event and what happens to it in a simulation, with the strictest of oracles: as all runs on one thread, a count of steps is an exact clock, and no call may begin
+/// a step after `remove` or `lock` has returned.
+// Safe: a simulation runs on one thread.
+final class SimulatedWorld: @unchecked Sendable {
+  /// What differs between programs.
+  struct Mode: Sendable, Hashable {
+    /// Locks hold all that they skip; then they excuse nothing that is missing.
+    var holds = false
+    /// Newcomers are told of the last two.
+    var replays = false
+    /// Handlers are inline and have nothing else, so that delivery goes the quick way.
+    var isPlain = false
+  }
+
+  struct Violation: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  enum Place: CaseIterable, Sendable {
+    case inline, main, background, inOrder, isolated, concurrent, task
+    var isInOrder: Bool { self != .concurrent && self != .task }
+    var isAsync: Bool { self == .inOrder || self == .isolated || self == .concurrent || self == .task }
+  }
+
+  /// What a handler does when it is called.
+  enum Reaction: CaseIterable, Sendable {
+    case nothing, yields, posts, sends, removesItself, adds, lockOther, postsAndLocks, removesOther, throwsAnError
+  }
+
+  struct Suspect {
+    let number: Int
+    let place: Place
+    let isOnce: Bool
+    let reaction: Reaction
+    var token: HandlerToken?
+    var addCall: Int
+    var addReturn = Int.max
+    /// Removed, or its owner let go.
+    var removeCall: Int?
+    var removeReturn: Int?
+    var isLocked = false
+    /// The times under a lock, a scope, or the lock of the event.
+    var mutes: [(on: Int, off: Int)] = []
+    var calls: [(send: Int, at: Int)] = []
+    var running = 0
+  }
+
+  struct Send {
+    let sender: Int
+    let call: Int
+    var end = Int.max
+    var report: SendReport?
+  }
+
+  let mode: Mode
+  let event: Event<Int>
+  let live = LiveCount()
+  private let room = Room()
+  var owners: [Int: Owner] = [:]
+  var time = 0
+  var handlers: [Suspect] = []
+  var sends: [Send] = []
+  var violation: Violation?
+  var isGated = false
+  /// How many sequences listened.
+  var loops = 0
+  private var random: SeededGenerator
+  private var nested = 0
+  var isClosing = false
+
+  /// An actor for handlers to run on.
+  actor Room {}
+  struct Refused: Error {}
+
+  init(_ mode: Mode, seed: UInt64) {
+    self.mode = mode
+    random = SeededGenerator(seed: seed)
+    event = Event("simulated", replaying: mode.replays ? .last(2) : .none)
+  }
+
+  func tick() -> Int {
+    time += 1
+    return time
+  }
+
+  func fail(_ what: String) { if violation == nil { violation = Violation(description: what) } }
+
+  func below(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+
+  func pick<Choice>(_ choices: [Choice]) -> Choice { choices[below(choices.count)] }
+
+  var places: [Place] { mode.isPlain ? [.inline] : Place.allCases }
+
+  var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
+
+  // MARK: What tasks do
+
+  /// The first handler, the witness, is called inline with everything: so it tells the order.
+  func add(_ place: Place, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
+    let number = handlers.count
+    handlers.append(Suspect(number: number, place: place, isOnce: once, reaction: reaction, addCall: tick()))
+    if isGated { handlers[number].mutes.append((time, .max)) }
+    let canary = Canary(live)
+    var handler: Handler<Int> =
+      switch place {
+      case .inline: Handler { [self] send in try called(number, send, canary) }
+      case .main: Handler(on: .main) { [self] send in try called(number, send, canary) }
+      case .background: Handler(on: .background) { [self] send in try called(number, send, canary) }
+      case .inOrder: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
+      case .concurrent: Handler(on: .concurrent(limit: 2)) { [self] send async throws in try await calledAsync(number, send, canary) }
+      case .task: Handler(on: .task) { [self] send async throws in try await calledAsync(number, send, canary) }
+      case .isolated: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
+      }
+    if once { handler = handler.once() }
+    if number == 0 { handler = handler.priority(.max) }
+    handlers[number].token =
+      if place == .isolated {
+        event.addHandler(once: once, isolatedTo: room) { [self] _, send async throws in try await calledAsync(number, send, canary) }
+      } else if isOwned, place == .inline {
+        own(number) { owner in
+          event.addHandler(once: once, owner: owner) { [self] _, send in try called(number, send, canary) }
+        }
+      } else { event.attach(handler) }
+    handlers[number].addReturn = tick()
+  }
+
+  private func own(_ number: Int, _ add: (Owner) -> HandlerToken) -> HandlerToken {
+    let owner = Owner(live)
+    owners[number] = owner
+    return add(owner)
+  }
+
+  func remove(_ number: Int) {
+    guard number > 0, let token = handlers[number].token, handlers[number].removeCall == nil else { return }
+    handlers[number].removeCall = tick()
+    if owners[number] != nil { owners[number] = nil } else { event.remove(token) }
+    handlers[number].removeReturn = tick()
+  }
+
+  func toggleLock(_ number: Int) {
+    guard number > 0, let token = handlers[number].token else { return }
+    if handlers[number].isLocked {
+      handlers[number].isLocked = false
+      unmute(number)
+      event.unlock(token)
+    } else {
+      event.lock(token, holding: holding)
+      mute(number)
+      handlers[number].isLocked = true
+    }
+  }
+
+  func toggleGate() {
+    if isGated {
+      isGated = false
+      for number in handlers.indices { unmute(number) }
+      event.unlock()
+    } else {
+      event.lock(holding: holding)
+      for number in handlers.indices { mute(number) }
+      isGated = true
+    }
+  }
+
+  private func mute(_ number: Int) { if !isMute(number) { handlers[number].mutes.append((tick(), .max)) } }
+
+  private func unmute(_ number: Int) {
+    guard !isMute(number), let last = handlers[number].mutes.indices.last else { return }
+    handlers[number].mutes[last].off = tick()
+  }
+
+  private func isMute(_ number: Int) -> Bool { isGated || handlers[number].isLocked }
+
+  func begin(_ sender: Int) -> Int {
+    sends.append(Send(sender: sender, call: tick()))
+    return sends.count - 1
+  }
+
+  func end(_ send: Int, _ report: SendReport?) {
+    sends[send].end = tick()
+    sends[send].report = report
+  }
+
+  func post(_ sender: Int) {
+    let send = begin(sender)
+    event.post(send)
+    end(send, nil)
+  }
+
+  func send(_ sender: Int) async {
+    let send = begin(sender)
+    end(send, await event.send(send))
+  }
+
+  /// Returns when all that was sent before has ended; nothing of that may run afterwards.
+  func quiesce() async {
+    let (before, start) = (sends.count, time)
+    await event.quiesce()
+    guard !mode.holds, !mode.replays else { return }
+    for handler in handlers where handler.running > 0 && handler.calls.contains(where: { $0.send < before && $0.at > start }) {
+      if let last = handler.calls.last, last.send < before, handler.place.isInOrder {
+        fail("G7: handler \(handler.number) runs with \(last.send) after quiesce")
+      }
+    }
+    settled = max(settled, before)
+  }
+  private var settled = 0
+
+  // MARK: What handlers do
+
+  private func called(_ number: Int, _ send: Int, _ canary: Canary) throws {
+    note(number, send)
+    defer { handlers[number].running -= 1 }
+    switch handlers[number].reaction {
+    case .posts:
+      if nested < 12 {
+        nested += 1
+        post(-1)
+      }
+    default: react(number)
+    }
+    if handlers[number].reaction == .throwsAnError, send % 3 == 0 { throw Refused() }
+    withExtendedLifetime(canary) {}
+  }
+
+  private func calledAsync(_ number: Int, _ number2: Int, _ canary: Canary) async throws {
+    note(number, number2)
+    defer { handlers[number].running -= 1 }
+    switch handlers[number].reaction {
+    case .yields:
+      await Task.yield()
+      await Task.yield()
+    case .sends:
+      if nested < 12 {
+        nested += 1
+        await send(-1)
+      }
+    case .posts:
+      if nested < 12 {
+        nested += 1
+        post(-1)
+      }
+    default:
+      react(number)
+      await Task.yield()
+    }
+    if handlers[number].reaction == .throwsAnError, number2 % 3 == 0 { throw Refused() }
+    withExtendedLifetime(canary) {}
+  }
+
+  private func react(_ number: Int) {
+    guard !isClosing else { return }
+    switch handlers[number].reaction {
+    case .postsAndLocks:
+      if nested < 12 {
+        nested += 1
+        post(-1)
+        toggleLock(below(handlers.count))
+        post(-1)
+      }
+    case .removesItself: if handlers[number].calls.count == 2 { remove(number) }
+    case .adds: if handlers.count < 16 { add(pick(places)) }
+    case .lockOther: toggleLock(below(handlers.count))
+    case .removesOther: if handlers[number].calls.count == 3 { remove(below(handlers.count)) }
+    case .nothing, .yields, .posts, .sends, .throwsAnError: break
+    }
+  }
+
+  /// The first line of every handler.
+  private func note(_ number: Int, _ send: Int) {
+    let now = tick()
+    let handler = handlers[number]
+    if sends[send].call < handler.addCall, !mode.replays { fail("G6: handler \(number) was called with \(send), sent before it was added") }
+    if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
+    if isMute(number) { fail("G9: handler \(number) was called with \(send) under a lock") }
+    if handler.isOnce, !handler.calls.isEmpty { fail("G8: handler \(number) was called again, with \(send)") }
+    if handler.calls.contains(where: { $0.send == send }) { fail("G21: handler \(number) was called twice with \(send)") }
+    if handler.running > 0, handler.place.isInOrder, handler.place != .inline {
+      fail("G13: handler \(number) was called while a call of it was running")
+    }
+    if handler.running >= 2, handler.place == .concurrent { fail("G13: three calls of handler \(number)") }
+    if send < settled, !mode.holds, !mode.replays { fail("G7: handler \(number) was called with \(send) after quiesce") }
+    handlers[number].calls.append((send, now))
+    handlers[number].running += 1
+  }
+}

@@ -1,0 +1,61 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// The recorder of EventingTesting.
+@Suite(.timeLimit(.minutes(1))) struct RecorderTests {
+  @Test func whatArrivesIsExpectedInItsOrder() async throws {
+    let event = Event<Int>()
+    let recorder = EventRecorder(event)
+    for number in 1...4 { event.post(number) }
+    try await recorder.expect([1, 2])
+    #expect(try await recorder.expect(1) == [3])
+    let rest = await #expect(throws: RecorderError.self) { try await recorder.expectNone() }
+    #expect(rest?.description == "expected nothing more of Int; there is [4]")
+    let other = await #expect(throws: RecorderError.self) { try await recorder.expect([5]) }
+    #expect(other?.description == "expected [5]; came [4]")
+    try await recorder.expectNone()
+    #expect(recorder.payloads == [1, 2, 3, 4] && recorder.entries.allSatisfy { $0.lane == .task })
+    recorder.removeAll()
+    #expect(recorder.entries.isEmpty)
+    #expect(try await recorder.expect(-1) == [])
+  }
+
+  @Test func whatComesLaterIsWaitedFor() async throws {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let recorder = EventRecorder(event, on: .background)
+    async let found = recorder.expect(3)
+    startThread { for number in 1...3 { event.post(number) } }
+    #expect(try await found == [1, 2, 3])
+    #expect(recorder.entries.last.map { "\($0)" } == "3 on a thread")
+    async let late = recorder.expect(1, within: .seconds(5), clock: clock)
+    while clock.sleeperCount == 0 { await Task.yield() }
+    clock.advance(by: .seconds(5))
+    do {
+      _ = try await late
+      Issue.record("nothing came")
+    } catch { #expect("\(error)" == "expected 1 of Int within 5.0 seconds; there are 0: []") }
+  }
+
+  @Test func aRecorderListensWhereItIsToldAndNoLonger() async throws {
+    let event = Event<Int>()
+    var recorder: EventRecorder<Int>? = EventRecorder(event, on: .main)
+    event.post(1)
+    try await recorder?.expect([1])
+    #expect(recorder?.entries.first?.lane == .main)
+    recorder = EventRecorder(event, asynchronouslyOn: .inOrder)
+    event.post(2)
+    try await recorder?.expect([2])
+    #expect(event.handlerCount == 1)
+    recorder = nil
+    #expect(event.handlerCount == 0)
+  }
+
+  @Test func aSourceIsRecordedToo() async throws {
+    let event = Event<Int>()
+    let recorder = EventRecorder(event.map { -$0 })
+    event.post(1)
+    try await recorder.expect([-1])
+    try await recorder.expectNone()
+  }
+}

@@ -1,0 +1,139 @@
+import Dispatch
+import Eventing
+import EventingTesting
+import Testing
+
+/// The simulations of EventingTesting: that they find what is wrong, show it again, and control all that events do.
+@Suite(.timeLimit(.minutes(1))) struct SimulationTests {
+  struct Wrong: Error {}
+
+  /// With a check, an await, and then the act: two senders may both pass the check.
+  actor OnceBus {
+    private var isArmed = true
+    private let claimsFirst: Bool
+    init(claimsFirst: Bool) { self.claimsFirst = claimsFirst }
+
+    func send(_ handler: @Sendable () async -> Void) async {
+      guard isArmed else { return }
+      if claimsFirst { isArmed = false }
+      await handler()
+      isArmed = false
+    }
+  }
+
+  actor Log {
+    private(set) var count = 0
+    func add() { count += 1 }
+  }
+
+  static func once(claimsFirst: Bool, senders: Int) -> @Sendable () async throws -> Void {
+    {
+      let (bus, log) = (OnceBus(claimsFirst: claimsFirst), Log())
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<senders { group.addTask { await bus.send { await log.add() } } }
+      }
+      guard await log.count == 1 else { throw Wrong() }
+    }
+  }
+
+  @Test(arguments: [Simulation.Strategy.random, .priorities(changes: 2)]) func aSeedFindsARaceAndShowsItAgain(strategy: Simulation.Strategy)
+    throws
+  {
+    let failure = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seeds: 1...100, by: strategy, SimulationTests.once(claimsFirst: false, senders: 2))
+    }
+    let seed = try #require(failure?.schedule.seed)
+    #expect(failure?.error is Wrong && failure?.description.contains("seed \(seed)") == true)
+    for _ in 0..<3 {
+      let again = #expect(throws: SimulationFailure.self) {
+        try Simulation.run(seed: seed, by: strategy, SimulationTests.once(claimsFirst: false, senders: 2))
+      }
+      #expect(again?.schedule.description == failure?.schedule.description)
+    }
+    let written = try #require(Schedule(failure?.schedule.description ?? "no order"))
+    #expect(throws: SimulationFailure.self) { try Simulation.replay(written, SimulationTests.once(claimsFirst: false, senders: 2)) }
+    try Simulation.run(seeds: 1...100, by: strategy, SimulationTests.once(claimsFirst: true, senders: 2))
+  }
+
+  @Test func everyOrderIsTried() throws {
+    #expect(throws: SimulationFailure.self) { try Simulation.explore(SimulationTests.once(claimsFirst: false, senders: 2)) }
+    for senders in 2...3 {
+      let explored = try Simulation.explore(SimulationTests.once(claimsFirst: true, senders: senders))
+      #expect(explored.isComplete && explored.runs > 10)
+    }
+    #expect(try Simulation.explore(atMost: 5, SimulationTests.once(claimsFirst: true, senders: 3)).isComplete == false)
+  }
+
+  @Test func whatCannotGoOnIsSaid() {
+    let stuck = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 1) {
+        for await _ in Event<Int>().source.payloads() {}
+        let event = Event<Int>()
+        _ = try? await event.next()
+        withExtendedLifetime(event) {}
+      }
+    }
+    #expect(stuck?.error == nil && stuck?.description.hasPrefix("nothing can run any more") == true)
+    let long = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 1, limit: 50) { while true { await Task.yield() } }
+    }
+    #expect(long?.description.contains("after 50 steps") == true)
+    #expect(Schedule("1/2 0/1")?.description == "1/2 0/1" && Schedule("2/2") == nil && Schedule("one") == nil)
+  }
+
+  /// Whatever the order: lanes of every kind belong to the simulation, and keep theirs.
+  @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync }) func lanesBelongToIt(lane: BoundedLane) throws {
+    let schedules = Recorder<String>()
+    for seed in [1, 2, 3, 1] as [UInt64] {
+      let schedule = try Simulation.run(seed: seed) {
+        let (event, seen) = (Event<Int>(), Recorder<Int>())
+        event.add(lane.handler(.unbounded, until: .open) { seen.record($0) })
+        await withTaskGroup(of: Void.self) { group in
+          for sender in 0..<3 {
+            group.addTask {
+              for number in 0..<3 {
+                await event.send(sender * 10 + number)
+                await Task.yield()
+              }
+            }
+          }
+        }
+        guard seen.count == 9,
+          (0..<3).allSatisfy({ sender in seen.values.filter { $0 / 10 == sender } == (0..<3).map { sender * 10 + $0 } })
+        else { throw Wrong() }
+      }
+      schedules.record(schedule.description)
+    }
+    #expect(schedules.values.first == schedules.values.last && Set(schedules.values).count > 1)
+  }
+
+  @Test func theClockMovesWhenNothingElseCanRun() throws {
+    let clock = ContinuousClock()
+    let took = try clock.measure {
+      try Simulation.run(seed: 1) {
+        let (event, clock) = (Event<Int>(), Simulation.clock)
+        await #expect(throws: EventingError.self) { try await event.next(within: .seconds(3_600), clock: clock) }
+        guard clock.now.offset == .seconds(3_600) else { throw Wrong() }
+      }
+    }
+    #expect(took < .seconds(60))
+  }
+
+  @Test func aTaskIsCancelledAtEveryStep() throws {
+    for step in 0..<40 {
+      try Simulation.run(seed: UInt64(step), cancelled: step) {
+        let event = Event<Int>()
+        async let sent: Void = {
+          for number in 0..<3 {
+            await event.send(number)
+            await Task.yield()
+          }
+        }()
+        _ = try? await event.next(within: .seconds(1), clock: Simulation.clock) { $0 == 2 }
+        await sent
+        await event.quiesce()
+        guard !event.hasHandlers else { throw Wrong() }
+      }
+    }
+  }
+}
