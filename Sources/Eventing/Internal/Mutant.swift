@@ -1,4 +1,4 @@
-/// A fault that a test plants, in a debug build and for one simulation, to see that it is found. In a release build nothing of it is left.
+/// A fault that a test plants to see that it is found: in a debug build, for one simulation or for a process of its own. In a release build nothing of it is left.
 @usableFromInline package enum Mutant: String, CaseIterable, Sendable {
   /// A once handler may be claimed again.
   case onceIsNotSpent
@@ -38,6 +38,12 @@
   case barrierOvertakes
   /// A loop that was cancelled stays in its event.
   case cancelledLoopStays
+
+  #if DEBUG
+    /// The one that is planted in the whole process.
+    // Safe: set before the threads that read it start.
+    nonisolated(unsafe) package static var everywhere: Mutant?
+  #endif
 }
 
 /// Whether a fault is planted here.

@@ -1,0 +1,96 @@
+/// Whether there is an order of all operations of a history that a ``SequentialEvent`` could have gone through, and that contradicts no clock: what had ended
+/// before another began comes before that.
+///
+/// The search of Wing and Gong, with the memory of Lowe ("Testing for linearizability", 2017): no state is looked at twice.
+struct Linearizability {
+  enum Verdict {
+    case linearizable
+    /// The operations that remain where the search came farthest, and the event as it was then.
+    case not(remaining: [Operation], SequentialEvent)
+    /// The search was given up after so many states.
+    case undecided
+  }
+
+  private struct Node: Hashable {
+    var done: UInt128
+    var event: SequentialEvent
+  }
+
+  private let operations: [Operation]
+  private let outline: SequentialEvent.Outline
+  private var seen: Set<Node> = []
+  private var limit: Int
+  private var farthest: Node
+
+  /// The most operations that can be judged.
+  static let capacity = 128
+
+  static func judge(_ operations: [Operation], limit: Int = 20_000) -> Verdict {
+    precondition(operations.count <= capacity, "\(operations.count) operations; at most \(capacity) can be judged")
+    let handlers = operations.map { operation in
+      switch operation.action {
+      case .add(let handler): handler.number
+      case .place(let handler), .remove(let handler), .lock(let handler), .unlock(let handler), .gate(let handler, _),
+        .call(_, let handler):
+        handler
+      case .post, .report: -1
+      }
+    }
+    for case let operation in operations {
+      // What a report says it delivered are calls that took place.
+      guard case .report(let occurrence, let delivered, _) = operation.action else { continue }
+      let count = operations.count { if case .call(occurrence, _) = $0.action { true } else { false } }
+      guard count == delivered else { return .not(remaining: [operation], SequentialEvent(handlers: 0)) }
+    }
+    var search = Linearizability(operations, SequentialEvent(handlers: (handlers.max() ?? -1) + 1), limit)
+    if search.go(search.farthest) { return .linearizable }
+    if search.limit < 0 { return .undecided }
+    let remaining = search.operations.enumerated().filter { search.farthest.done & (1 << UInt128($0.offset)) == 0 }
+    return .not(remaining: remaining.map(\.element), search.farthest.event)
+  }
+
+  private init(_ operations: [Operation], _ event: SequentialEvent, _ limit: Int) {
+    self.operations = operations.sorted { $0.start < $1.start }
+    self.limit = limit
+    farthest = Node(done: 0, event: event)
+    let leaving = operations.compactMap { operation -> Int? in
+      switch operation.action {
+      case .remove(let handler) where operation.wasThere == true: handler
+      case .add(let handler) where handler.isOnce: handler.number
+      default: nil
+      }
+    }
+    outline = SequentialEvent.Outline(calls: Set(operations.map(\.action)), leaving: Set(leaving))
+  }
+
+  private mutating func go(_ given: Node) -> Bool {
+    var node = given
+    let other = node.event.settle(outline)
+    guard seen.insert(node).inserted else { return false }
+    limit -= 1
+    guard limit >= 0 else { return false }
+    if node.done.nonzeroBitCount > farthest.done.nonzeroBitCount { farthest = node }
+    if node.done.nonzeroBitCount == operations.count, node.event.isQuiet { return true }
+    var firstEnd = Int.max
+    for (index, operation) in operations.enumerated() where node.done & (1 << UInt128(index)) == 0 {
+      guard operation.start <= firstEnd else { break }
+      firstEnd = min(firstEnd, operation.end)
+    }
+    // What ended first most likely came first.
+    for index in candidates(node.done, before: firstEnd) {
+      var next = node
+      next.done |= 1 << UInt128(index)
+      if next.event.apply(operations[index]), go(next) { return true }
+    }
+    return other.map { go(Node(done: node.done, event: $0)) } ?? false
+  }
+
+  private func candidates(_ done: UInt128, before firstEnd: Int) -> [Int] {
+    var found: [Int] = []
+    for (index, operation) in operations.enumerated() where done & (1 << UInt128(index)) == 0 {
+      guard operation.start <= firstEnd else { break }
+      found.append(index)
+    }
+    return found.sorted { operations[$0].end < operations[$1].end }
+  }
+}
