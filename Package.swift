@@ -18,7 +18,9 @@ let package = Package(
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
     .target(name: "EventingTesting", dependencies: ["Eventing"]),
     .executableTarget(name: "stress", dependencies: ["Eventing"], path: "Stress"),
-    .testTarget(name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingTesting"]),
+    // Programs and what should come of them: for a test, and for the fuzzer.
+    .target(name: "EventingPrograms", dependencies: ["Eventing"], path: "Tests/EventingPrograms"),
+    .testTarget(name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )
