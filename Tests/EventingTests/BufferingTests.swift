@@ -85,6 +85,22 @@ import Testing
     #expect(calls.values.count == 2)
   }
 
+  /// More than a lane calls before it lets others have its thread.
+  @Test(arguments: BoundedLane.allCases) func aLongBacklogWithinItsBoundIsCalledInOrder(lane: BoundedLane) async {
+    let (event, calls, began, gate) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
+    event.add(
+      lane.handler(.oldest(2_000), until: gate) { number in
+        calls.record(number)
+        began.open()
+      })
+    event.post(0)
+    await began.opened()
+    for number in 1..<2_000 { event.post(number) }
+    gate.open()
+    await event.quiesce()
+    #expect(calls.values == Array(0..<2_000))
+  }
+
   @Test(arguments: BoundedLane.allCases) func whatIsDroppedIsReleasedAtOnce(lane: BoundedLane) async {
     let (event, began, gate) = (Event<Canary>(), Gate(), Gate())
     event.add(lane.handler(.latest, until: gate) { (_: Canary) in began.open() })

@@ -5,11 +5,13 @@ import Testing
 
 /// What waits on a lane when a lock that holds is made waits on; what comes meanwhile comes after it.
 @Suite(.timeLimit(.minutes(1))) struct HoldingLaneTests {
-  @Test(arguments: BoundedLane.allCases) func aLanePausesAndGoesOn(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
     let (event, seen, gate) = (Event<Int>(), Recorder<Int>(), Gate())
     let begun = Gate()
     let token = event.add(
-      lane.handler(.unbounded, until: gate) {
+      lane.handler(buffering, until: gate) {
         seen.record($0)
         begun.open()
       })
