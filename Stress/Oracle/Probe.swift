@@ -44,6 +44,10 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   let checks: Checks
   /// Throws at every so many-th call; 0 for never.
   let throwsEvery: Int
+  /// Where the random numbers begin that say which of its calls meet a fault: from the seed.
+  var fate: UInt64 = 0
+  /// Faults that its call makes the event meet.
+  var trouble: (@Sendable (Parcel, inout Random) -> Void)?
   /// Called first thing in each call.
   var reaction: (@Sendable (Parcel) -> Void)?
 
@@ -94,6 +98,10 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   func call(_ parcel: Parcel, _ canary: Canary) throws {
     begin(parcel, canary)
     reaction?(parcel)
+    var luck = luck(Int(parcel.voice), Int(parcel.index)).others
+    if checks.faults.strikes(.stall, &luck) { Faults.stall(&luck) }
+    if checks.faults.strikes(.preempt, &luck) { RawThread.giveWay() }
+    trouble?(parcel, &luck)
     end()
     try fail(parcel)
   }
@@ -102,7 +110,12 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   func call(_ parcel: Parcel, _ canary: Canary, pausing: Bool) async throws {
     begin(parcel, canary)
     reaction?(parcel)
-    if pausing, parcel.index % 7 == 0 { await Task.yield() }
+    var luck = luck(Int(parcel.voice), Int(parcel.index)).others
+    if checks.faults.strikes(.stall, &luck) { await Faults.stallTask(&luck) }
+    if pausing, parcel.index % 7 == 0 || checks.faults.isDue(.preempt, &luck) {
+      checks.faults.count(.preempt)
+      await Task.yield()
+    }
     end()
     try fail(parcel)
   }
@@ -135,6 +148,23 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   }
 
   private func fail(_ parcel: Parcel) throws {
-    if throwsEvery > 0, Int(parcel.index) % throwsEvery == 0 { throw Problem() }
+    guard isFailing(Int(parcel.voice), Int(parcel.index)) else { return }
+    checks.faults.count(.throw)
+    throw Problem()
+  }
+
+  // MARK: Faults
+
+  /// Whether it throws when it is called with that parcel: so the judge knows, too.
+  func isFailing(_ voice: Int, _ index: Int) -> Bool {
+    if throwsEvery > 0, index % throwsEvery == 0 { return true }
+    var luck = luck(voice, index).throwing
+    return checks.faults.isDue(.throw, &luck)
+  }
+
+  /// The same for the same parcel, whenever it comes.
+  private func luck(_ voice: Int, _ index: Int) -> (throwing: Random, others: Random) {
+    let seed = fate &+ UInt64(voice) << 32 &+ UInt64(index)
+    return (Random(seed: seed), Random(seed: ~seed))
   }
 }

@@ -77,7 +77,7 @@ final class BusTraffic: Sendable {
   private func send(_ worker: Worker) async {
     worker.begin(.send)
     let parcel = worker.voice.next()
-    let report = await bus.send(Bus.First(parcel: parcel))
+    let report = await worker.awaiting { [bus] in await bus.send(Bus.First(parcel: parcel)) }
     worker.sending.add(worker.voice.returned(parcel))
     stage.checks.expect(.g21, report.delivered == 2, "two handlers of a type: \(report)")
     worker.note.end()
@@ -113,6 +113,7 @@ final class BusTraffic: Sendable {
     if let first, worker.random.oneIn(3) { forget(first, events, worker) }
     benches[worker.index].gone += events.map { WeakLook(object: $0) }
     worker.change(.remove) { first = nil }
+    stage.faults.count(.drop)
     guard let second = makeOwner(at: address) else { return }
     benches[worker.index].reused += 1
     if worker.random.oneIn(2) {

@@ -51,7 +51,7 @@ struct Flood: Scenario {
       post(worker, event, log)
       guard worker.actions.count % 1_000 == 0 else { return }
       worker.begin(.quiesce)
-      await event.quiesce()
+      await worker.awaiting { await event.quiesce() }
       worker.note.end()
       let (sent, seen) = (worker.actions.count, log.lastOf[worker.index].value)
       checks.expect(.g7, seen == sent, "quiesce returned when \(seen) of \(sent) posts of its task had been delivered")

@@ -54,6 +54,7 @@ extension Keyed {
         post(to: first, worker)
       }
       first = nil
+      stage.faults.count(.drop)
       // Another thread that delivers what was sent to it holds it for as long as it compares keys.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }

@@ -6,7 +6,7 @@ import Eventing
 /// is over (G7). Whoever joins an event that replays everything hears everything, once, in order (G1, G21).
 struct Sequences: Scenario {
   static let name = "sequences"
-  static let summary = "loops with every buffering, cancelled at any moment; newcomers that are told what was sent before"
+  static let summary = "loops with every buffering, cancelled at any moment, and newcomers: each gets all, or is told what it missed"
 
   struct Note: Sendable {
     let voice: Int
@@ -64,6 +64,7 @@ struct Sequences: Scenario {
     }
     stage.director.begin(.quiesce)
     for loop in desks.flatMap(\.loops) {
+      if !loop.isCancelled { stage.faults.count(.cancel) }
       loop.cancel()
       await loop.value
     }
@@ -95,6 +96,7 @@ struct Sequences: Scenario {
       desk.loops.append(loop)
     case 1, 2:
       guard let loop = desk.loops.popLast() else { return }
+      if !loop.isCancelled { checks.faults.count(.cancel) }
       worker.change(.remove) { loop.cancel() }
       desk.loops.insert(loop, at: 0)
     case 3:
@@ -117,7 +119,7 @@ struct Sequences: Scenario {
     let note = next(worker, desk)
     worker.begin(.send)
     var span = Span.open
-    await event.send(note)
+    await worker.awaiting { _ = await event.send(note) }
     span.finish()
     worker.actions.append(span)
     worker.note.end()
