@@ -86,8 +86,7 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
     calls.append(call)
     reaction?(change)
     var luck = Random(seed: fate &+ UInt64(calls.count))
-    if checks.faults.strikes(.stall, &luck) { Faults.stall(&luck) }
-    if checks.faults.strikes(.preempt, &luck) { RawThread.giveWay() }
+    checks.faults.delay(&luck)
     inside.wrappingSubtract(1, ordering: .relaxed)
   }
 }

@@ -70,8 +70,6 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   /// When the owner ended; 0 for not yet.
   private let death = Atomic<UInt64>(0)
 
-  struct Problem: Error {}
-
   init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
     self.place = place
     self.isOnce = isOnce
@@ -99,8 +97,7 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
     begin(parcel, canary)
     reaction?(parcel)
     var luck = luck(Int(parcel.voice), Int(parcel.index)).others
-    if checks.faults.strikes(.stall, &luck) { Faults.stall(&luck) }
-    if checks.faults.strikes(.preempt, &luck) { RawThread.giveWay() }
+    checks.faults.delay(&luck)
     trouble?(parcel, &luck)
     end()
     try fail(parcel)
@@ -111,11 +108,7 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
     begin(parcel, canary)
     reaction?(parcel)
     var luck = luck(Int(parcel.voice), Int(parcel.index)).others
-    if checks.faults.strikes(.stall, &luck) { await Faults.stallTask(&luck) }
-    if pausing, parcel.index % 7 == 0 || checks.faults.isDue(.preempt, &luck) {
-      checks.faults.count(.preempt)
-      await Task.yield()
-    }
+    await checks.faults.delayTask(&luck, isSuspended: pausing && parcel.index % 7 == 0)
     end()
     try fail(parcel)
   }
@@ -150,7 +143,7 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   private func fail(_ parcel: Parcel) throws {
     guard isFailing(Int(parcel.voice), Int(parcel.index)) else { return }
     checks.faults.count(.throw)
-    throw Problem()
+    throw Faults.Problem()
   }
 
   // MARK: Faults

@@ -76,13 +76,46 @@ final class Faults: Sendable {
   func count(of kind: Fault) -> Int { counts[kind.index].value }
   var total: Int { counts.reduce(0) { $0 + $1.value } }
 
+  // MARK: In handlers
+
+  /// What a handler throws.
+  struct Problem: Error {}
+
+  /// Holds a handler up: it stalls, or gives its core away.
+  func delay(_ luck: inout Random) {
+    if strikes(.stall, &luck) { Faults.stall(&luck) }
+    if strikes(.preempt, &luck) { RawThread.giveWay() }
+  }
+
+  /// The same for an asynchronous one, which leaves the thread to others.
+  ///
+  /// - Parameter isSuspended: whether it suspends in any case.
+  func delayTask(_ luck: inout Random, isSuspended: Bool) async {
+    if strikes(.stall, &luck) { await Faults.stallTask(&luck) }
+    guard isDue(.preempt, &luck) || isSuspended else { return }
+    count(.preempt)
+    await Task.yield()
+  }
+
+  /// Makes a handler fail.
+  func fail(_ luck: inout Random) throws {
+    if strikes(.throw, &luck) { throw Problem() }
+  }
+
+  /// What a handler meets that has no probe, last thing in its call: whose fate it is, and the call's number.
+  func meet(_ fate: UInt64, _ number: Int) throws {
+    var luck = Random(seed: fate &+ UInt64(truncatingIfNeeded: number))
+    delay(&luck)
+    try fail(&luck)
+  }
+
   /// Keeps a thread busy, or asleep, for up to 100 microseconds or so.
-  static func stall(_ luck: inout Random) {
+  private static func stall(_ luck: inout Random) {
     if luck.oneIn(2) { RawThread.spin(UInt64(luck.below(50_000))) } else { RawThread.nap() }
   }
 
   /// The same for a task, which leaves the thread to others when it sleeps.
-  static func stallTask(_ luck: inout Random) async {
+  private static func stallTask(_ luck: inout Random) async {
     if luck.oneIn(2) { RawThread.spin(UInt64(luck.below(50_000))) } else { try? await Task.sleep(for: .microseconds(50)) }
   }
 }

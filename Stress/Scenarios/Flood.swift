@@ -30,7 +30,7 @@ struct Flood: Scenario {
 
   func round(_ stage: Stage) async {
     let (event, log, checks) = (Event<Drop>("flooded"), Log(stage.workers.count), stage.checks)
-    let canary = Canary(.handler)
+    let (canary, fate) = (Canary(.handler), stage.makeFate())
     stage.watch(event)
     event.addHandler { drop in
       let now = Clock.now
@@ -40,6 +40,7 @@ struct Flood: Scenario {
       if drop.number != due || !canary.isAlive { checks.violate(.g2, "number \(drop.number) of a sender came when \(due) was due") }
       log.lastOf[drop.voice].add()
       log.delivered.add()
+      try checks.faults.meet(fate, drop.voice << 32 + drop.number)
     }
     for _ in 0..<7 { event.addHandler { _ in RawThread.spin(150) } }
 

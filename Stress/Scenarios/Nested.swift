@@ -33,7 +33,7 @@ struct Nested: Scenario {
   /// Chains of posts on one event, started by all workers at once.
   private func climb(_ stage: Stage, _ deepest: Int) async {
     let (event, log, checks) = (Event<Link>("climbing"), Log(), stage.checks)
-    let canary = Canary(.handler)
+    let (canary, fate) = (Canary(.handler), stage.makeFate())
     stage.watch(event)
     event.addHandler { [weak event] link in
       checks.expect(
@@ -44,6 +44,7 @@ struct Nested: Scenario {
       }
       log.expected[link.chain] = link.left - 1
       if link.left > 0, canary.isAlive { event?.post(Link(chain: link.chain, left: link.left - 1)) }
+      try checks.faults.meet(fate, link.chain << 32 + link.left)
     }
     event.addHandler { link in
       log.second += 1

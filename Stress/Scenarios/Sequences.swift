@@ -50,8 +50,8 @@ struct Sequences: Scenario {
     let desks = stage.workers.map { _ in Desk() }
     let logs = Sequences.bufferings.map { _ in Log(voices) }
     let consumers = zip(Sequences.bufferings, logs).map { buffering, log in
-      let arrivals = event.arrivals(buffering: buffering)
-      return Task { await Sequences.consume(arrivals, log, isWhole: buffering == .unbounded, checks) }
+      let (arrivals, luck) = (event.arrivals(buffering: buffering), Random(seed: stage.makeFate()))
+      return Task { await Sequences.consume(arrivals, log, isWhole: buffering == .unbounded, checks, luck) }
     }
     await stage.race(steps: 120) { worker in
       step(worker, desks[worker.index], event, history, checks)
@@ -76,13 +76,15 @@ struct Sequences: Scenario {
   }
 
   private static func consume(
-    _ arrivals: some AsyncSequence<Arrival<Note>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks
+    _ arrivals: some AsyncSequence<Arrival<Note>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks, _ luck: Random
   ) async {
+    var luck = luck
     for await arrival in arrivals {
       switch arrival {
       case .payload(let note): log.take(note, checks, isWhole: isWhole)
       case .lagged(let count): log.missing += count
       }
+      await checks.faults.delayTask(&luck, isSuspended: false)
       if log.received % 8 == 0 { for _ in 0..<4 { await Task.yield() } }
     }
   }
