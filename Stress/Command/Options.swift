@@ -51,10 +51,10 @@ struct Options: Sendable {
       --events N                       events at a time in the scenario "many"; default 1000
       --handlers N                     handlers on an event, about; default 24
       --mix ADD:REMOVE:LOCK:SEND       how often each is done in the scenario "churn"; default 2:2:1:5
-      --faults KIND:RATE               a misfortune once in RATE chances, 1 to \(FaultRates.range.upperBound), and none but those that are given; several
-                                       are separated by commas, or given by several --faults; default:
+      --faults KIND:RATE               a misfortune of that kind (see --list) once in RATE chances, a number from 1 on, and no other kinds;
+                                       for several, commas or several --faults; default:
                                        \(FaultRates.usual.text)
-      --faults none                    none at all, beside those that a scenario is made of
+      --faults none                    no misfortunes, but for those that a scenario is made of
       --scenario NAME                  only this one; may be given several times
       --json FILE                      writes all figures to a file, too
       --plot FILE.svg                  draws throughput and latency over the time of the run
