@@ -21,7 +21,7 @@ struct Plot {
   private static let top = 84.0
   private static let gap = 40.0
   private static let panelHeight = 250.0
-  private static let grey = "#7d7d7d"
+  private static let grey = "#787878"
 
   private let stages: [Stage]
   private let title: String
