@@ -9,6 +9,7 @@ extension Options {
       command = .replay(path)
       return
     }
+    var given = FaultRates.none
     while let word = rest.popFirst() {
       switch word {
       case "--help", "-h": command = .help
@@ -20,8 +21,12 @@ extension Options {
       case "--events": events = try Options.number(word, 1...100_000, &rest)
       case "--handlers": handlers = try Options.number(word, 1...10_000, &rest)
       case "--mix": mix = try Options.mix(&rest)
+      case "--faults":
+        try Options.faults(&rest, into: &given)
+        faults = given
       case "--scenario": scenarioNames.append(try Options.scenarioName(&rest))
       case "--json": jsonPath = try Options.value(word, "a file", &rest)
+      case "--plot": plotPath = try Options.value(word, "a file", &rest)
       default: throw UsageError("expected an option such as --seconds, or replay FILE; got \"\(word)\" (see --help)")
       }
     }
@@ -66,6 +71,28 @@ extension Options {
       throw UsageError("--mix: expected \(expected); got \"\(word)\"")
     }
     return Mix(add: parts[0], remove: parts[1], lock: parts[2], send: parts[3])
+  }
+
+  /// `none` forgets those that were given before.
+  private static func faults(_ rest: inout ArraySlice<String>, into rates: inout FaultRates) throws {
+    let kinds = Fault.allCases.map(\.rawValue).joined(separator: ", ")
+    let word = try value("--faults", "none, or KIND:RATE with a KIND of \(kinds)", &rest)
+    if word == "none" {
+      rates = .none
+      return
+    }
+    for part in word.split(separator: ",", omittingEmptySubsequences: false) {
+      let pair = part.split(separator: ":", omittingEmptySubsequences: false)
+      guard pair.count == 2 else { throw UsageError("--faults: expected none, or KIND:RATE such as throw:1000; got \"\(part)\"") }
+      guard let kind = Fault(rawValue: String(pair[0])) else {
+        throw UsageError("--faults: expected a KIND of \(kinds); got \"\(pair[0])\"")
+      }
+      guard let rate = Int(pair[1]), FaultRates.range.contains(rate) else {
+        let range = "from \(FaultRates.range.lowerBound) to \(FaultRates.range.upperBound)"
+        throw UsageError("--faults: expected a RATE \(range), for one in so many; got \"\(pair[1])\" for \(kind)")
+      }
+      rates[kind] = rate
+    }
   }
 
   private static func scenarioName(_ rest: inout ArraySlice<String>) throws -> String {

@@ -27,14 +27,16 @@ struct Options: Sendable {
   var mix = Mix()
   /// The names of those that run; none for all.
   var scenarioNames: [String] = []
+  var faults = FaultRates.usual
   var jsonPath: String?
+  var plotPath: String?
 
   /// The command that does the same again.
   func commandLine(only names: [String]) -> String {
-    var words = [
-      "swift run -c release stress", "--seed \(seed)", "--seconds \(Format.fixed(seconds, 0))", "--tasks \(tasks)", "--threads \(threads)",
-    ]
+    let time = seconds == seconds.rounded() ? Format.fixed(seconds, 0) : "\(seconds)"
+    var words = ["swift run -c release stress", "--seed \(seed)", "--seconds \(time)", "--tasks \(tasks)", "--threads \(threads)"]
     words += ["--events \(events)", "--handlers \(handlers)", "--mix \(mix.add):\(mix.remove):\(mix.lock):\(mix.send)"]
+    words.append("--faults \(faults.text)")
     return (words + names.map { "--scenario \($0)" }).joined(separator: " ")
   }
 
@@ -49,9 +51,14 @@ struct Options: Sendable {
       --events N                       events at a time in the scenario "many"; default 1000
       --handlers N                     handlers on an event, about; default 24
       --mix ADD:REMOVE:LOCK:SEND       how often each is done in the scenario "churn"; default 2:2:1:5
+      --faults KIND:RATE               a misfortune of that kind (see --list) once in RATE chances, a number from 1 on, and no other kinds;
+                                       for several, commas or several --faults; default:
+                                       \(FaultRates.usual.text)
+      --faults none                    no misfortunes, but for those that a scenario is made of
       --scenario NAME                  only this one; may be given several times
       --json FILE                      writes all figures to a file, too
-      --list                           says what the scenarios are
+      --plot FILE.svg                  draws throughput and latency over the time of the run
+      --list                           says what the scenarios and the faults are
       --help                           says this
 
     Exit codes: 0 all held, 1 something was violated, 64 bad options or input, 70 nothing moved for \(Int(Watchdog.patience)) s.

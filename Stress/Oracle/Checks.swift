@@ -5,12 +5,17 @@ import Foundation
 final class Checks: @unchecked Sendable {
   private let checked = Guarantee.allCases.map { _ in Counter() }
   private let violated = Guarantee.allCases.map { _ in Counter() }
+  /// What those are put through that are checked.
+  let faults: Faults
   private let place: Counter
   private let lock = NSLock()
   private var messages: [String] = []
 
   /// `place` is the number of the round, for the messages.
-  init(round place: Counter) { self.place = place }
+  init(round place: Counter, _ faults: Faults) {
+    self.place = place
+    self.faults = faults
+  }
 
   /// One check. `text` says what should have been and what was.
   @discardableResult func expect(_ guarantee: Guarantee, _ holds: Bool, _ text: @autoclosure () -> String) -> Bool {

@@ -5,6 +5,7 @@ struct HandlerJudge {
   let all: Judge
   let checks: Checks
   private(set) var callCounts: [Int]
+  private(set) var failureCounts: [Int]
   private(set) var must = 0
   private(set) var may = 0
   private(set) var did = 0
@@ -12,7 +13,7 @@ struct HandlerJudge {
   init(_ all: Judge) {
     self.all = all
     checks = all.checks
-    callCounts = all.callCounts
+    (callCounts, failureCounts) = (all.callCounts, all.failureCounts)
   }
 
   /// One call and the send that it belongs to.
@@ -21,16 +22,21 @@ struct HandlerJudge {
     let place: Int
     let sent: Span
     let at: UInt64
+    let isFailure: Bool
   }
 
   mutating func judge(_ probe: Probe) {
     let heard = probe.calls.map { call in
       let (voice, index) = (Int(call.voice), Int(call.index))
-      return Heard(place: all.position[voice][index], sent: all.voices[voice].sent[index], at: call.at)
+      let isFailure = probe.isFailing(voice, index)
+      return Heard(place: all.position[voice][index], sent: all.voices[voice].sent[index], at: call.at, isFailure: isFailure)
     }
     let placed = heard.filter { $0.place > 0 }
     did += heard.count
-    for call in placed { callCounts[call.place] += 1 }
+    for call in placed {
+      callCounts[call.place] += 1
+      if call.isFailure { failureCounts[call.place] += 1 }
+    }
     judgeOrder(probe, placed)
     judgeRemoval(probe, heard)
     for mute in probe.mutes + all.trial.gates { judgeSilence(probe, heard, mute) }

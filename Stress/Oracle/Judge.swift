@@ -15,6 +15,8 @@ struct Judge {
   private(set) var done: [UInt64] = []
   /// How many calls each occurrence made.
   var callCounts: [Int] = []
+  /// How many of these threw.
+  var failureCounts: [Int] = []
 
   var last: Int { sent.count - 1 }
 
@@ -28,11 +30,12 @@ struct Judge {
   mutating func run() {
     guard order() else { return }
     callCounts = [Int](repeating: 0, count: sent.count)
+    failureCounts = callCounts
     var judged = HandlerJudge(self)
     for probe in probes {
       judged.judge(probe)
     }
-    callCounts = judged.callCounts
+    (callCounts, failureCounts) = (judged.callCounts, judged.failureCounts)
     if trial.holding == .nothing { judgeHandlerOrder() }  // what a lock held comes late
     trial.stage.must += judged.must
     trial.stage.may += judged.may
@@ -135,6 +138,10 @@ struct Judge {
     checks.expect(.g1, isRight, "the report of occurrence \(place) says \(report.sequence)")
     let called = report.delivered + report.failures.count + report.deferred
     checks.expect(.g21, called == callCounts[place], "occurrence \(place): \(callCounts[place]) calls; \(report)")
+    // What was deferred may throw later, and is in no report then.
+    let (failed, due) = (report.failures.count, failureCounts[place])
+    let isTold = failed <= due && due <= failed + report.deferred
+    checks.expect(.g19, isTold, "occurrence \(place): \(due) calls threw, its report has \(failed) failures; \(report)")
     let found = called + report.skipped + report.dropped
     let (least, most) = handlersFound(at: place)
     checks.expect(.g21, least <= found && found <= most, "occurrence \(place) found \(least) to \(most) handlers; \(report)")

@@ -34,6 +34,8 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
   private(set) var adding = Span.open
   var removing: Span?
   private(set) var calls: [Call] = []
+  /// Where the random numbers begin that say which of its calls meet a fault: from the seed.
+  var fate: UInt64 = 0
   /// Called first thing in each call.
   var reaction: (@Sendable (Change<Tone>) -> Void)?
   private let inside = Atomic<Int>(0)
@@ -57,12 +59,16 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
     case .main: token = value.addHandler(options: options, on: .main) { self.call($0, canary) }
     case .mainAsync:
       token = value.addHandler(options: options, on: .main) { change in
+        self.checks.faults.count(.preempt)
         await Task.yield()
         self.call(change, canary)
       }
     case .inOrder:
       token = value.addHandler(options: options) { change in
-        if change.new?.name.index.isMultiple(of: 3) == true { await Task.yield() }
+        if change.new?.name.index.isMultiple(of: 3) == true {
+          self.checks.faults.count(.preempt)
+          await Task.yield()
+        }
         self.call(change, canary)
       }
     default: token = value.addHandler(options: options) { self.call($0, canary) }
@@ -79,6 +85,8 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
     guard others == 0 else { return checks.violate(.g13, "\(self) was called while a call of it was running") }
     calls.append(call)
     reaction?(change)
+    var luck = Random(seed: fate &+ UInt64(calls.count))
+    checks.faults.delay(&luck)
     inside.wrappingSubtract(1, ordering: .relaxed)
   }
 }

@@ -7,6 +7,9 @@ struct Traveller: Sendable {
   /// Four bits for each marked edge, the last one lowest; 0 stands for none, so they are counted from 1.
   var trace: UInt64 = 0
 
+  /// For random numbers.
+  var number: Int { Int(parcel.voice) << 32 + Int(parcel.index) }
+
   func along(_ edge: Int) -> Traveller {
     var copy = self
     copy.trace = trace << 4 | UInt64(edge + 1)
@@ -77,16 +80,24 @@ final class Network: Sendable {
     private(set) var queued: [Arrival] = []
     private(set) var awaited: [Arrival] = []
 
-    init(_ checks: Checks) {
-      let canary = Canary(.handler)
+    init(_ stage: Stage) {
+      let (canary, checks, fates) = (Canary(.handler), stage.checks, (0..<3).map { _ in stage.makeFate() })
       event.addHandler(priority: 9) { [unowned self] traveller in
         if !canary.isAlive || !traveller.parcel.canary.isAlive { checks.violate(.g22, "a handler holds what is not its own") }
         arrivals.append(Arrival(traveller))
+        try checks.faults.meet(fates[0], traveller.number)
       }
-      event.addHandler(on: .background) { [unowned self] traveller in queued.append(Arrival(traveller)) }
+      event.addHandler(on: .background) { [unowned self] traveller in
+        var luck = Random(seed: fates[1] &+ UInt64(traveller.number))
+        checks.faults.delay(&luck)
+        queued.append(Arrival(traveller))
+        try checks.faults.fail(&luck)
+      }
       event.addHandler { [unowned self] traveller in
-        if traveller.parcel.index % 3 == 0 { await Task.yield() }
+        var luck = Random(seed: fates[2] &+ UInt64(traveller.number))
+        await checks.faults.delayTask(&luck, isSuspended: traveller.parcel.index % 3 == 0)
         awaited.append(Arrival(traveller))
+        try checks.faults.fail(&luck)
       }
     }
   }
@@ -100,7 +111,7 @@ final class Network: Sendable {
   let nodes: [Node]
 
   init(_ stage: Stage) {
-    nodes = (0..<Network.size).map { _ in Node(stage.checks) }
+    nodes = (0..<Network.size).map { _ in Node(stage) }
     for node in nodes { stage.watch(node.event) }
   }
 

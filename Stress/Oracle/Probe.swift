@@ -44,6 +44,10 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   let checks: Checks
   /// Throws at every so many-th call; 0 for never.
   let throwsEvery: Int
+  /// Where the random numbers begin that say which of its calls meet a fault: from the seed.
+  var fate: UInt64 = 0
+  /// Faults that its call makes the event meet.
+  var trouble: (@Sendable (Parcel, inout Random) -> Void)?
   /// Called first thing in each call.
   var reaction: (@Sendable (Parcel) -> Void)?
 
@@ -65,8 +69,6 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
 
   /// When the owner ended; 0 for not yet.
   private let death = Atomic<UInt64>(0)
-
-  struct Problem: Error {}
 
   init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
     self.place = place
@@ -94,6 +96,9 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   func call(_ parcel: Parcel, _ canary: Canary) throws {
     begin(parcel, canary)
     reaction?(parcel)
+    var luck = luck(Int(parcel.voice), Int(parcel.index)).others
+    checks.faults.delay(&luck)
+    trouble?(parcel, &luck)
     end()
     try fail(parcel)
   }
@@ -102,7 +107,8 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   func call(_ parcel: Parcel, _ canary: Canary, pausing: Bool) async throws {
     begin(parcel, canary)
     reaction?(parcel)
-    if pausing, parcel.index % 7 == 0 { await Task.yield() }
+    var luck = luck(Int(parcel.voice), Int(parcel.index)).others
+    await checks.faults.delayTask(&luck, isSuspended: pausing && parcel.index % 7 == 0)
     end()
     try fail(parcel)
   }
@@ -135,6 +141,23 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   }
 
   private func fail(_ parcel: Parcel) throws {
-    if throwsEvery > 0, Int(parcel.index) % throwsEvery == 0 { throw Problem() }
+    guard isFailing(Int(parcel.voice), Int(parcel.index)) else { return }
+    checks.faults.count(.throw)
+    throw Faults.Problem()
+  }
+
+  // MARK: Faults
+
+  /// Whether it throws when it is called with that parcel: so the judge knows, too.
+  func isFailing(_ voice: Int, _ index: Int) -> Bool {
+    if throwsEvery > 0, index % throwsEvery == 0 { return true }
+    var luck = luck(voice, index).throwing
+    return checks.faults.isDue(.throw, &luck)
+  }
+
+  /// The same for the same parcel, whenever it comes.
+  private func luck(_ voice: Int, _ index: Int) -> (throwing: Random, others: Random) {
+    let seed = fate &+ UInt64(voice) << 32 &+ UInt64(index)
+    return (Random(seed: seed), Random(seed: ~seed))
   }
 }

@@ -10,10 +10,21 @@ protocol TrialSubject: Sendable {
   nonisolated func unlock(_ token: HandlerToken) -> Bool
   nonisolated func isLocked(_ token: HandlerToken) -> Bool?
   nonisolated(nonsending) func quiesce() async
+  /// Where handlers are added within a call of another.
+  nonisolated var listeners: any EventSource<Parcel> { get }
+  /// A post by one of its handlers.
+  nonisolated func postWithin(_ parcel: Parcel)
 }
 
-extension Event: TrialSubject where Payload == Parcel {}
-extension KeyedEvent: TrialSubject where Payload == Parcel {}
+extension Event: TrialSubject where Payload == Parcel {
+  nonisolated var listeners: any EventSource<Parcel> { self }
+  nonisolated func postWithin(_ parcel: Parcel) { post(parcel) }
+}
+
+extension KeyedEvent: TrialSubject where Payload == Parcel {
+  nonisolated var listeners: any EventSource<Parcel> { untargeted }
+  nonisolated func postWithin(_ parcel: Parcel) { post(parcel) }
+}
 
 /// An event under observation.
 // Safe: as all trials.
@@ -48,8 +59,8 @@ final class Trial: AnyTrial, @unchecked Sendable {
 // Safe: `extraProbes` is changed while nobody races, `gates` by one worker; the workers' parts are theirs.
 class AnyTrial: @unchecked Sendable {
   let stage: Stage
-  private let subject: any TrialSubject
-  private let attach: @Sendable (Probe, Places, Int) -> HandlerToken
+  let subject: any TrialSubject
+  private let addHandler: @Sendable (Probe, Places, Int) -> HandlerToken
   let places = Places()
   let witness: Probe
   /// Handlers that belong to no worker.
@@ -75,9 +86,10 @@ class AnyTrial: @unchecked Sendable {
   init(_ stage: Stage, _ subject: any TrialSubject, _ attach: @escaping @Sendable (Probe, Places, Int) -> HandlerToken) {
     self.stage = stage
     self.subject = subject
-    self.attach = attach
+    addHandler = attach
     witness = Probe(.inline, named: "witness", stage.checks)
     extraProbes = [witness]
+    witness.trouble = makeTrouble(makeVoice())
   }
 
   func makeVoice() -> Voice {
@@ -89,15 +101,21 @@ class AnyTrial: @unchecked Sendable {
   // MARK: Changes
 
   func add(_ probe: Probe, priority: Int = 0) {
+    probe.fate = stage.makeFate()
+    attach(probe, priority)
+  }
+
+  private func attach(_ probe: Probe, _ priority: Int) {
     probe.priority = priority
     probe.adding = .open
-    probe.token = attach(probe, places, priority)
+    probe.token = addHandler(probe, places, priority)
     probe.adding.finish()
   }
 
   /// Adds a handler of the worker's.
   func add(_ probe: Probe, by worker: Worker, priority: Int = 0) {
-    worker.change(.add) { add(probe, priority: priority) }
+    probe.fate = worker.makeFate()
+    worker.change(.add) { attach(probe, priority) }
     worker.probes.append(probe)
   }
 
@@ -162,6 +180,7 @@ class AnyTrial: @unchecked Sendable {
     for voice in voices { await voice.settle() }
     settled.start = Clock.now
     await subject.quiesce()
+    await subject.quiesce()  // what handlers posted meanwhile, too
     settled.finish()
     stage.director.begin(.judge)
     for probe in probes { probe.closeRemoval() }
@@ -171,7 +190,7 @@ class AnyTrial: @unchecked Sendable {
     await Task.yield()
     let later = probes.reduce(0) { $0 + $1.calls.count }
     checks.expect(.g7, later == calls, "\(later - calls) calls began after quiesce had returned")
-    for probe in probes { probe.reaction = nil }  // it may hold the event, which holds it
+    for probe in probes { (probe.reaction, probe.trouble) = (nil, nil) }  // they may hold the event, which holds them
     stage.countOverlaps()
   }
 }

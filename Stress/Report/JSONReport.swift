@@ -24,6 +24,8 @@ struct JSONReport: Encodable {
     let seconds: Double
     let operations: [String: Int]
     let overlaps, mustDeliver, didDeliver, mayDeliver: Int
+    /// By kind.
+    let faults: [String: Int]
     let checks: [String: Check]
     let violations: [String]
     let memoryPeak: Int
@@ -37,6 +39,7 @@ struct JSONReport: Encodable {
       seconds = stage.seconds
       operations = Dictionary(uniqueKeysWithValues: Activity.counted.map { ("\($0)", stage.count($0)) })
       (overlaps, mustDeliver, didDeliver, mayDeliver) = (stage.overlaps, stage.must, stage.did, stage.may)
+      faults = Dictionary(uniqueKeysWithValues: Fault.allCases.map { [stage] in ("\($0)", stage.faults.count(of: $0)) })
       let checked = Guarantee.allCases.filter { stage.checks.checkedCount($0) + stage.checks.violatedCount($0) > 0 }
       checks = Dictionary(
         uniqueKeysWithValues: checked.map {
@@ -54,6 +57,7 @@ struct JSONReport: Encodable {
   let seed: UInt64
   let command: String
   let allHeld: Bool
+  let faults: Int
   let canariesAlive: Int
   let scenarios: [Scenario]
 
@@ -61,6 +65,7 @@ struct JSONReport: Encodable {
     seed = options.seed
     command = options.commandLine(only: options.scenarioNames)
     allHeld = stages.allSatisfy { $0.checks.violatedCount == 0 }
+    faults = stages.reduce(0) { $0 + $1.faults.total }
     canariesAlive = Canary.alive
     scenarios = stages.map(Scenario.init)
   }

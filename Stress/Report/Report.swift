@@ -36,27 +36,38 @@ struct Report {
   }
 
   private var verdict: String {
+    let faults = Format.count(stages.reduce(0) { $0 + $1.faults.total })
     guard !isClean else {
       let checked = stages.reduce(0) { sum, stage in sum + Guarantee.allCases.reduce(0) { $0 + stage.checks.checkedCount($1) } }
-      return "All held: \(Format.count(checked)) checks, none violated. Again: \(options.commandLine(only: options.scenarioNames))"
+      return "All held: \(Format.count(checked)) checks, none violated; \(faults) faults injected and survived. "
+        + "Again: \(options.commandLine(only: options.scenarioNames))"
     }
     let broken = Guarantee.allCases.filter { guarantee in failed.contains { $0.checks.violatedCount(guarantee) > 0 } }
-    return "VIOLATED: \(broken.map { "\($0.label) (\($0.title))" }.joined(separator: ", ")). "
+    return "VIOLATED: \(broken.map { "\($0.label) (\($0.title))" }.joined(separator: ", ")); \(faults) faults injected. "
       + "To show it again: \(options.commandLine(only: failed.map(\.name)))"
   }
 
-  // MARK: JSON
+  // MARK: Files
 
-  static func checkWritable(_ path: String) throws {
+  static func checkWritable(_ path: String, _ option: String) throws {
     guard FileManager.default.createFile(atPath: path, contents: nil) else {
-      throw UsageError("--json: expected a file that can be written; got \"\(path)\"")
+      throw UsageError("\(option): expected a file that can be written; got \"\(path)\"")
     }
   }
 
   func writeJSON(to path: String) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    let data = try encoder.encode(JSONReport(stages, options))
-    guard FileManager.default.createFile(atPath: path, contents: data) else { throw UsageError("--json: \"\(path)\" could not be written") }
+    try Report.write(encoder.encode(JSONReport(stages, options)), to: path, "--json")
+  }
+
+  func writePlot(to path: String) throws {
+    try Report.write(Data(Plot(stages, options).text.utf8), to: path, "--plot")
+  }
+
+  private static func write(_ data: Data, to path: String, _ option: String) throws {
+    guard FileManager.default.createFile(atPath: path, contents: data) else {
+      throw UsageError("\(option): \"\(path)\" could not be written")
+    }
   }
 }

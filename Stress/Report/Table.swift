@@ -33,8 +33,10 @@ struct Table {
         row(count: "  that overlapped") { $0.overlaps },
         heading("deliveries"),
         row(count: "  had to happen") { $0.must }, row(count: "  did happen") { $0.did }, row(count: "  could happen") { $0.may },
-        heading("checks"),
+        heading("faults"),
       ]
+      + Fault.allCases.map { kind in row(count: "  \(kind)") { $0.faults.count(of: kind) } }
+      + [heading("checks")]
       + checkRows
       + [
         row(count: "  VIOLATED") { $0.checks.violatedCount },

@@ -9,7 +9,8 @@ struct Director: Sendable {
 
   /// Returns whether everything held.
   func run() async throws -> Bool {
-    if let path = options.jsonPath { try Report.checkWritable(path) }
+    if let path = options.jsonPath { try Report.checkWritable(path, "--json") }
+    if let path = options.plotPath { try Report.checkWritable(path, "--plot") }
     MainQueue.mark()
     let chosen = scenarios.filter { options.scenarioNames.isEmpty || options.scenarioNames.contains($0.name) }
     let stages = chosen.map { Stage($0.name, options) }
@@ -27,6 +28,7 @@ struct Director: Sendable {
     let report = Report(stages, options)
     Print.out(report.text)
     if let path = options.jsonPath { try report.writeJSON(to: path) }
+    if let path = options.plotPath { try report.writePlot(to: path) }
     return report.isClean
   }
 }

@@ -8,6 +8,7 @@ final class Stage: @unchecked Sendable {
   let options: Options
   let name: String
   let checks: Checks
+  let faults: Faults
   let rounds = Counter()
   let director: Note
   private(set) var workers: [Worker] = []
@@ -27,13 +28,17 @@ final class Stage: @unchecked Sendable {
   var remarks: [String: Int] = [:]
 
   private(set) var seconds = 0.0
+  /// For the plot, if there is to be one.
+  private(set) var timeline: Timeline?
+  private var luck = Random(seed: 0)
 
   init(_ name: String, _ options: Options) {
     self.name = name
     self.options = options
     director = Note("\(name) director")
-    checks = Checks(round: rounds)
-    workers = (0..<options.tasks + options.threads).map { Worker($0, isTask: $0 < options.tasks, scenario: name) }
+    faults = Faults(options.faults)
+    checks = Checks(round: rounds, faults)
+    workers = (0..<options.tasks + options.threads).map { [faults] in Worker($0, isTask: $0 < options.tasks, scenario: name, faults) }
   }
 
   /// Runs a scenario until its time is over: at least once, and somewhat longer if nothing has raced yet.
@@ -42,8 +47,10 @@ final class Stage: @unchecked Sendable {
     let started = Clock.now
     let limit = started + UInt64(allowed * 1e9)
     memory.add(at: 0, Memory.resident)
+    if options.plotPath != nil { timeline = Timeline(of: options.seconds) }
     repeat {
       rounds.add()
+      luck = Random(seed: options.seed, nameNumber, rounds.value, -2)
       for worker in workers { worker.reset(Random(seed: options.seed, nameNumber, rounds.value, worker.index)) }
       await scenario.round(self)
       for worker in workers { worker.reset(Random(seed: 0)) }
@@ -54,7 +61,9 @@ final class Stage: @unchecked Sendable {
       checks.count(.g20, 1)
       seconds = Double(Clock.now - started) / 1e9
       memory.add(at: seconds, Memory.resident)
+      timeline?.take(self, isLast: false)
     } while Clock.now < limit || (overlaps == 0 && seconds < allowed + 5)
+    timeline?.take(self, isLast: true)
     Watchdog.shared.watch([], scene: "")
     if overlaps == 0 { checks.violate(.g20, "proved nothing: no two operations overlapped; give it more --seconds, --tasks or --threads") }
   }
@@ -63,6 +72,9 @@ final class Stage: @unchecked Sendable {
   func watch(_ event: any AnyObject & Sendable) { events.append(WeakLook(object: event)) }
 
   private var livingEvents: Int { events.count { $0.object != nil } }
+
+  /// A random number for a handler that is added while nobody races: see ``Probe/fate``.
+  func makeFate() -> UInt64 { luck.next() }
 
   /// Random numbers for the round itself.
   func random() -> Random { Random(seed: options.seed, nameNumber, rounds.value, -1) }
@@ -85,7 +97,10 @@ final class Stage: @unchecked Sendable {
     for worker in threads {
       RawThread.start(worker.note.name) {
         start.wait()
-        for _ in 0..<steps { step(worker) }
+        for _ in 0..<steps {
+          step(worker)
+          worker.rest()
+        }
         done.arrive()
       }
     }
@@ -95,7 +110,7 @@ final class Stage: @unchecked Sendable {
           await start.waitInTask()
           for number in 0..<steps {
             if let inTask { await inTask(worker) } else { step(worker) }
-            if number % 16 == 15 { await Task.yield() }
+            if number % 16 == 15 { await worker.giveWayInTask() } else { await worker.restInTask() }
           }
         }
       }

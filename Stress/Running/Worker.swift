@@ -7,6 +7,9 @@ final class Worker: @unchecked Sendable {
   let isTask: Bool
   let note: Note
   var random: Random
+  /// Says when it meets a fault: apart from what it does, so that this is the same with any faults.
+  private(set) var luck = Random(seed: 0)
+  private let faults: Faults
 
   // Of this round.
   var voice: Voice
@@ -22,9 +25,10 @@ final class Worker: @unchecked Sendable {
   var sending = Histogram()
   var looking = Histogram()
 
-  init(_ index: Int, isTask: Bool, scenario: String) {
+  init(_ index: Int, isTask: Bool, scenario: String, _ faults: Faults) {
     self.index = index
     self.isTask = isTask
+    self.faults = faults
     note = Note("\(scenario) \(isTask ? "task" : "thread") \(index)")
     random = Random(seed: 0)
     voice = Voice(index)
@@ -33,6 +37,8 @@ final class Worker: @unchecked Sendable {
   /// Made ready for a round.
   func reset(_ random: Random) {
     self.random = random
+    var copy = random
+    luck = Random(seed: ~copy.next())
     voice = Voice(index)
     probes = []
     changes = []
@@ -80,7 +86,7 @@ final class Worker: @unchecked Sendable {
     let parcel = voice.next()
     let ticket = event.submit(parcel)
     posting.add(voice.returned(parcel))
-    voice.keep(ticket, of: parcel)
+    keep(ticket, of: parcel)
     note.end()
   }
 
@@ -88,7 +94,7 @@ final class Worker: @unchecked Sendable {
   func send(to event: Event<Parcel>) async {
     begin(.send)
     let parcel = voice.next()
-    let report = await event.send(parcel)
+    let report = await awaiting { await event.send(parcel) }
     sending.add(voice.returned(parcel))
     voice.keep(report, of: parcel)
     note.end()
@@ -98,7 +104,7 @@ final class Worker: @unchecked Sendable {
   @discardableResult func look(at event: Event<Parcel>) async -> [HandlerSnapshot] {
     begin(.look)
     var span = Span.open
-    let handlers = await event.handlers
+    let handlers = await awaiting { await event.handlers }
     span.finish()
     looking.add(span)
     note.end()
@@ -107,7 +113,44 @@ final class Worker: @unchecked Sendable {
 
   func quiesce(_ event: Event<Parcel>) async {
     begin(.quiesce)
-    await event.quiesce()
+    await awaiting { await event.quiesce() }
     note.end()
+  }
+
+  // MARK: Faults
+
+  /// A random number for a handler of the worker's: see ``Probe/fate``.
+  func makeFate() -> UInt64 { luck.next() }
+
+  /// Between two operations of a thread.
+  func rest() {
+    guard faults.strikes(.preempt, &luck) else { return }
+    if luck.oneIn(8) { RawThread.nap() } else { RawThread.giveWay() }
+  }
+
+  /// Between two operations of a task.
+  func restInTask() async { if faults.strikes(.preempt, &luck) { await Task.yield() } }
+
+  /// Lets others have the core, as the scenario wants it.
+  func giveWayInTask() async {
+    faults.count(.preempt)
+    await Task.yield()
+  }
+
+  /// It lets go of the last reference to something, as the scenario wants it.
+  func lost() { faults.count(.drop) }
+
+  /// Keeps a ticket whose report is to be judged, or lets go of it at once.
+  func keep(_ ticket: Ticket, of parcel: Parcel) {
+    if !faults.strikes(.drop, &luck) { voice.keep(ticket, of: parcel) }
+  }
+
+  /// Awaits something, perhaps in a task that is cancelled before it is done: that must make no difference.
+  func awaiting<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+    guard faults.strikes(.cancel, &luck) else { return await body() }
+    let task = Task { await body() }
+    for _ in 0..<luck.below(4) { await Task.yield() }
+    task.cancel()
+    return await task.value
   }
 }

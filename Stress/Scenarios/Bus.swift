@@ -4,7 +4,7 @@ import Eventing
 /// new object is never given what was a dead one's at its address (G10); and what the dead had is released as the bus is used (G22).
 struct Bus: Scenario {
   static let name = "bus"
-  static let summary = "all ask for the same events at once; owners come and go, and others are made where they were"
+  static let summary = "all ask for the same events at once, and owners come and go: each event is made once, and goes with its owner"
 
   /// Large enough to have a size class of its own, so that its memory is soon used again.
   final class Owner: Sendable {

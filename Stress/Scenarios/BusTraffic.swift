@@ -36,10 +36,11 @@ final class BusTraffic: Sendable {
     self.stage = stage
     benches = stage.workers.map { _ in Bench() }
     log.heard = stage.workers.map { _ in [] }
-    let (log, canary, checks) = (log, Canary(.handler), stage.checks)
+    let (log, canary, checks, fate) = (log, Canary(.handler), stage.checks, stage.makeFate())
     bus.addHandler(for: Bus.First.self) { first in
       if !canary.isAlive || !first.parcel.canary.isAlive { checks.violate(.g22, "a handler holds what is not its own") }
       log.heard[Int(first.parcel.voice)].append(first.parcel.index)
+      try checks.faults.meet(fate, Int(first.parcel.voice) << 32 + Int(first.parcel.index))
     }
     bus.addHandler(for: Bus.First.self, on: .background) { _ in log.heardInBackground.add() }
     for owner in residents { _ = try? bus.event(Bus.other, of: owner) }
@@ -77,9 +78,9 @@ final class BusTraffic: Sendable {
   private func send(_ worker: Worker) async {
     worker.begin(.send)
     let parcel = worker.voice.next()
-    let report = await bus.send(Bus.First(parcel: parcel))
+    let report = await worker.awaiting { [bus] in await bus.send(Bus.First(parcel: parcel)) }
     worker.sending.add(worker.voice.returned(parcel))
-    stage.checks.expect(.g21, report.delivered == 2, "two handlers of a type: \(report)")
+    stage.checks.expect(.g21, report.delivered + report.failures.count == 2, "two handlers of a type: \(report)")
     worker.note.end()
   }
 
@@ -113,6 +114,7 @@ final class BusTraffic: Sendable {
     if let first, worker.random.oneIn(3) { forget(first, events, worker) }
     benches[worker.index].gone += events.map { WeakLook(object: $0) }
     worker.change(.remove) { first = nil }
+    stage.faults.count(.drop)
     guard let second = makeOwner(at: address) else { return }
     benches[worker.index].reused += 1
     if worker.random.oneIn(2) {

@@ -6,7 +6,7 @@ import Eventing
 /// order (G2), before a `send` returned that led to it (G16). In the end all edges stay, and the counts are those of the paths.
 struct Forwarding: Scenario {
   static let name = "forward"
-  static let summary = "events forward to each other in rings and diamonds, and the forwards come and go"
+  static let summary = "events forward to each other in rings and diamonds, and the forwards come and go: every path is taken once"
 
   /// What one worker does: its edges, where it sent to, and the events that it has one event forward to for a time.
   // Safe: touched by that worker, and when nobody races.
@@ -147,7 +147,9 @@ struct Forwarding: Scenario {
     worker.begin(isSubmitted ? .submit : .send)
     let traveller = departing(worker, desk, origin)
     let event = network.nodes[traveller.origin].event
-    let report = if isSubmitted { await event.submit(traveller).report } else { await event.send(traveller) }
+    let report = await worker.awaiting {
+      if isSubmitted { await event.submit(traveller).report } else { await event.send(traveller) }
+    }
     worker.sending.add(worker.voice.returned(traveller.parcel))
     worker.voice.keep(report, of: traveller.parcel)
     desk.sends.insert(Int(traveller.parcel.index))
@@ -167,7 +169,9 @@ struct Forwarding: Scenario {
     let guest = Guest(event, worker.voice)
     worker.change(.add) { host.forward(to: event, strongly: isStrong) { $0.parcel } }
     post(worker, network, desk, to: Network.guestHouse)
-    if isStrong { desk.guests.append(guest) } else { desk.gone.append(WeakLook(object: event)) }
+    if isStrong { return desk.guests.append(guest) }
+    worker.lost()  // when this returns
+    desk.gone.append(WeakLook(object: event))
   }
 
   /// Those that were held weakly are gone, and their forwards with them; the others heard all, and go when the forward does.

@@ -53,7 +53,7 @@ struct HeldLocks: Scenario {
       on.finish()
       probe.mutes.append(Probe.Mute(on: on, off: nil))
       for _ in 0..<worker.random.below(4) { worker.post(to: trial.event) }
-      await Task.yield()
+      await worker.giveWayInTask()
       probe.mutes[number].off = .open
     }
     probe.mutes[number].off?.finish()

@@ -7,7 +7,7 @@ import Eventing
 /// was meant for the dead ones (G10).
 struct Keyed: Scenario {
   static let name = "keyed"
-  static let summary = "keys appear and vanish while everybody sends to them; objects as keys die, and their addresses are used again"
+  static let summary = "keys appear and vanish while everybody sends to them, and objects die that are keys: each handler hears its own key"
 
   private static let keys: Int32 = 6
 
@@ -93,8 +93,8 @@ struct Keyed: Scenario {
     worker.begin(isSubmitted ? .submit : .post)
     let (event, parcel) = (trial.event, worker.voice.next(to: key(worker)))
     switch (isSubmitted, parcel.key) {
-    case (true, let key?): worker.voice.keep(event.submit(parcel, to: key), of: parcel)
-    case (true, nil): worker.voice.keep(event.submit(parcel), of: parcel)
+    case (true, let key?): worker.keep(event.submit(parcel, to: key), of: parcel)
+    case (true, nil): worker.keep(event.submit(parcel), of: parcel)
     case (false, let key?): if worker.random.oneIn(8) { event.post(parcel, to: [key, key]) } else { event.post(parcel, to: key) }
     case (false, nil): event.post(parcel)
     }
@@ -105,7 +105,10 @@ struct Keyed: Scenario {
   private func sendAndWait(_ worker: Worker, _ trial: KeyedTrial) async {
     worker.begin(.send)
     let parcel = worker.voice.next(to: key(worker))
-    let report = if let key = parcel.key { await trial.event.send(parcel, to: key) } else { await trial.event.send(parcel) }
+    let event = trial.event
+    let report = await worker.awaiting {
+      if let key = parcel.key { await event.send(parcel, to: key) } else { await event.send(parcel) }
+    }
     worker.sending.add(worker.voice.returned(parcel))
     worker.voice.keep(report, of: parcel)
     worker.note.end()

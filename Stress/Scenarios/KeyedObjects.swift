@@ -54,6 +54,7 @@ extension Keyed {
         post(to: first, worker)
       }
       first = nil
+      stage.faults.count(.drop)
       // Another thread that delivers what was sent to it holds it for as long as it compares keys.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }
@@ -125,6 +126,7 @@ extension Keyed {
       checks.expect(.g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Those who come next sweep away those of dead objects, after as many adds as there were handlers; then 64 may be left, and as many as live.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
+      await event.quiesce()  // a thread that has not left the event yet has them wait: they join, and sweep, when it does
       checks.expect(.g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
       stage.remarks["objects at reused addresses", default: 0] += reused.value
       stage.must += held + posted.value

@@ -5,7 +5,7 @@ import Eventing
 /// As nothing is added or removed, every report has to account for exactly so many handlers (G21), and the snapshots for every occurrence.
 struct Locking: Scenario {
   static let name = "lock"
-  static let summary = "handlers, and the event itself, are locked and unlocked while everybody sends"
+  static let summary = "handlers, and the event itself, are locked and unlocked while everybody sends: nothing is called under a lock"
 
   func round(_ stage: Stage) async {
     let trial = Trial(stage)
@@ -63,7 +63,7 @@ struct Locking: Scenario {
       probe.mutes.append(Probe.Mute(on: on, off: nil))
       trial.checks.expect(.g9, event.isLocked(token) == true, "\(probe) is not locked within withLocked")
       for _ in 0..<worker.random.below(4) { worker.post(to: event) }
-      await Task.yield()
+      await worker.giveWayInTask()
       probe.mutes[number].off = .open
     }
     probe.mutes[number].off?.finish()

@@ -5,7 +5,7 @@ import Synchronization
 /// are removed forwards and backwards and leave nothing (G22). One event in four posts is the same for all, so that they meet.
 struct ManyEvents: Scenario {
   static let name = "many"
-  static let summary = "a thousand events at once, chained, with thousands of handlers that come and go"
+  static let summary = "a thousand events at once, chained, with thousands of handlers that come and go: each in order, nothing lost"
 
   struct Message: Sendable {
     let voice: Int
@@ -34,7 +34,7 @@ struct ManyEvents: Scenario {
   func round(_ stage: Stage) async {
     let sites = (0..<stage.options.events).map { _ in Site(stage.workers.count) }
     for site in sites { stage.watch(site.event) }
-    for (number, site) in sites.enumerated() { connect(site, next: sites[(number + 1) % sites.count], stage.checks) }
+    for (number, site) in sites.enumerated() { connect(site, next: sites[(number + 1) % sites.count], stage) }
     await stage.race(steps: 1_500) { worker in
       let isHot = worker.random.oneIn(4)
       let site = isHot ? sites[0] : worker.random.pick(sites)
@@ -47,8 +47,8 @@ struct ManyEvents: Scenario {
     stage.countOverlaps()
   }
 
-  private func connect(_ site: Site, next: Site, _ checks: Checks) {
-    let canary = Canary(.handler)
+  private func connect(_ site: Site, next: Site, _ stage: Stage) {
+    let (canary, checks, fate) = (Canary(.handler), stage.checks, stage.makeFate())
     site.event.occurrences.addHandler { [unowned site] occurrence in
       let message = occurrence.payload
       site.sequence += 1
@@ -61,6 +61,7 @@ struct ManyEvents: Scenario {
         checks.violate(.g2, "number \(message.number) of a sender came when \(site.last[message.voice]) was due")
       }
       site.received.add()
+      try checks.faults.meet(fate, message.voice << 32 + message.number)
     }
     site.event.addHandler { [weak next = next.event, forwarded = next.forwarded] message in
       guard message.isFirst else { return }

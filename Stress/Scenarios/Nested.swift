@@ -5,7 +5,7 @@ import Synchronization
 /// handlers of two events that await sends to each other, which must not wait for themselves (G16, G20).
 struct Nested: Scenario {
   static let name = "nested"
-  static let summary = "handlers post to their own event 100,000 deep, and await each other in a ring"
+  static let summary = "handlers post to their own event 100,000 deep, and await each other in a ring: in order, and without a deadlock"
 
   /// One link of a chain: its handler posts the next, until `left` is 0.
   struct Link: Sendable {
@@ -33,7 +33,7 @@ struct Nested: Scenario {
   /// Chains of posts on one event, started by all workers at once.
   private func climb(_ stage: Stage, _ deepest: Int) async {
     let (event, log, checks) = (Event<Link>("climbing"), Log(), stage.checks)
-    let canary = Canary(.handler)
+    let (canary, fate) = (Canary(.handler), stage.makeFate())
     stage.watch(event)
     event.addHandler { [weak event] link in
       checks.expect(
@@ -44,6 +44,7 @@ struct Nested: Scenario {
       }
       log.expected[link.chain] = link.left - 1
       if link.left > 0, canary.isAlive { event?.post(Link(chain: link.chain, left: link.left - 1)) }
+      try checks.faults.meet(fate, link.chain << 32 + link.left)
     }
     event.addHandler { link in
       log.second += 1
@@ -66,6 +67,7 @@ struct Nested: Scenario {
       return total.value == log.seen.value
     }
     await event.quiesce()
+    stage.faults.count(.reenter, log.first - starts * stage.workers.count)
     checks.expect(.g21, isWhole && log.first == total.value, "\(total.value) links were posted, \(log.first) delivered")
     checks.expect(.g21, log.expected.values.allSatisfy { $0 == -1 }, "a chain broke off")
     stage.must += 2 * total.value
@@ -121,7 +123,8 @@ struct Nested: Scenario {
     } inTask: { worker in
       total.add(4)
       worker.begin(.send)
-      let report = await (worker.index % 2 == 0 ? one : two).send(Link(chain: worker.index, left: 3))
+      let event = worker.index % 2 == 0 ? one : two
+      let report = await worker.awaiting { await event.send(Link(chain: worker.index, left: 3)) }
       checks.expect(.g16, report.delivered == 1, "a send from outside waits for its handler: \(report)")
       worker.note.end()
     }

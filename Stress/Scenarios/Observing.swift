@@ -6,7 +6,7 @@ import Eventing
 /// the value (G1); and no update is lost (G21). Once the value is quiet, a call before the change comes directly before it.
 struct Observing: Scenario {
   static let name = "observed"
-  static let summary = "a value is set and updated by all, while handlers of its changes come and go"
+  static let summary = "a value is set and updated by all, while handlers of its changes come and go: no change is missed, no update lost"
 
   func round(_ stage: Stage) async {
     let start = Tone(name: Tone.Name(voice: -1, index: 0), basis: nil, canary: Canary(.payload))
@@ -22,7 +22,7 @@ struct Observing: Scenario {
       step(worker, value, count, desks[worker.index], most)
     } inTask: { worker in
       step(worker, value, count, desks[worker.index], most)
-      if worker.random.oneIn(24) { await value.quiesce() }
+      if worker.random.oneIn(24) { await worker.awaiting { await value.quiesce() } }
     }
     stage.director.begin(.quiesce)
     await value.quiesce()
@@ -86,6 +86,7 @@ struct Observing: Scenario {
     // Where there are few of them a newcomer is the only one who wants to be told before a change.
     if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
     let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
+    listener.fate = worker.makeFate()
     worker.change(.add) { listener.add(to: value) }
     desk.listeners.append(listener)
   }

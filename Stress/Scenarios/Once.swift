@@ -5,15 +5,16 @@ import Eventing
 /// A part of them throws, which uses them up too; a part posts to its own event, which must not call it again; and some are locked or removed meanwhile.
 struct Once: Scenario {
   static let name = "once"
-  static let summary = "handlers that are called once, on every lane, while senders race for them"
+  static let summary = "handlers that are called once, on every lane, while senders race for them: none is called twice, or never"
 
   func round(_ stage: Stage) async {
     let trial = Trial(stage)
     for worker in stage.workers {
       let echo = Probe(.inline, isOnce: true, trial.checks)
-      let (event, voice) = (trial.event, trial.makeVoice())
+      let (event, voice, checks) = (trial.event, trial.makeVoice(), trial.checks)
       echo.reaction = { _ in
         for _ in 0..<3 {
+          checks.faults.count(.reenter)
           let parcel = voice.next()
           event.post(parcel)
           voice.returned(parcel)

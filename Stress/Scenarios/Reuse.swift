@@ -61,6 +61,7 @@ struct Reuse: Scenario {
       listenShared(to: shared, first, worker, stage)
     }
     first = nil
+    stage.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
       // Perhaps another thread's call on the shared event still holds the first, and then its handler here is called, too: no exact checks with that.
       bench.own = Event("own")
@@ -127,6 +128,7 @@ struct Reuse: Scenario {
     let address = first.map { ObjectIdentifier($0) }
     let token = first?.addHandler { _ in }
     first = nil
+    stage.faults.count(.drop)
     var others: [Event<Int>] = []
     for _ in 0..<16 {
       let event = Event<Int>()

@@ -6,7 +6,7 @@ import Eventing
 /// is over (G7). Whoever joins an event that replays everything hears everything, once, in order (G1, G21).
 struct Sequences: Scenario {
   static let name = "sequences"
-  static let summary = "loops with every buffering, cancelled at any moment; newcomers that are told what was sent before"
+  static let summary = "loops with every buffering, cancelled at any moment, and newcomers: each gets all, or is told what it missed"
 
   struct Note: Sendable {
     let voice: Int
@@ -50,8 +50,8 @@ struct Sequences: Scenario {
     let desks = stage.workers.map { _ in Desk() }
     let logs = Sequences.bufferings.map { _ in Log(voices) }
     let consumers = zip(Sequences.bufferings, logs).map { buffering, log in
-      let arrivals = event.arrivals(buffering: buffering)
-      return Task { await Sequences.consume(arrivals, log, isWhole: buffering == .unbounded, checks) }
+      let (arrivals, luck) = (event.arrivals(buffering: buffering), Random(seed: stage.makeFate()))
+      return Task { await Sequences.consume(arrivals, log, isWhole: buffering == .unbounded, checks, luck) }
     }
     await stage.race(steps: 120) { worker in
       step(worker, desks[worker.index], event, history, checks)
@@ -64,6 +64,7 @@ struct Sequences: Scenario {
     }
     stage.director.begin(.quiesce)
     for loop in desks.flatMap(\.loops) {
+      if !loop.isCancelled { stage.faults.count(.cancel) }
       loop.cancel()
       await loop.value
     }
@@ -75,13 +76,15 @@ struct Sequences: Scenario {
   }
 
   private static func consume(
-    _ arrivals: some AsyncSequence<Arrival<Note>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks
+    _ arrivals: some AsyncSequence<Arrival<Note>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks, _ luck: Random
   ) async {
+    var luck = luck
     for await arrival in arrivals {
       switch arrival {
       case .payload(let note): log.take(note, checks, isWhole: isWhole)
       case .lagged(let count): log.missing += count
       }
+      await checks.faults.delayTask(&luck, isSuspended: false)
       if log.received % 8 == 0 { for _ in 0..<4 { await Task.yield() } }
     }
   }
@@ -95,6 +98,7 @@ struct Sequences: Scenario {
       desk.loops.append(loop)
     case 1, 2:
       guard let loop = desk.loops.popLast() else { return }
+      if !loop.isCancelled { checks.faults.count(.cancel) }
       worker.change(.remove) { loop.cancel() }
       desk.loops.insert(loop, at: 0)
     case 3:
@@ -117,7 +121,7 @@ struct Sequences: Scenario {
     let note = next(worker, desk)
     worker.begin(.send)
     var span = Span.open
-    await event.send(note)
+    await worker.awaiting { _ = await event.send(note) }
     span.finish()
     worker.actions.append(span)
     worker.note.end()

@@ -13,7 +13,7 @@ struct SlowConsumer: Scenario {
     let gate = Gate()
     for place in Place.allCases { addHandler(place, to: trial) }
     let blocked = Probe(.background, trial.checks)
-    blocked.reaction = { _ in gate.block() }
+    blocked.reaction = { _ in if !gate.isOpen { gate.block(stage.faults) } }
     trial.add(blocked)
     let waiting = Probe(.inOrder, trial.checks)
     addWaiting(waiting, gate, to: trial)
@@ -45,9 +45,10 @@ struct SlowConsumer: Scenario {
 
   private func addWaiting(_ probe: Probe, _ gate: Gate, to trial: Trial) {
     let canary = Canary(.handler)
+    probe.fate = trial.stage.makeFate()
     probe.adding = .open
     probe.token = trial.event.addHandler { parcel in
-      await gate.wait()
+      if !gate.isOpen { await gate.wait(probe.checks.faults) }
       try await probe.call(parcel, canary, pausing: true)
     }
     probe.adding.finish()
@@ -67,7 +68,15 @@ struct SlowConsumer: Scenario {
 
     var isOpen: Bool { atomic.load(ordering: .acquiring) }
     func open() { atomic.store(true, ordering: .releasing) }
-    func block() { while !isOpen { Thread.sleep(forTimeInterval: 0.0005) } }
-    func wait() async { while !isOpen { try? await Task.sleep(for: .microseconds(500)) } }
+
+    func block(_ faults: Faults) {
+      faults.count(.stall)
+      while !isOpen { Thread.sleep(forTimeInterval: 0.0005) }
+    }
+
+    func wait(_ faults: Faults) async {
+      faults.count(.stall)
+      while !isOpen { try? await Task.sleep(for: .microseconds(500)) }
+    }
   }
 }

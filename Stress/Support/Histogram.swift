@@ -18,6 +18,14 @@ struct Histogram: Sendable {
     max = Swift.max(max, other.max)
   }
 
+  /// What was added since it was like `earlier`.
+  func since(_ earlier: Histogram) -> Histogram {
+    var copy = self
+    for index in buckets.indices { copy.buckets[index] -= earlier.buckets[index] }
+    copy.count -= earlier.count
+    return copy
+  }
+
   /// The time that so large a part did not exceed; nil if there is none.
   func quantile(_ part: Double) -> UInt64? {
     guard count > 0 else { return nil }

@@ -13,6 +13,9 @@ enum RawThread {
   /// Lets another thread have the core.
   static func giveWay() { _ = sched_yield() }
 
+  /// Sleeps for as short a time as the system makes of it: some 100 microseconds.
+  static func nap() { Thread.sleep(forTimeInterval: 0.00005) }
+
   /// Passes about so many nanoseconds at work.
   static func spin(_ nanoseconds: UInt64) {
     let end = Clock.now + nanoseconds
