@@ -33,6 +33,14 @@ let package = Package(
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
       ]),
+    // What the libraries do where their documentation is silent.
+    .executableTarget(
+      name: "Conformance",
+      dependencies: [
+        .product(name: "Eventing", package: "swift-eventing"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

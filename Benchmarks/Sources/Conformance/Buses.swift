@@ -1,0 +1,164 @@
+import AsyncAlgorithms
+import Eventing
+import Foundation
+import OpenCombine
+import Synchronization
+
+let buses: [any Bus.Type] = [EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ChannelBus.self, LockedBus.self]
+
+/// This library.
+struct EventBusOfOne: Bus {
+  static let name = "swift-eventing"
+  private let event = Event<Int>()
+
+  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void {
+    let token = event.addHandler(body)
+    return { [event] in event.remove(token) }
+  }
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) { event.once(body) }
+  func send(_ number: Int) { event.post(number) }
+  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+    event.addHandler(on: .inOrder(buffering: bound.map { .newest($0) } ?? .unbounded), body)
+    return true
+  }
+}
+
+/// Foundation's `NotificationCenter`, with observers that are closures.
+struct CenterBus: Bus {
+  static let name = "NotificationCenter"
+  private static let changed = Notification.Name("changed")
+  private let center = NotificationCenter()
+
+  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void {
+    let observer = Observer(
+      center.addObserver(forName: CenterBus.changed, object: nil, queue: nil) { body($0.userInfo?["number"] as? Int ?? -1) })
+    return { [center] in center.removeObserver(observer.object) }
+  }
+  /// As its documentation shows: the observer removes itself.
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {
+    let own = Mutex<Observer?>(nil)
+    let box = Box(own)
+    let observer = center.addObserver(forName: CenterBus.changed, object: nil, queue: nil) { [center] note in
+      if let observer = box.mutex.withLock({ $0 }) { center.removeObserver(observer.object) }
+      body(note.userInfo?["number"] as? Int ?? -1)
+    }
+    box.mutex.withLock { $0 = Observer(observer) }
+  }
+  func send(_ number: Int) { center.post(name: CenterBus.changed, object: nil, userInfo: ["number": number]) }
+  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+    guard bound == nil else { return false }
+    _ = add { number in Task { await body(number) } }
+    return true
+  }
+
+  // Safe: the center's observers may be removed on any thread.
+  private struct Observer: @unchecked Sendable {
+    let object: any NSObjectProtocol
+    init(_ object: any NSObjectProtocol) { self.object = object }
+  }
+  private final class Box: Sendable {
+    let mutex: Mutex<Observer?>
+    init(_ mutex: consuming Mutex<Observer?>) { self.mutex = mutex }
+  }
+}
+
+/// OpenCombine's `PassthroughSubject`.
+// Safe: subjects and what cancels them lock for themselves; the tokens are under a lock.
+final class SubjectBus: Bus, @unchecked Sendable {
+  static let name = "OpenCombine"
+  private let subject = PassthroughSubject<Int, Never>()
+  private let lock = NSLock()
+  private var kept: [AnyCancellable] = []
+
+  private final class Token: @unchecked Sendable {
+    let cancellable: AnyCancellable
+    init(_ cancellable: AnyCancellable) { self.cancellable = cancellable }
+  }
+
+  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void {
+    let token = Token(subject.sink { body($0) })
+    lock.withLock { kept.append(token.cancellable) }
+    return { token.cancellable.cancel() }
+  }
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {
+    let cancellable = subject.first().sink { body($0) }
+    lock.withLock { kept.append(cancellable) }
+  }
+  func send(_ number: Int) { subject.send(number) }
+  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+    guard let bound else {
+      _ = add { number in Task { await body(number) } }
+      return true
+    }
+    let values = subject.buffer(size: bound, prefetch: .byRequest, whenFull: .dropOldest).values
+    var iterator = values.makeAsyncIterator()
+    nonisolated(unsafe) let first = iterator
+    Task.detached {
+      iterator = first
+      while let number = await iterator.next() { await body(number) }
+    }
+    try? await Task.sleep(for: .milliseconds(100))
+    return true
+  }
+}
+
+/// An `AsyncStream`: one consumer, asynchronous.
+final class StreamBus: Bus {
+  static let name = "AsyncStream"
+  private let continuation = Mutex<AsyncStream<Int>.Continuation?>(nil)
+
+  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void { {} }
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {}
+  func send(_ number: Int) { _ = continuation.withLock { $0 }?.yield(number) }
+  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: bound.map { .bufferingNewest($0) } ?? .unbounded)
+    self.continuation.withLock { $0 = continuation }
+    Task.detached { for await number in stream { await body(number) } }
+    return true
+  }
+}
+
+/// An `AsyncChannel`, to which senders that cannot wait send from a task each.
+struct ChannelBus: Bus {
+  static let name = "AsyncChannel"
+  private let channel = AsyncChannel<Int>()
+
+  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void { {} }
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {}
+  func send(_ number: Int) { Task { await channel.send(number) } }
+  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+    guard bound == nil else { return false }
+    Task.detached { for await number in channel { await body(number) } }
+    return true
+  }
+}
+
+/// What one writes in 20 lines: a dictionary under a lock, copied for each send.
+final class LockedBus: Bus {
+  static let name = "naive, locked"
+  private let state = Mutex<(last: Int, handlers: [Int: @Sendable (Int) -> Void])>((0, [:]))
+
+  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void {
+    let id = state.withLock { state in
+      state.last += 1
+      state.handlers[state.last] = body
+      return state.last
+    }
+    return { self.state.withLock { _ = $0.handlers.removeValue(forKey: id) } }
+  }
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {
+    state.withLock { state in
+      state.last += 1
+      state.handlers[state.last] = { [id = state.last, unowned self] number in
+        self.state.withLock { _ = $0.handlers.removeValue(forKey: id) }
+        body(number)
+      }
+    }
+  }
+  func send(_ number: Int) { for body in state.withLock({ Array($0.handlers.values) }) { body(number) } }
+  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+    guard bound == nil else { return false }
+    _ = add { number in Task { await body(number) } }
+    return true
+  }
+}

@@ -1,0 +1,180 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// What happened, in its order.
+final class Log: Sendable {
+  private let entries = Mutex<[Int]>([])
+  var values: [Int] { entries.withLock { $0 } }
+  func note(_ entry: Int) { entries.withLock { $0.append(entry) } }
+}
+
+/// A removal that a handler may call, made after the handler was.
+final class Removal: Sendable {
+  private let body = Mutex<(@Sendable () -> Void)?>(nil)
+  func set(_ new: @escaping @Sendable () -> Void) { body.withLock { $0 = new } }
+  func callAsFunction() { body.withLock { $0 }?() }
+}
+
+/// The same for every library. Those that only have one asynchronous consumer answer the last four.
+let checks: [Check] = [
+  Check(name: "order10", title: "10 handlers are called in the order in which they were added", expected: "yes") { order(of: 10, $0) },
+  Check(name: "order40", title: "40 handlers are", expected: "yes") { order(of: 40, $0) },
+  Check(name: "adding", title: "a handler that is added during a send waits for the next", expected: "yes") { bus in
+    let log = Log()
+    _ = bus.add { number in
+      guard number == 1 else { return }
+      _ = bus.add { log.note($0) }
+    }
+    bus.send(1)
+    let early = log.values
+    bus.send(2)
+    return early.isEmpty ? log.values == [2] ? "yes" : "it never hears" : "it is called at once"
+  },
+  Check(name: "removing", title: "a handler that an earlier one removes is not called", expected: "yes") { bus in
+    let (log, removal) = (Log(), Removal())
+    _ = bus.add { _ in removal() }
+    removal.set(bus.add { log.note($0) })
+    bus.send(1)
+    return log.values.isEmpty ? "yes" : "it is called once more"
+  },
+  Check(name: "mutual", title: "of two handlers that remove each other one is called", expected: "yes") { bus in
+    let (log, first, second) = (Log(), Removal(), Removal())
+    first.set(
+      bus.add { _ in
+        log.note(1); second()
+      })
+    second.set(
+      bus.add { _ in
+        log.note(2); first()
+      })
+    bus.send(1)
+    return log.values.count == 1 ? "yes" : "\(log.values.count) are called"
+  },
+  Check(name: "nested", title: "all handlers see 1, 2, 3 when a handler sends 2 and 3", expected: "yes") { bus in
+    let log = Log()
+    _ = bus.add { if $0 < 3 { bus.send($0 + 1) } }
+    _ = bus.add { log.note($0) }
+    bus.send(1)
+    return log.values == [1, 2, 3] ? "yes" : "\(log.values.map(String.init).joined(separator: ", "))"
+  },
+  Check(name: "deep", title: "100,000 nested sends", expected: "yes") { bus in
+    let log = Log()
+    _ = bus.add { if $0 < 100_000 { bus.send($0 + 1) } else { log.note($0) } }
+    bus.send(1)
+    return log.values == [100_000] ? "yes" : "they get lost"
+  },
+  Check(
+    name: "late", title: "calls of a handler that began after its removal had returned, of 20,000 removed while another thread sends",
+    expected: "0 to 27"
+  ) {
+    late(20_000, $0)
+  },
+  Check(name: "once", title: "calls too many of 2,000 handlers that are called once, while two threads send", expected: "0") {
+    once(2_000, $0)
+  },
+  Check(name: "async", title: "an asynchronous handler gets 10,000 values in their order", expected: "yes") { bus in
+    let log = Log()
+    guard await bus.addAsync(bound: nil, { log.note($0) }) else { return Check.notOffered }
+    for number in 0..<10_000 { bus.send(number) }
+    while log.values.count < 10_000 { try? await Task.sleep(for: .milliseconds(5)) }
+    return log.values == Array(0..<10_000) ? "yes" : "in another order"
+  },
+  Check(name: "slow", title: "memory after 1,000,000 values to an asynchronous handler that stands still", expected: "") {
+    await memory(bound: nil, $0)
+  },
+  Check(name: "bounded", title: "the same, with a bound of 64", expected: "") { await memory(bound: 64, $0) },
+]
+
+private func order(of count: Int, _ bus: any Bus) -> String {
+  let log = Log()
+  for number in 0..<count { _ = bus.add { _ in log.note(number) } }
+  bus.send(1)
+  return log.values == Array(0..<count) ? "yes" : log.values.count == count ? "in another order" : "\(log.values.count) are called"
+}
+
+private func late(_ count: Int, _ bus: any Bus) -> String {
+  let (isOver, late) = (Flag(), Counter())
+  let sending = Thread.started { while !isOver.isSet { bus.send(1) } }
+  for _ in 0..<count {
+    let isRemoved = Flag()
+    let remove = bus.add { _ in if isRemoved.isSet { late.add() } }
+    for _ in 0..<20 { breathe() }
+    remove()
+    isRemoved.set()
+  }
+  isOver.set()
+  sending.wait()
+  return "\(late.value)"
+}
+
+private func once(_ count: Int, _ bus: any Bus) -> String {
+  var excess = 0
+  for _ in 0..<count {
+    let calls = Counter()
+    bus.addOnce { _ in calls.add() }
+    let go = Flag()
+    let senders = (0..<2).map { _ in
+      Thread.started {
+        while !go.isSet { breathe() }
+        bus.send(1)
+      }
+    }
+    go.set()
+    for sender in senders { sender.wait() }
+    excess += max(0, calls.value - 1)
+  }
+  return "\(excess)"
+}
+
+private func memory(bound: Int?, _ bus: any Bus) async -> String {
+  let began = Flag()
+  let body: @Sendable (Int) async -> Void = { _ in
+    began.set()
+    try? await Task.sleep(for: .seconds(60))
+  }
+  guard await bus.addAsync(bound: bound, body) else { return Check.notOffered }
+  bus.send(0)
+  while !began.isSet { try? await Task.sleep(for: .milliseconds(1)) }
+  let before = residentBytes()
+  for number in 1...1_000_000 { bus.send(number) }
+  try? await Task.sleep(for: .milliseconds(500))
+  let grown = Double(max(0, residentBytes() - before)) / 1e6
+  return grown < 1 ? "under 1 MB" : "\(Int(grown.rounded())) MB"
+}
+
+// MARK: Support
+
+final class Flag: Sendable {
+  private let state = Atomic<Bool>(false)
+  var isSet: Bool { state.load(ordering: .acquiring) }
+  func set() { state.store(true, ordering: .releasing) }
+}
+
+final class Counter: Sendable {
+  private let number = Atomic<Int>(0)
+  var value: Int { number.load(ordering: .acquiring) }
+  func add() { number.add(1, ordering: .acquiringAndReleasing) }
+}
+
+private func breathe() { _ = Atomic<Int>(0).load(ordering: .relaxed) }
+
+extension Thread {
+  /// Starts a thread; whoever waits waits for its end.
+  static func started(_ body: @escaping @Sendable () -> Void) -> DispatchSemaphore {
+    let ended = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      body()
+      ended.signal()
+    }
+    thread.stackSize = 8 << 20
+    thread.start()
+    return ended
+  }
+}
+
+/// What the process has in memory, from /proc; 0 where there is none.
+private func residentBytes() -> Int {
+  guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+  return (Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0) * 4_096
+}

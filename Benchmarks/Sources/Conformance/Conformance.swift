@@ -1,0 +1,54 @@
+import Foundation
+
+/// What libraries do where their documentation is silent: the same checks on each, every one in a process of its own, which may crash or hang.
+@main struct Conformance {
+  /// How long one check may take, in seconds.
+  static let patience = 30.0
+
+  static func main() async throws {
+    let words = CommandLine.arguments.dropFirst()
+    if words.count == 2, let check = checks.first(where: { $0.name == words.first }),
+      let bus = buses.first(where: { $0.name == words.last })
+    {
+      // What depends on the order of a dictionary, or on luck, is asked for again: the worst answer counts.
+      var answer = await check.run(bus.init())
+      for _ in 0..<20 where answer == "yes" && check.name != "deep" { answer = await check.run(bus.init()) }
+      print(answer)
+      exit(0)
+    }
+    guard words.isEmpty else {
+      FileHandle.standardError.write(
+        Data("expected no arguments, or the names of a check and of a library; got \(words.joined(separator: " "))\n".utf8))
+      exit(64)
+    }
+    print("| | \(buses.map { $0.name }.joined(separator: " | ")) |")
+    print("| --- |\(String(repeating: " --- |", count: buses.count))")
+    var isAsExpected = true
+    for check in checks {
+      let answers = buses.map { bus in answer(check, bus) }
+      // Of this library the answers have to be right.
+      if !check.expected.isEmpty, check.expected == "yes" || check.expected == "0", answers.first != check.expected { isAsExpected = false }
+      print("| \(check.title) | \(answers.joined(separator: " | ")) |")
+    }
+    exit(isAsExpected ? 0 : 1)
+  }
+
+  private static func answer(_ check: Check, _ bus: any Bus.Type) -> String {
+    if ["AsyncStream", "AsyncChannel"].contains(bus.name), !["async", "slow", "bounded"].contains(check.name) { return "" }
+    let (process, output) = (Process(), Pipe())
+    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = [check.name, bus.name]
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    let ended = DispatchSemaphore(value: 0)
+    process.terminationHandler = { _ in ended.signal() }
+    guard (try? process.run()) != nil else { return "could not be started" }
+    if ended.wait(timeout: .now() + patience) == .timedOut {
+      kill(process.processIdentifier, SIGKILL)
+      return "not within \(Int(patience)) s"
+    }
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else { return "crashes" }
+    return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).trimmingCharacters(
+      in: .whitespacesAndNewlines)
+  }
+}
