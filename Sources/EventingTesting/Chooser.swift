@@ -3,7 +3,7 @@ struct Chooser {
   private enum Way {
     case random
     case priorities(changes: Set<Int>)
-    case script([Int])
+    case script([(choice: Int, count: Int)])
   }
 
   private let way: Way
@@ -23,17 +23,19 @@ struct Chooser {
   }
 
   /// As said; the first of all afterwards.
-  init(_ script: [Int]) {
+  init(_ script: [(choice: Int, count: Int)]) {
     way = .script(script)
     random = SplitMix(state: 0)
   }
 
   /// Of tasks and blocks that may go on, by their numbers.
-  mutating func choose(_ ready: [UInt64]) -> Int {
+  mutating func choose(_ ready: [UInt64]) -> Int? {
     defer { step += 1 }
     switch way {
     case .random: return Int(random.next() % UInt64(ready.count))
-    case .script(let script): return step < script.count ? min(script[step], ready.count - 1) : 0
+    case .script(let script):
+      guard step < script.count else { return 0 }
+      return script[step].count == ready.count ? script[step].choice : nil
     case .priorities(let changes):
       for id in ready where priorities[id] == nil { priorities[id] = random.next() | (1 << 63) }
       if changes.contains(step) {

@@ -73,6 +73,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let gone = lock.withLock { () -> [Entry] in
       defer {
         unsafe all = []
+        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // those that are yet to come
         unsafe taken = 0
       }
       return unsafe all

@@ -45,14 +45,14 @@ public enum Simulation {
     seed: UInt64, by strategy: Strategy = .random, cancelled: Int? = nil, limit: Int = 100_000,
     _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
-    try Simulator(Chooser(strategy, seed: seed), seed: seed).run(cancelled: cancelled, limit: limit, body)
+    try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
   }
 
   /// Runs it once with a fault planted in the library, if that is a debug build.
   @discardableResult package static func run(
     seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
-    try Simulator(Chooser(strategy, seed: seed), seed: seed, mutant: mutant).run(limit: limit, body)
+    try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy, mutant: mutant).run(limit: limit, body)
   }
 
   /// Runs it once with each seed; throws at the first that fails.
@@ -66,7 +66,7 @@ public enum Simulation {
   @discardableResult public static func replay(
     _ schedule: Schedule, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
-    try Simulator(Chooser(schedule.choices.map(\.choice)), seed: schedule.seed).run(limit: limit, body)
+    try Simulator(Chooser(schedule.choices), seed: nil).run(cancelled: schedule.cancelled, limit: limit, body)
   }
 
   /// Runs it in every order that there is, or in as many as allowed; throws at the first that fails.
@@ -76,14 +76,14 @@ public enum Simulation {
   @discardableResult public static func explore(
     atMost runs: Int = 100_000, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> (runs: Int, isComplete: Bool) {
-    var (prefix, count): ([Int], Int) = ([], 0)
+    var (prefix, count): ([(choice: Int, count: Int)], Int) = ([], 0)
     while count < runs {
       let schedule = try Simulator(Chooser(prefix), seed: nil).run(limit: limit, body)
       count += 1
       var choices = schedule.choices
       while let last = choices.last, last.choice + 1 >= last.count { choices.removeLast() }
       guard let last = choices.popLast() else { return (count, true) }
-      prefix = choices.map(\.choice) + [last.choice + 1]
+      prefix = choices + [(last.choice + 1, last.count)]
     }
     return (count, false)
   }
@@ -95,21 +95,43 @@ public struct Schedule: Sendable, CustomStringConvertible {
   public internal(set) var choices: [(choice: Int, count: Int)] = []
   /// What chose, if it was a seed.
   public let seed: UInt64?
+  /// Before which step the task of the body was cancelled, if it was.
+  public internal(set) var cancelled: Int?
+  private let strategy: Simulation.Strategy
 
-  init(seed: UInt64?) { self.seed = seed }
+  init(seed: UInt64?, _ strategy: Simulation.Strategy) {
+    self.seed = seed
+    self.strategy = strategy
+  }
 
   /// An order that was written down: the description of one.
   public init?(_ description: some StringProtocol) {
-    seed = nil
+    self.init(seed: nil, .random)
     for part in description.split(separator: " ") {
+      if part.first == "x" {
+        guard let step = Int(part.dropFirst()), cancelled == nil else { return nil }
+        cancelled = step
+        continue
+      }
       let numbers = part.split(separator: "/").map { Int($0) }
       guard numbers.count == 2, let choice = numbers[0], let count = numbers[1], 0 <= choice, choice < count else { return nil }
       choices.append((choice, count))
     }
   }
 
-  /// `1/3 0/2 …`: the second of three, the first of two.
-  public var description: String { choices.map { "\($0.choice)/\($0.count)" }.joined(separator: " ") }
+  /// `x5 1/3 0/2 …`: cancelled before step 5; the second of three, the first of two.
+  public var description: String {
+    ((cancelled.map { ["x\($0)"] } ?? []) + choices.map { "\($0.choice)/\($0.count)" }).joined(separator: " ")
+  }
+
+  /// What shows it again.
+  fileprivate var again: String {
+    guard let seed else { return "the order \(self)" }
+    var words = ["seed \(seed)"]
+    if case .priorities(let changes) = strategy { words.append("by .priorities(changes: \(changes))") }
+    if let cancelled { words.append("with cancelled: \(cancelled)") }
+    return words.joined(separator: " ")
+  }
 }
 
 /// What went wrong in a simulation, and in which order.
@@ -124,7 +146,6 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   init(_ error: (any Error)?, _ what: String, _ schedule: Schedule) {
     self.error = error
     self.schedule = schedule
-    let again = schedule.seed.map { "seed \($0)" } ?? "the order \(schedule)"
-    description = "\(what); \(again) shows it again"
+    description = "\(what); \(schedule.again) shows it again"
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Eventing
 import Synchronization
 
@@ -11,19 +12,23 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
 
   let clock = ManualClock()
   let mutant: Mutant?
-  private let owner = Thread.current
+  private var owner = Thread.current
   private var chooser: Chooser
   private var schedule: Schedule
   private var ready: [(id: UInt64, step: Step)] = []
-  private var lastBlock = UInt64(1) << 48
+  /// Serial queues, and main, keep their order: the number of each. They are kept alive, so that none comes to be where one was.
+  private var queues: [ObjectIdentifier: (queue: DispatchQueue, id: UInt64)] = [:]
+  /// Above the numbers of all tasks.
+  private static let main = UInt64(1) << 48
+  private var lastBlock = Simulator.main
   private(set) var isInMainBlock = false
   /// Something came from another thread.
   private let isForeign = Atomic<Bool>(false)
 
-  init(_ chooser: Chooser, seed: UInt64?, mutant: Mutant? = nil) {
+  init(_ chooser: Chooser, seed: UInt64?, _ strategy: Simulation.Strategy = .random, mutant: Mutant? = nil) {
     self.mutant = mutant
     self.chooser = chooser
-    schedule = Schedule(seed: seed)
+    schedule = Schedule(seed: seed, strategy)
   }
 
   static var current: Simulator? { Scheduling.simulation as? Simulator }
@@ -36,10 +41,15 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     ready.append((TaskNumber.of(job), .job(job)))
   }
 
-  func schedule(_ body: @escaping @Sendable () -> Void, isMain: Bool) {
+  func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool) {
     guard isOwn else { return }
-    lastBlock += 1
-    ready.append((isMain ? 0 : lastBlock, .block(isMain: isMain, body)))
+    var id = isMain ? Simulator.main : lastBlock + 1
+    if let queue {
+      id = queues[ObjectIdentifier(queue)]?.id ?? id
+      queues[ObjectIdentifier(queue)] = (queue, id)
+    }
+    lastBlock = max(lastBlock, id)
+    ready.append((id, .block(isMain: isMain, body)))
   }
 
   private var isOwn: Bool {
@@ -51,7 +61,23 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   // MARK: Running
 
   func run(cancelled: Int? = nil, limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
-    let outcome = Outcome()
+    // The test is on the main actor: handlers on .main run here.
+    if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
+    // Elsewhere on a thread that runs no task, or what is called there would be taken for the caller's own.
+    let (result, ended) = (Outcome<Schedule>(), DispatchSemaphore(value: 0))
+    DispatchQueue(label: "simulation").async { [self] in
+      owner = Thread.current
+      result.result = Result { try runHere(cancelled, limit, body) }
+      ended.signal()
+    }
+    ended.wait()
+    guard let result = result.result else { preconditionFailure("the simulation has run") }
+    return try result.get()
+  }
+
+  private func runHere(_ cancelled: Int?, _ limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
+    let outcome = Outcome<Void>()
+    schedule.cancelled = cancelled
     Scheduling.simulations.wrappingAdd(1, ordering: .relaxed)
     defer { Scheduling.simulations.wrappingSubtract(1, ordering: .relaxed) }
     let task = Task.detached(executorPreference: self) {
@@ -64,43 +90,54 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
         }
       }
     }
+    var isTheSame = true
     Scheduling.$simulation.withValue(self) {
-      while !ready.isEmpty || (outcome.result == nil && clock.advanceToNext()), schedule.choices.count < limit {
+      while isTheSame, !ready.isEmpty || (outcome.result == nil && clock.advanceToNext()), schedule.choices.count < limit {
         if schedule.choices.count == cancelled { task.cancel() }
-        if !ready.isEmpty { takeStep() }
+        if !ready.isEmpty { isTheSame = takeStep() }
       }
     }
+    func failure(_ what: String) -> SimulationFailure { SimulationFailure(nil, what, schedule) }
     if isForeign.load(ordering: .acquiring) {
-      throw SimulationFailure(
-        nil, "something came back from outside of the simulation: a main-actor call, another queue, or a clock of its own", schedule)
+      throw failure("something came back from outside of the simulation: a main-actor call, another queue, or a clock of its own")
+    }
+    if !isTheSame {
+      throw failure(
+        "the body did something else than in the run before: after \(schedule.choices.count) steps not as many could be chosen from")
     }
     switch outcome.result {
-    case .success: break
     case .failure(let error): throw SimulationFailure(error, "\(error)", schedule)
+    case .success where ready.isEmpty: return schedule
+    case .success: throw failure("the body has ended, but after \(limit) steps something of it still runs")
     case nil where ready.isEmpty:
-      throw SimulationFailure(
-        nil,
-        "nothing can run any more, and the body has not ended: it waits for itself, or for something outside of the simulation (an asynchronous handler on .main, another queue, a clock other than Simulation.clock)",
-        schedule)
-    case nil: throw SimulationFailure(nil, "the body has not ended after \(limit) steps", schedule)
+      throw failure(
+        "nothing can run any more, and the body has not ended: it waits for itself, or for something outside of the simulation (a Task {} without Simulation.executor, an asynchronous handler on .main, another queue, a clock other than Simulation.clock)"
+      )
+    case nil: throw failure("the body has not ended after \(limit) steps")
     }
-    return schedule
   }
 
-  private func takeStep() {
-    let choice = chooser.choose(ready.map(\.id))
-    schedule.choices.append((choice, ready.count))
-    switch ready.remove(at: choice).step {
+  /// False if there is not the choice that there was in the run before.
+  private func takeStep() -> Bool {
+    // Of what is in the same queue only the first may run.
+    var seen: Set<UInt64> = []
+    let eligible = ready.indices.filter { index in
+      if case .block = ready[index].step { seen.insert(ready[index].id).inserted } else { true }
+    }
+    guard let choice = chooser.choose(eligible.map { ready[$0].id }) else { return false }
+    schedule.choices.append((choice, eligible.count))
+    switch ready.remove(at: eligible[choice]).step {
     case .job(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
     case .block(let isMain, let body):
       isInMainBlock = isMain
       body()
       isInMainBlock = false
     }
+    return true
   }
 
   // Safe: as the simulator.
-  private final class Outcome: @unchecked Sendable {
-    var result: Result<Void, any Error>?
+  private final class Outcome<Value>: @unchecked Sendable {
+    var result: Result<Value, any Error>?
   }
 }

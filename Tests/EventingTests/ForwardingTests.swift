@@ -248,4 +248,18 @@ import Testing
       #expect(own == own.sorted() && own.count == 500)
     }
   }
+
+  @Test(arguments: [127, 128, 129, 130, 300]) func anOccurrenceKeepsItsSenderHoweverLongTheChain(length: Int) async {
+    let events = (0..<length).map { _ in Event<Int>() }
+    for (one, next) in zip(events, events.dropFirst()) { one.forward(to: next) }
+    let (sender, seen) = (Recorder<Int>(), Recorder<String>())
+    for (index, event) in events.enumerated() {
+      event.occurrences.addHandler { if $0.sender !== sender { seen.record("\($0.payload) has none at \(index)") } }
+    }
+    events.last?.addHandler { seen.record("\($0)") }
+    events[0].post(1, from: sender)
+    await events[0].send(2, from: sender)
+    #expect(seen.values == ["1", "2"])
+    withExtendedLifetime((events, sender)) {}
+  }
 }

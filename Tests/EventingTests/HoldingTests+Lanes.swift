@@ -197,4 +197,98 @@ import Testing
     gates[0].open()
     while ended.value < 2 { await steps.run() }
   }
+
+  // MARK: What a paused lane has (G9)
+
+  @Test func aLaneThatPausedGoesOnWithAsManyCallsAtOnceAsBefore() async {
+    let (event, seen, gates, steps) = (Event<Int>(), Recorder<Int>(), (0..<2).map { _ in Gate() }, StepExecutor())
+    let token = steps.adding {
+      event.addHandler(on: .concurrent(limit: 3)) { number in
+        seen.record(number)
+        await gates[number / 3].opened()
+      }
+    }
+    for number in 0..<6 { event.post(number) }
+    while await steps.run() {}
+    #expect(seen.values.sorted() == [0, 1, 2])
+    event.lock(token, holding: .upTo(9))
+    gates[0].open()
+    while await steps.run() {}
+    #expect(seen.count == 3)  // the lane has paused
+    event.unlock(token)
+    while await steps.run() {}
+    #expect(seen.values.sorted() == Array(0..<6))  // and none of the last three has ended
+    gates[1].open()
+    await steps.runUntilQuiet(event)
+  }
+
+  @Test(arguments: BoundedLane.allCases, [Buffering.newest(2), .oldest(2)]) func whatAPausedLaneHasNoRoomForIsCountedAndToldOf(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    let (event, seen, notes, gate, begun) = (Event<Int>("e"), Recorder<Int>(), WatchingTests.Notes(), Gate(), Gate())
+    let token = event.add(
+      lane.handler(buffering, until: gate) {
+        seen.record($0)
+        begun.open()
+      }.named("a"))
+    event.observe(with: notes)
+    event.post(1)
+    await begun.opened()
+    for number in 2...3 { event.post(number) }
+    event.lock(token, holding: .upTo(9))
+    for number in 4...5 { event.post(number) }
+    gate.open()
+    await event.quiesce()  // the lane has paused with all that it has room for
+    event.unlock(token)
+    await event.quiesce()
+    let (called, dropped) = buffering == .newest(2) ? ([1, 4, 5], [2, 3]) : ([1, 2, 3], [4, 5])
+    #expect(seen.values == called)
+    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == dropped.map { "dropped a \($0)" })
+  }
+
+  /// G18
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func whatALanePausesWithKeepsTheContextOfItsSender(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    let carrying = EventContext.carry(HoldingLaneTests.$request)
+    defer { carrying.end() }
+    let (event, seen, gate, begun) = (Event<Int>(), Recorder<String>(), Gate(), Gate())
+    let token = event.add(
+      lane.handler(buffering, until: gate) {
+        seen.record("\($0) \(HoldingLaneTests.request)")
+        begun.open()
+      })
+    event.post(1)
+    await begun.opened()
+    let waiting = (2...4).map { number in HoldingLaneTests.$request.withValue("r\(number)") { event.submit(number) } }
+    event.lock(token, holding: .upTo(9))
+    gate.open()
+    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // the lane has paused
+    event.unlock(token)
+    await event.quiesce()
+    #expect(seen.values == ["1 none", "2 r2", "3 r3", "4 r4"])
+  }
+  @TaskLocal static var request = "none"
+
+  /// G21
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func whatGoesWithAPausedLaneIsToldOfAsSkipped(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    for isRemoved in [true, false] {
+      let (event, notes, gate, begun) = (Event<Int>("e"), WatchingTests.Notes(), Gate(), Gate())
+      let token = event.add(lane.handler(buffering, until: gate) { _ in begun.open() }.named("a"))
+      event.observe(with: notes)
+      event.post(1)
+      await begun.opened()
+      for number in 2...3 { event.post(number) }
+      event.lock(token, holding: .upTo(9))
+      gate.open()
+      await event.quiesce()  // the lane has paused
+      #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == [])
+      if isRemoved { event.remove(token) } else { event.finish() }
+      await event.quiesce()
+      #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == ["skipped a 2", "skipped a 3"])
+    }
+  }
 }

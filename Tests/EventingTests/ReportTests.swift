@@ -214,4 +214,31 @@ import Testing
     isOver.open()
     await changer.opened()
   }
+
+  // MARK: Stopped
+
+  @Test func handlerWhoseOwnerIsGoneIsNotCountedAsStopped() async {
+    let (event, live, calls) = (Event<Int>(), LiveCount(), Counter())
+    let interceptor = event.intercept(priority: 1) { _ in .stop }
+    event.addHandler { _ in calls.add() }
+    event.addHandler(on: .background) { _ in calls.add() }
+    do {
+      let owner = Canary(live)
+      event.addHandler(owner: owner) { _, _ in calls.add() }
+      event.addHandler(on: .background, owner: owner) { _, _ in calls.add() }
+      event.addHandler(owner: owner) { _, _ async in calls.add() }
+      event.addHandler(on: .task, priority: -1, owner: owner) { _, _ async in calls.add() }
+      let stopped = await event.send(1)
+      #expect(stopped.delivered == 1 && stopped.skipped == 6)
+      withExtendedLifetime(owner) {}
+    }
+    #expect(live.alive == 0)
+    let stopped = await event.send(2)
+    #expect(stopped.delivered == 1 && stopped.skipped == 2)
+    #expect(calls.value == 0)
+    event.remove(interceptor)
+    let report = await event.send(3)
+    #expect(report.delivered == 2 && report.skipped == 0)
+    #expect(calls.value == 2)
+  }
 }

@@ -199,7 +199,7 @@ public import Synchronization
   @inlinable func handOver(_ backlog: Backlog<Payload>, toDrain: Bool = false) {
     word.bitwiseAnd(Word.flags, ordering: .relaxed)  // nobody is inside until the drain starts
     if !toDrain, unsafe backlog.at < backlog.pending.count, case .job = unsafe backlog.pending[backlog.at] {
-      Scheduling.block(on: .global()) { self.settle(Settler.pool) }
+      Scheduling.concurrentBlock { self.settle(Settler.pool) }
     } else {
       Scheduling.block(on: drains(backlog)) { self.settle(Settler.drain) }
     }

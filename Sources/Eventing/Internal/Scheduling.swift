@@ -49,12 +49,18 @@ package import Synchronization
   static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 
   @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
-    if let simulation = currentSimulation { return simulation.schedule(body, isMain: false) }
+    if let simulation = currentSimulation { return simulation.schedule(body, on: queue, isMain: false) }
     queue.async(execute: body)
   }
 
+  /// Whatever order such blocks take.
+  @usableFromInline static func concurrentBlock(_ body: @escaping @Sendable () -> Void) {
+    if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: false) }
+    DispatchQueue.global().async(execute: body)
+  }
+
   @usableFromInline static func mainBlock(_ body: @escaping @Sendable () -> Void) {
-    if let simulation = currentSimulation { return simulation.schedule(body, isMain: true) }
+    if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: true) }
     DispatchQueue.main.async(execute: body)
   }
 
@@ -93,7 +99,8 @@ package import Synchronization
 package protocol SimulatedScheduling: TaskExecutor {
   /// A fault that is planted.
   var mutant: Mutant? { get }
-  func schedule(_ body: @escaping @Sendable () -> Void, isMain: Bool)
+  /// Runs it some time, after what was scheduled on the same serial queue, or on main, before.
+  func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   /// Whether a block that was scheduled on main is running.
   var isInMainBlock: Bool { get }
 }

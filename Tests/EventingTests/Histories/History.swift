@@ -122,7 +122,10 @@ final class History: Sendable {
     let start = now
     if isGated { event.lock() } else { event.unlock() }
     let end = now
-    for number in 0..<History.mostHandlers { note(Operation(action: .gate(number, isGated), start: start, end: end, thread: thread)) }
+    let part = Operation.GatePart(change: start, count: History.mostHandlers)
+    for number in 0..<History.mostHandlers {
+      note(Operation(action: .gate(number, isGated, part: part), start: start, end: end, thread: thread))
+    }
   }
 
   private func nextOccurrence() -> Int? {

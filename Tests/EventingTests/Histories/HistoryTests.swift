@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 4]) func everyHistoryIsThatOfASequentialEvent(threads: Int) async {
-    let outcome = await HistoryTests.outcome(of: 1_000, threads: threads)
+    let outcome = await HistoryTests.outcome(of: 400, threads: threads)
     #expect(outcome.failed.isEmpty, "\(outcome.failed.first ?? "")")
     #expect(outcome.undecided * 100 < outcome.judged, "the search gave \(outcome.undecided) up")
     #expect(outcome.judged >= 100 && outcome.overlaps >= outcome.judged, "\(outcome.judged) histories, \(outcome.overlaps) overlaps")

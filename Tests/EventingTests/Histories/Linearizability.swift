@@ -27,16 +27,15 @@ struct Linearizability {
 
   static func judge(_ operations: [Operation], limit: Int = 20_000) -> Verdict {
     precondition(operations.count <= capacity, "\(operations.count) operations; at most \(capacity) can be judged")
-    let handlers = operations.map { operation in
+    let handlers = operations.compactMap { operation -> Int? in
       switch operation.action {
       case .add(let handler): handler.number
-      case .place(let handler), .remove(let handler), .lock(let handler), .unlock(let handler), .gate(let handler, _),
-        .call(_, let handler):
-        handler
-      case .post, .report: -1
+      case .place(let handler), .remove(let handler), .lock(let handler), .unlock(let handler): handler
+      case .gate(let handler, _, _), .call(_, let handler): handler
+      case .post, .report: nil
       }
     }
-    for case let operation in operations {
+    for operation in operations {
       // What a report says it delivered are calls that took place.
       guard case .report(let occurrence, let delivered, _) = operation.action else { continue }
       let count = operations.count { if case .call(occurrence, _) = $0.action { true } else { false } }
@@ -53,14 +52,22 @@ struct Linearizability {
     self.operations = operations.sorted { $0.start < $1.start }
     self.limit = limit
     farthest = Node(done: 0, event: event)
-    let leaving = operations.compactMap { operation -> Int? in
+    var outline = SequentialEvent.Outline(calls: Set(operations.map { $0.action }), leaving: [:], reports: [:])
+    let once = Set(
+      operations.compactMap { operation -> Int? in
+        if case .add(let handler) = operation.action, handler.isOnce { handler.number } else { nil }
+      })
+    for operation in operations {
       switch operation.action {
-      case .remove(let handler) where operation.wasThere == true: handler
-      case .add(let handler) where handler.isOnce: handler.number
-      default: nil
+      case .remove(let handler) where operation.wasThere == true:
+        outline.leaving[handler] = min(outline.leaving[handler] ?? .max, operation.start)
+      case .call(_, let handler) where once.contains(handler):
+        outline.leaving[handler] = min(outline.leaving[handler] ?? .max, operation.start)
+      case .report(let occurrence, _, _): outline.reports[occurrence] = operation.end
+      default: break
       }
     }
-    outline = SequentialEvent.Outline(calls: Set(operations.map(\.action)), leaving: Set(leaving))
+    self.outline = outline
   }
 
   private mutating func go(_ given: Node) -> Bool {

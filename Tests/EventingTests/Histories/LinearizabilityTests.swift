@@ -35,7 +35,10 @@ import Testing
     #expect(Self.isAccepted([add, (.post(0), nil, 3...9), (.remove(0), true, 4...7), Self.call(0, 0, 3...8)]))
     #expect(!Self.isAccepted([add, (.post(0), nil, 3...9), (.remove(0), true, 4...5), Self.call(0, 0, 6...8)]))
     #expect(!Self.isAccepted([add, (.post(0), nil, 3...9), (.lock(0), true, 4...5), Self.call(0, 0, 6...8)]))
-    #expect(!Self.isAccepted([add, (.gate(0, true), nil, 3...4), (.post(0), nil, 5...9), Self.call(0, 0, 6...8)]))
+    #expect(
+      !Self.isAccepted([
+        add, (.gate(0, true, part: .init(change: 1, count: 1)), nil, 3...4), (.post(0), nil, 5...9), Self.call(0, 0, 6...8),
+      ]))
     #expect(!Self.isAccepted([add, (.remove(0), true, 3...4), (.remove(0), true, 5...6)]), "it goes once")
   }
 
@@ -69,6 +72,31 @@ import Testing
     #expect(!report(1, 0))
     #expect(!report(2, 1))
     #expect(!report(1, 2))
+  }
+
+  @Test func whatWasThereUntilTheReportIsCounted() {
+    let locked = [Self.add(0, 1...2), (.lock(0), true, 3...4), (.post(0), nil, 5...6)] as [(Operation.Action, Bool?, ClosedRange<Int>)]
+    func report(_ skipped: Int) -> (Operation.Action, Bool?, ClosedRange<Int>) {
+      (.report(occurrence: 0, delivered: 0, skipped: skipped), nil, 6...7)
+    }
+    #expect(Self.isAccepted(locked + [report(1), (.remove(0), true, 8...9)]))
+    #expect(!Self.isAccepted(locked + [report(0), (.remove(0), true, 8...9)]))
+    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // it may have gone before its turn
+    let once = [Self.add(0, once: true, 1...2)] + locked.dropFirst()
+    #expect(!Self.isAccepted(once + [report(0)]))
+  }
+
+  @Test func anEventIsLockedAsAWhole() {
+    let two = [Self.add(0, 1...2), Self.add(1, 3...4)]
+    func gate(_ isGated: Bool, _ change: Int, _ time: ClosedRange<Int>) -> [(Operation.Action, Bool?, ClosedRange<Int>)] {
+      (0..<2).map { (.gate($0, isGated, part: .init(change: change, count: 2)), nil, time) }
+    }
+    let both = two + gate(true, 1, 5...8) + gate(false, 2, 5...8) + [(.post(0), nil, 9...10)]
+    #expect(Self.isAccepted(both + [Self.call(0, 0, 9...10), Self.call(0, 1, 9...10)]))
+    #expect(Self.isAccepted(both))
+    #expect(!Self.isAccepted(both + [Self.call(0, 0, 9...10)]), "half of it is locked")
+    let one = two + gate(true, 1, 5...12) + [(.post(0), nil, 6...9)]
+    #expect(Self.isAccepted(one + [Self.call(0, 1, 7...8)]))  // while it is being locked
   }
 
   #if DEBUG

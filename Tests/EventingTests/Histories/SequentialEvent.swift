@@ -35,7 +35,14 @@ struct SequentialEvent: Hashable {
     var possible = 0
   }
 
+  /// A change of the event's own lock that has begun.
+  private struct Gating: Hashable {
+    var part: Operation.GatePart
+    var left: Int
+  }
+
   private var members: [Member]
+  private var gating: Gating?
   /// The handlers in their order.
   private var order: [Int] = []
   /// What was accepted and is not delivered, in its order.
@@ -61,7 +68,11 @@ struct SequentialEvent: Hashable {
       members[handler].isThere = false
     case .lock(let handler): return setLock(of: handler, true, operation.wasThere)
     case .unlock(let handler): return setLock(of: handler, false, operation.wasThere)
-    case .gate(let handler, let isGated): members[handler].isGated = isGated
+    case .gate(let handler, let isGated, let part):
+      guard gating == nil || gating?.part == part else { return false }
+      let left = (gating?.left ?? part.count) - 1
+      gating = left == 0 ? nil : Gating(part: part, left: left)
+      members[handler].isGated = isGated
     case .post(let occurrence):
       posted.insert(occurrence)
       queue.append(Delivery(occurrence: occurrence, rest: order.filter { members[$0].isThere }))
@@ -96,8 +107,16 @@ struct SequentialEvent: Hashable {
   /// What is known of the whole history.
   struct Outline {
     var calls: Set<Operation.Action>
-    /// The handlers that go at some time.
-    var leaving: Set<Int>
+    /// When the handlers that go at some time began to.
+    var leaving: [Int: Int]
+    /// When it was told what became of an occurrence.
+    var reports: [Int: Int]
+
+    /// Whether a handler that was there may not have been any more when its turn came.
+    func mayHaveLeft(_ handler: Int, before occurrence: Int) -> Bool {
+      guard let left = leaving[handler], let report = reports[occurrence] else { return false }
+      return left < report
+    }
 
     func isCalled(_ handler: Int, _ occurrence: Int) -> Bool { calls.contains(.call(occurrence: occurrence, handler: handler)) }
   }
@@ -121,7 +140,7 @@ struct SequentialEvent: Hashable {
         guard members[next].hasLane, !members[next].isSilent else { return nil }
         pass(head.occurrence, to: next)
       } else if members[next].isSilent {
-        if members[next].isThere || head.isFound { skip(head.occurrence, isCertain: !outline.leaving.contains(next)) }
+        if members[next].isThere || head.isFound { skip(head.occurrence, isCertain: !outline.mayHaveLeft(next, before: head.occurrence)) }
         queue[0].next()
       } else {
         queue[0].isFound = true

@@ -58,4 +58,16 @@ import Testing
     try await recorder.expect([-1])
     try await recorder.expectNone()
   }
+
+  @Test func whoWaitsWhileARecorderIsEmptiedWaitsForWhatComesThen() async throws {
+    let event = Event<Int>()
+    let recorder = EventRecorder(event)
+    event.post(1)
+    _ = try await recorder.expect(1)
+    let waiting = Task { try await recorder.expect(1) }
+    for _ in 0..<100 { await Task.yield() }
+    recorder.removeAll()
+    event.post(2)
+    #expect(try await waiting.value == [2])
+  }
 }

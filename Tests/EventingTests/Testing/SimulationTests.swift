@@ -64,6 +64,69 @@ import Testing
     #expect(try Simulation.explore(atMost: 5, SimulationTests.once(claimsFirst: true, senders: 3)).isComplete == false)
   }
 
+  /// A test function is a task itself; what it calls is not taken for its own.
+  @Test func isolatedCallsRunInASimulationThatATaskStarts() async throws {
+    let counts = Recorder<Int>()
+    try Simulation.explore { @Sendable in
+      let event = Event<Int>()
+      event.addHandler { _ in }
+      counts.record(await event.handlers.count)
+    }
+    #expect(counts.values.allSatisfy { $0 == 1 } && !counts.values.isEmpty)
+  }
+
+  @Test @MainActor func aTestOnTheMainActorMayRunOne() throws {
+    let seen = Recorder<Int>()
+    try Simulation.run(seeds: 1...10) {
+      let event = Event<Int>()
+      event.addHandler(on: .main) {
+        MainActor.assertIsolated()
+        seen.record($0)
+      }
+      await event.send(1)
+    }
+    #expect(seen.count == 10)
+  }
+
+  @Test(arguments: [Simulation.Strategy.random, .priorities(changes: 3)])
+  func serialQueuesAndMainKeepTheirOrder(strategy: Simulation.Strategy) throws {
+    let (queue, seen) = (DispatchQueue(label: "one"), Recorder<Int>())
+    try Simulation.run(seeds: 1...50, by: strategy) {
+      let (a, b) = (Event<Int>(), Event<Int>())
+      for event in [a, b] {
+        event.addHandler(on: .queue(queue)) { seen.record($0) }
+        event.addHandler(on: .main) { seen.record(10 * $0) }
+      }
+      a.post(1)
+      b.post(2)
+      await a.quiesce()
+      await b.quiesce()
+    }
+    #expect(seen.values.filter { $0 < 10 } == Array(repeating: [1, 2], count: 50).flatMap(\.self))
+    #expect(seen.values.filter { $0 >= 10 } == Array(repeating: [10, 20], count: 50).flatMap(\.self))
+  }
+
+  @Test func whatIsCutOffOrDiffersIsSaid() {
+    let endless = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 1, limit: 200) {
+        let event = Event<Int>()
+        event.addHandler { _ async in while true { await Task.yield() } }
+        event.post(1)
+      }
+    }
+    #expect(endless?.description.contains("something of it still runs") == true)
+    let other = #expect(throws: SimulationFailure.self) {
+      try Simulation.replay(Schedule("4/5 3/9") ?? Schedule("0/1")!) { await Task.yield() }
+    }
+    #expect(other?.description.contains("did something else") == true)
+    let cancelled = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 3, by: .priorities(changes: 2), cancelled: 0) { try Task.checkCancellation() }
+    }
+    #expect(cancelled?.description.hasSuffix("seed 3 by .priorities(changes: 2) with cancelled: 0 shows it again") == true)
+    #expect(throws: SimulationFailure.self) { try Simulation.replay(cancelled!.schedule) { try Task.checkCancellation() } }
+    #expect(Schedule("x2 0/1")?.description == "x2 0/1")
+  }
+
   @Test func whatCannotGoOnIsSaid() {
     let stuck = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1) {
