@@ -16,16 +16,9 @@ import Dispatch
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
       // The reference itself goes into the block: with one held here, too, the caller could be the last to let go, with its stack as deep as it is.
-      let rest = unsafe Rest(target: target)
-      Scheduling.concurrentBlock { unsafe rest.target.release() }
+      Scheduling.concurrentBlock { unsafe target.release() }
     }
   }
-}
-
-/// What the queue has to release.
-// Safe: it is the only reference, and is released once.
-@safe private struct Rest<Payload: Sendable>: @unchecked Sendable {
-  let target: Unmanaged<Event<Payload>>
 }
 
 private enum ReleaseDepth {
