@@ -115,7 +115,12 @@ final class History: Sendable {
     guard let chosen = shared.withLock({ $0.tokens.isEmpty ? nil : $0.tokens[choice % $0.tokens.count] }) else { return }
     let start = now
     let wasThere = change(chosen.token)
-    note(Operation(action: action(chosen.number), wasThere: wasThere, start: start, end: now, thread: thread))
+    let end = now
+    note(Operation(action: action(chosen.number), wasThere: wasThere, start: start, end: end, thread: thread))
+    // It locks first, and then looks: a handler that goes meanwhile may have been silent for a moment.
+    if case .lock(let number) = action(chosen.number), !wasThere {
+      note(Operation(action: .lock(number), start: start, end: end, thread: thread))
+    }
   }
 
   private func gate(_ thread: Int, _ isGated: Bool, _ note: (Operation) -> Void) {

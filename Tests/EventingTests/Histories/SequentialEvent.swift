@@ -86,7 +86,7 @@ struct SequentialEvent: Hashable {
   }
 
   private mutating func setLock(of handler: Int, _ isLocked: Bool, _ wasThere: Bool?) -> Bool {
-    guard members[handler].isThere == wasThere else { return false }
+    guard wasThere == nil || members[handler].isThere == wasThere else { return false }
     if members[handler].isThere { members[handler].isLocked = isLocked }
     return true
   }
