@@ -21,7 +21,7 @@ public enum Simulation {
   public enum Strategy: Sendable {
     /// Any, each with the same chance.
     case random
-    /// The one of the task with the highest of priorities that are given at random, and changed at `changes` random steps: finds what needs few, but certain, changes.
+    /// The one of the task with the highest of priorities that are given at random, and changed at `changes` random steps of the first 64: finds what needs few, but certain, changes.
     case priorities(changes: Int)
   }
 
@@ -40,7 +40,7 @@ public enum Simulation {
   ///   - limit: how many steps it may take.
   ///   - body: what is run, a task of its own.
   /// - Returns: the order that was taken.
-  /// - Throws: ``SimulationFailure`` with that order, if `body` throws, or cannot go on.
+  /// - Throws: ``SimulationFailure`` with that order, if `body` throws, or cannot go on, or if something of it still runs after `limit` steps.
   @discardableResult public static func run(
     seed: UInt64, by strategy: Strategy = .random, cancelled: Int? = nil, limit: Int = 100_000,
     _ body: @escaping @Sendable () async throws -> Void
@@ -62,7 +62,7 @@ public enum Simulation {
     for seed in seeds { try run(seed: seed, by: strategy, limit: limit, body) }
   }
 
-  /// Runs it in an order that was taken before.
+  /// Runs it in an order that was taken before; throws if there is not the same to choose from.
   @discardableResult public static func replay(
     _ schedule: Schedule, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
