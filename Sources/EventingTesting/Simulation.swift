@@ -1,6 +1,6 @@
 package import Eventing
 
-/// Runs a piece of asynchronous code, and all that events do because of it, one step after the other on the calling thread, in an order that a seed chooses.
+/// Runs a piece of asynchronous code, and all that events do because of it, one step after the other on one thread, in an order that a seed chooses.
 ///
 ///     try Simulation.run(seeds: 1...1_000) {
 ///       let cart = Cart()

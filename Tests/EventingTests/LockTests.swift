@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G9: locked is silent.
-@Suite(.timeLimit(.minutes(5))) struct LockTests {
+@Suite(.timeLimit(.minutes(10))) struct LockTests {
   // MARK: One handler
 
   @Test func aLockedHandlerIsSkippedUntilItIsUnlocked() async {

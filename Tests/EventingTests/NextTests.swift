@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Waiting for the next payload.
-@Suite(.timeLimit(.minutes(1))) struct NextTests {
+@Suite(.timeLimit(.minutes(10))) struct NextTests {
   @Test func row108TheNextPayloadThatFitsIsAwaited() async throws {
     let event = Event<Int>()
     let next = Task { try await event.next { $0 > 2 } }
@@ -15,7 +15,7 @@ import Testing
 
   @Test func severalValuesViewsAndKeys() async throws {
     let (resized, keyed) = (Event<(Int, Int)>(), KeyedEvent<String, Int>())
-    let one = Task { try await resized.next(within: .seconds(30)) { width, height in width > height } }
+    let one = Task { try await resized.next(within: .seconds(300)) { width, height in width > height } }
     let two = Task { try await keyed["a"].map { "\($0)" }.next() }
     #expect(await eventually { resized.handlerCount == 1 && keyed.handlerCount == 1 })
     resized.post(1, 2)
@@ -50,7 +50,7 @@ import Testing
     #expect(clock.sleeperCount == 0 && !event.hasHandlers)
   }
 
-  @Test(arguments: [nil, Duration.seconds(30)]) func theEndOfTheEventIsAnError(limit: Duration?) async {
+  @Test(arguments: [nil, Duration.seconds(300)]) func theEndOfTheEventIsAnError(limit: Duration?) async {
     let event = Event<Int>()
     let next = Task { try await event.next(within: limit) { $0 > 1 } }
     #expect(await eventually { event.handlerCount == 1 })
@@ -62,7 +62,7 @@ import Testing
     #expect(late?.code == .eventEnded)
   }
 
-  @Test(arguments: [nil, Duration.seconds(30)]) func cancellingIsAnError(limit: Duration?) async {
+  @Test(arguments: [nil, Duration.seconds(300)]) func cancellingIsAnError(limit: Duration?) async {
     let event = Event<Int>()
     let next = Task { try await event.next(within: limit) }
     #expect(await eventually { event.handlerCount == 1 })
@@ -77,7 +77,7 @@ import Testing
   @Test func anErrorOfTheConditionIsThrown() async {
     struct Odd: Error {}
     let event = Event<Int>()
-    let next = Task { try await event.next(within: .seconds(30)) { if $0 == 3 { throw Odd() } else { false } } }
+    let next = Task { try await event.next(within: .seconds(300)) { if $0 == 3 { throw Odd() } else { false } } }
     #expect(await eventually { event.handlerCount == 1 })
     for number in 1...3 { event.post(number) }
     await #expect(throws: Odd.self) { try await next.value }

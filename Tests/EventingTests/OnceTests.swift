@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// G8: once is once.
-@Suite(.timeLimit(.minutes(5))) struct OnceTests {
+@Suite(.timeLimit(.minutes(10))) struct OnceTests {
   @Test func onceHandlerIsCalledByTheFirstSendOnly() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

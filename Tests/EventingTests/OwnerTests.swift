@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// G10: owners.
-@Suite(.timeLimit(.minutes(5))) struct OwnerTests {
+@Suite(.timeLimit(.minutes(10))) struct OwnerTests {
   @Test func aHandlerIsCalledWithItsOwner() {
     let event = Event<Int>()
     let owner = Owner(LiveCount())

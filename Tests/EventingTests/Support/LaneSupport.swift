@@ -42,7 +42,7 @@ final class Counter: Sendable {
   @discardableResult func add(_ amount: Int = 1) -> Int { number.wrappingAdd(amount, ordering: .acquiringAndReleasing).newValue }
 }
 
-/// What `work` returns; nil, and an issue, if it does not come back within 40 seconds, because a test that hangs says nothing.
+/// What `work` returns; nil, and an issue, if it does not come back within 200 seconds, because a test that hangs says nothing.
 @discardableResult func comesBack<Result: Sendable>(
   sourceLocation: SourceLocation = #_sourceLocation, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -54,7 +54,7 @@ final class Counter: Sendable {
     over.open()
   }
   let deadline = DispatchWorkItem { over.open() }
-  DispatchQueue.global().asyncAfter(deadline: .now() + 40, execute: deadline)
+  DispatchQueue.global().asyncAfter(deadline: .now() + 200, execute: deadline)
   await over.opened()
   deadline.cancel()
   guard let value = result.withLock({ $0 }) else {

@@ -69,7 +69,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
   for gate in ended { await gate.opened() }
 }
 
-/// Runs `body` again and again on so many threads, which begin together, until the race was one: until `isEnough`, or for 30 seconds at most.
+/// Runs `body` again and again on so many threads, which begin together, until the race was one: until `isEnough`, or for two minutes at most.
 ///
 /// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all. So races take turns, too.
 func onThreads(
@@ -78,7 +78,7 @@ func onThreads(
   await raceTurns.take()
   defer { raceTurns.pass() }
   let isOver = Atomic<Bool>(false)
-  let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+  let deadline = ContinuousClock.now.advanced(by: .seconds(120))
   await onThreads(count) { index in
     var round = 0
     repeat {
@@ -91,7 +91,7 @@ func onThreads(
 
 /// Runs rounds on so many threads until the race was one: the first makes something ready, then `body` runs on all of them together.
 ///
-/// At least 1,000 rounds, then until `isEnough`, or for 30 seconds at most.
+/// At least 1,000 rounds, then until `isEnough`, or for two minutes at most.
 func inRounds<Stage: Sendable>(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool, prepare: @escaping @Sendable () -> Stage,
   _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
@@ -100,7 +100,7 @@ func inRounds<Stage: Sendable>(
   defer { raceTurns.pass() }
   let barrier = StartBarrier(count)
   let current = Guarded<Stage?>(nil)
-  let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+  let deadline = ContinuousClock.now.advanced(by: .seconds(120))
   await onThreads(count) { index in
     var round = 0
     while true {
