@@ -21,13 +21,15 @@ let package = Package(
     .target(name: "CMeasure"),
     // Counts allocations when it is preloaded; nothing links it.
     .target(name: "AllocationCounter"),
+    // boost::signals2 behind functions of C, if its headers are there.
+    .target(name: "BoostSignals"),
     // What is measured and how, without knowing any library.
     .target(name: "BenchmarkKit", dependencies: ["CMeasure"]),
     // One adapter for each library, and the command line.
     .executableTarget(
       name: "EventBenchmarks",
       dependencies: [
-        "BenchmarkKit", "CMeasure",
+        "BenchmarkKit", "BoostSignals", "CMeasure",
         .product(name: "Eventing", package: "swift-eventing"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
@@ -42,10 +44,11 @@ let package = Package(
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
       ]),
   ],
-  swiftLanguageModes: [.v6]
+  swiftLanguageModes: [.v6],
+  cxxLanguageStandard: .cxx17
 )
 
-for target in package.targets where !["CMeasure", "AllocationCounter"].contains(target.name) {
+for target in package.targets where !["CMeasure", "AllocationCounter", "BoostSignals"].contains(target.name) {
   // Not NonisolatedNonsendingByDefault: the naive actors are measured as most people compile them.
   target.swiftSettings = [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
 }

@@ -2,10 +2,25 @@
 
 Times in nanoseconds are those of the machine that the budget was made on; on another one look at the ratios to the `LIMIT` rows.
 """
+from dataclasses import dataclass, field
+
 from results import short
 
 POST, SEND, MAIN = "eventing-post", "eventing-send", "eventing-send-main"
 LIMIT = "loop-borrowing"
+
+
+@dataclass
+class Line:
+    """A row of the budget. `figure` is held against `limit`; `row[key]` is what is compared with the rows of others."""
+    name: str
+    what: str
+    relation: str
+    limit: float
+    figure: float | None
+    row: dict | None = None
+    key: str = "median"
+    others: list = field(default_factory=list)
 
 
 def less(a, b):
@@ -16,92 +31,107 @@ def ratio(a, b):
     return None if a is None or not b else a / b
 
 
+def of(row, key="median"):
+    """A field of a row, or one of its extra figures; None if it is not there."""
+    return None if row is None or row["status"] != "ok" else row.get(key, row["extra"].get(key))
+
+
 def lines(measured):
-    """Yields (row of the budget, what, relation, limit, figure)."""
     for workload, check in CHECKS.items():
         if workload in measured:
-            yield from check(measured[workload])
+            for line in check(measured[workload]):
+                if line.row:
+                    parameter = line.row["parameter"]
+                    line.others = [row for row in measured[workload].rows if row["parameter"] == parameter and row["kind"] != "subject"]
+                yield line
 
 
 def sending(r):
     for n in ["1 handler", "8 handlers"]:
-        yield "P1", f"post, {n}: ns over the limit", "<=", 4, less(r.value(POST, n), r.value(LIMIT, n))
+        yield Line("P1", f"post, {n}: ns over the limit", "<=", 4, less(r.value(POST, n), r.value(LIMIT, n)), r.first(POST, n))
     for n in ["64 handlers", "1,024 handlers"]:
-        yield "P1", f"post, {n}: times the limit", "<=", 1.1, ratio(r.value(POST, n), r.value(LIMIT, n))
+        yield Line("P1", f"post, {n}: times the limit", "<=", 1.1, ratio(r.value(POST, n), r.value(LIMIT, n)), r.first(POST, n))
     for peer, where in [(SEND, "from a task"), (MAIN, "from the main actor")]:
         for n in ["1 handler", "8 handlers"]:
-            yield "P3", f"await send {where}, {n}: ns over post", "<=", 3, less(r.value(peer, n), r.value(POST, n))
+            over = less(r.value(peer, n), r.value(POST, n))
+            yield Line("P3", f"await send {where}, {n}: ns over post", "<=", 3, over, r.first(peer, n))
 
 
 def instructions(r):
     for n, most in [("1 handler", 67), ("8 handlers", 230)]:
-        yield "P2", f"post, {n}: instructions", "<=", most, r.value(POST, n)
+        yield Line("P2", f"post, {n}: instructions", "<=", most, r.value(POST, n), r.first(POST, n))
 
 
 def contention(r):
     for n in ["2 senders", "4 senders"]:
         for peer, verb in [(POST, "post"), (SEND, "await send")]:
-            yield "P4", f"{verb}, {n}: ns", "<=", 50, r.value(peer, n)
+            yield Line("P4", f"{verb}, {n}: ns", "<=", 50, r.value(peer, n), r.first(peer, n))
 
 
 def add_remove(r):
     for n in ["0 others", "1,000 others", "100,000 others"]:
-        yield "P5", f"add and remove, {n}: ns", "<=", 65, r.value(POST, n)
+        yield Line("P5", f"add and remove, {n}: ns", "<=", 65, r.value(POST, n), r.first(POST, n))
 
 
 def replace_random(r):
-    yield "P5", "replace a random one of 100,000: ns", "<=", 500, r.value(POST, "100,000 handlers")
+    n = "100,000 handlers"
+    yield Line("P5", f"replace a random one of {n}: ns", "<=", 500, r.value(POST, n), r.first(POST, n))
 
 
 def add_by_priority(r):
-    yield "P5", "add and remove in the middle of 1,000 by priority: ns", "<=", 1_000, r.value(POST, "1,000 others")
+    n = "1,000 others"
+    yield Line("P5", "add and remove in the middle of 1,000 by priority: ns", "<=", 1_000, r.value(POST, n), r.first(POST, n))
 
 
 def mixed(r):
+    n = "2 senders, 2 changers"
     figures = [("sends/s", "median", 4.5e6), ("pairs/s", "pairs_per_s", 2e6), ("worst round of the median", "worst_of_median", 2 / 3)]
     for peer, verb in [(POST, "post"), (SEND, "await send")]:
         for what, key, least in figures:
-            yield "P6", f"{verb}: {what}", ">=", least, r.value(peer, "2 senders, 2 changers", key)
+            yield Line("P6", f"{verb}: {what}", ">=", least, r.value(peer, n, key), r.first(peer, n), key)
 
 
 def once(r):
-    yield "P7", "once and post: ns", "<=", 130, r.value(POST, "once and send")
+    yield Line("P7", "once and post: ns", "<=", 130, r.value(POST, "once and send"), r.first(POST, "once and send"))
 
 
 def lanes(r):
     for row in r.of_peer(POST):
-        if "concurrent" not in row["label"]:
-            yield "P8", f"{row['label']}: ns a delivery", "<=", 55, row.get("median")
+        if "concurrent" not in row["label"] and ".task" not in row["label"]:
+            yield Line("P8", f"{row['label']}: ns a delivery", "<=", 55, of(row), row)
 
 
 def latency(r):
     for n in r.parameters:
-        dispatch = (r.row("Dispatch and tasks / DispatchQueue.async", n) or {}).get("median")
+        dispatch = of(r.row("Dispatch and tasks / DispatchQueue.async", n))
         for row in r.of_peer(POST):
             if row["parameter"] == n and (".queue" in row["label"] or ".background" in row["label"]):
-                yield "P9", f"{row['label']}, {n}: p50, times DispatchQueue.async", "<=", 1.1, ratio(row.get("median"), dispatch)
+                yield Line("P9", f"{row['label']}, {n}: p50, times DispatchQueue.async", "<=", 1.1, ratio(of(row), dispatch), row)
 
 
 def memory(r):
     for peer, verb in [(POST, "post"), (SEND, "await send"), (MAIN, "await send from the main actor")]:
-        yield "P10", f"{verb}: allocations", "<=", 0, r.value(peer, "heap", "allocations_per_send")
-    yield "P11", "bytes of an idle event", "<=", 160, r.value(POST, "heap", "event_bytes")
-    yield "P11", "bytes of a handler", "<=", 116, r.value(POST, "heap", "handler_bytes")
+        key = "allocations_per_send"
+        yield Line("P10", f"{verb}: allocations", "<=", 0, r.value(peer, "heap", key), r.first(peer, "heap"), key)
+    for what, key, most in [("an idle event", "event_bytes", 160), ("a handler", "handler_bytes", 116)]:
+        yield Line("P11", f"bytes of {what}", "<=", most, r.value(POST, "heap", key), r.first(POST, "heap"), key)
 
 
 def backlog(r):
     for label in r.labels:
         few, many = r.row(label, "1,000 items"), r.row(label, "1,000,000 items")
         if few and many and few["peer"] == POST:
-            yield "P12", f"{label}: an item of 1,000,000 by one of 1,000", "<=", 1.3, ratio(many.get("median"), few.get("median"))
+            yield Line("P12", f"{label}: an item of 1,000,000 by one of 1,000", "<=", 1.3, ratio(of(many), of(few)), many)
 
 
 def flood(r):
     for n in r.parameters:
-        yield "P13", f"{n}: peak queue", "<=", 3_000, r.value(POST, n, "peak_queue")
+        row = r.first(POST, n)
+        yield Line("P13", f"{n}: peak queue", "<=", 3_000, r.value(POST, n, "peak_queue"), row, "peak_queue")
         if n in ["1 thread", "2 threads"]:
-            yield "P13", f"{n}: ns a post until all is delivered", "<=", 100, r.value(POST, n)
-        yield "P13", f"{n}: worst isolated call, ms", "<=", 20, r.value(POST, n, "worst_isolated_ms")
+            yield Line("P13", f"{n}: ns a post until all is delivered", "<=", 100, r.value(POST, n), row)
+        key = "worst_isolated_ms"
+        yield Line("P13", f"{n}: worst isolated call, ms", "<=", 20, r.value(POST, n, key), row, key)
 
 
 CHECKS = {
@@ -109,16 +139,33 @@ CHECKS = {
     for check in [
         sending, instructions, contention, add_remove, replace_random, add_by_priority, mixed, once, lanes, latency, memory, backlog, flood]
 }
+# The limit that a ratio is taken to, where it is not the lowest of them all.
+FLOORS = {"P1": LIMIT, "P2": LIMIT, "P3": LIMIT}
+
+
+def against(line, kind):
+    """Our figure by the best of the others of that kind, and who that is."""
+    best = min if line.relation == "<=" else max
+    ours = of(line.row, line.key)
+    # What is awaited runs no handler elsewhere.
+    rows = [row for row in line.others if row["kind"] == kind and of(row, line.key) and not row["label"].endswith("/ await send")]
+    if kind == "limit" and line.name in FLOORS:
+        rows = [row for row in rows if row["peer"] == FLOORS[line.name]]
+    if ours is None or not rows:
+        return "-"
+    other = best(rows, key=lambda row: of(row, line.key))
+    return f"{precise(ours / of(other, line.key))} × {other['label'].removeprefix('LIMIT ')}"
 
 
 def table(measured):
     """The rows of the budget that were measured, in the order of their numbers."""
-    rows = sorted(lines(measured), key=lambda line: int(line[0][1:]))
-    for name, what, relation, limit, figure in rows:
-        if figure is None:
+    for line in sorted(lines(measured), key=lambda line: int(line.name[1:])):
+        if line.figure is None:
             continue
-        met = figure <= limit if relation == "<=" else figure >= limit
-        yield [name, what, f"{'at most' if relation == '<=' else 'at least'} {precise(limit)}", precise(figure), "yes" if met else "NO"]
+        met = line.figure <= line.limit if line.relation == "<=" else line.figure >= line.limit
+        most = f"{'at most' if line.relation == '<=' else 'at least'} {precise(line.limit)}"
+        yield [
+            line.name, line.what, most, precise(line.figure), "yes" if met else "NO", against(line, "limit"), against(line, "peer")]
 
 
 def precise(figure):

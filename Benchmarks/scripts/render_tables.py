@@ -29,6 +29,7 @@ COLUMNS = {
     "latency": [("p10", "p10"), ("p99", "p99"), ("p99.9", "p99_9"), ("least", "min")],
     "lanes": [("CPU, both sides", "cpu"), ("least", "min")],
     "flood": [("peak queue", "peak_queue"), ("worst isolated call, ms", "worst_isolated_ms")],
+    "scale": [("ns to make each", "making"), ("bytes of each", "bytes"), ("ns for each that goes", "going")],
     "memory": [
         ("bytes of an event", "event_bytes"), ("its blocks", "event_blocks"), ("bytes of a handler", "handler_bytes"),
         ("its blocks", "handler_blocks"), ("at handlers", "handlers"), ("allocations: send", "allocations_per_send"),
@@ -97,7 +98,26 @@ def wide(results):
         table([parameter] + median + [title for title, _ in COLUMNS[name]], lines)
 
 
+def tall(results):
+    """One table for each thing that grows: handlers, events, owners, threads."""
+    groups = {}
+    for row in results.rows:
+        count, thing = row["parameter"].split(" ", 1)
+        groups.setdefault("threads" if thing.startswith("thread") else thing.removesuffix("s") + "s", []).append((count, thing, row))
+    for thing, rows in groups.items():
+        extra = [(title, key) for title, key in COLUMNS["scale"] if any(key in row["extra"] for _, _, row in rows)]
+        unit = rows[0][2]["unit"]
+        counts = {}
+        for count, words, row in rows:
+            counts.setdefault(row["parameter"] if thing == "threads" else count, []).append(row)
+        table([thing, "", unit] + [title for title, _ in extra], [
+            [count if index == 0 else "", row["label"], figure(row, None)] + [short(row["extra"].get(key)) for _, key in extra]
+            for count, some in counts.items() for index, row in enumerate(order(some))])
+
+
 def remarks(results):
+    for line in results.remarks:
+        print(f"- {line}")
     for row in results.rows:
         if row["status"] == "WRONG":
             print(f"- WRONG: {row['label']}, {row['parameter']}: {row['note']}")
@@ -121,14 +141,14 @@ def render(folder, only=None):
         print(f"### {name} ({workload['id']}; budget {', '.join(workload['budget'])})\n\n{workload['summary']}\n")
         if not results.rows:
             continue
-        (wide if name in COLUMNS else grid)(results)
+        (tall if name == "scale" else wide if name in COLUMNS else grid)(results)
         if name in BASIS:
             print(f"In parentheses: times \"{BASIS[name]}\".\n")
         remarks(results)
     rows = list(budget.table(measured))
     if rows:
         print("### The budget\n")
-        table(["row", "what", "budget", "measured", "met"], rows)
+        table(["row", "what", "budget", "measured", "met", "to the limit", "to the best peer"], rows)
 
 
 if __name__ == "__main__":

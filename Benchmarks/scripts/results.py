@@ -10,6 +10,7 @@ class Results:
         document = json.loads(path.read_text())
         self.workload = document["workloads"][0]
         self.rows = document["rows"]
+        self.remarks = document["remarks"]
         self.found = {(row["label"], row["parameter"]): row for row in self.rows}
 
     @property
@@ -25,6 +26,9 @@ class Results:
 
     def of_peer(self, peer):
         return [row for row in self.rows if row["peer"] == peer]
+
+    def first(self, peer, parameter):
+        return next((row for row in self.of_peer(peer) if row["parameter"] == parameter), None)
 
     def value(self, peer, parameter, key="median"):
         """A figure of a row, by the peer's id; `key` is a field or one of `extra`. None if it is not there."""

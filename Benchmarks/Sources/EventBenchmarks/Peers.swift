@@ -16,6 +16,7 @@ func everyPeer() -> [Peer] {
     + asyncStreamPeers()
     + asyncChannelPeers()
     + sharedSequencePeers()
+    + boostPeers()
 }
 
 /// A handler as most libraries store it.

@@ -16,6 +16,9 @@ package struct Harness {
 
   package func run(_ workload: Workload) async {
     report.begin(workload)
+    for peer in peers where configuration.includes(peer, in: workload) {
+      if let missing = peer.missing { report.remark("\(peer.label) is left out: \(missing)") }
+    }
     switch workload {
     case .sending: await measureSending()
     case .addRemove: await measureAddRemove()
@@ -29,12 +32,13 @@ package struct Harness {
     case .memory: await measureMemory()
     case .flood: await measureFlood()
     case .backlog: await measureBacklog()
+    case .scale: await measureScale()
     case .instructions: await measureInstructions()
     }
   }
 
   /// Those that take part, by their own account and by the command line's.
-  func contenders(in workload: Workload) -> [Peer] { peers.filter { configuration.includes($0, in: workload) } }
+  func contenders(in workload: Workload) -> [Peer] { peers.filter { $0.missing == nil && configuration.includes($0, in: workload) } }
 
   /// A row for a library that cannot take part; a limit needs none.
   func decline(_ workload: Workload, _ parameter: String, _ peer: Peer, because reason: String) {

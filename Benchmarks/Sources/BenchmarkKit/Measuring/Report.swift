@@ -4,6 +4,7 @@ import Foundation
 package final class Report {
   package private(set) var rows: [Row] = []
   private var workloads: [Workload] = []
+  private var remarks: [String] = []
   private let path: String?
 
   package init(path: String?) { self.path = path }
@@ -23,6 +24,12 @@ package final class Report {
     say((figures + [row.note] + extra).filter { !$0.isEmpty }.joined(separator: " "))
   }
 
+  /// What a reader of the tables should know.
+  func remark(_ line: String) {
+    remarks.append(line)
+    say("# \(line)")
+  }
+
   func say(_ line: String) {
     print(line)
     fflush(nil)
@@ -33,7 +40,8 @@ package final class Report {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    try encoder.encode(Document(workloads: workloads.map(Document.Description.init), rows: rows)).write(to: URL(fileURLWithPath: path))
+    try encoder.encode(Document(workloads: workloads.map(Document.Description.init), remarks: remarks, rows: rows)).write(
+      to: URL(fileURLWithPath: path))
   }
 
   /// What is written.
@@ -53,6 +61,7 @@ package final class Report {
       }
     }
     var workloads: [Description]
+    var remarks: [String]
     var rows: [Row]
   }
 

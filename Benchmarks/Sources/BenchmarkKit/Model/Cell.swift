@@ -10,6 +10,10 @@ public struct Cell: @unchecked Sendable {  // a row has one writer at a time; re
   /// A cell at that address of its block's first row.
   @inlinable @inline(__always) public init(_ base: UnsafeMutablePointer<Int>) { self.base = base }
 
+  /// Where the first sender's row is, and how far a payload is shifted to find another's: for handlers that are not Swift.
+  package var address: UnsafeMutablePointer<Int> { base }
+  package static var shift: Int32 { Int32(rowShift) }
+
   /// A move, a shift and an add: the cheapest body that depends on the payload and on the handler's own state.
   @inlinable @inline(__always) public func hit(_ payload: Int) { base[payload &>> rowShift] &+= payload }
 

@@ -7,7 +7,7 @@ package final class CellBlock: @unchecked Sendable {  // one writer for each wor
   /// A payload finds its row by a shift.
   static let columns = 1 << (senderShift - rowShift)
   /// The most senders that a workload may have.
-  package static let rows = 8
+  package static let rows = 16
   /// Columns that permanent handlers use.
   static let permanent = columns - 64
 

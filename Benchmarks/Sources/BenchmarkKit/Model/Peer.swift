@@ -24,12 +24,16 @@ package struct Peer: Sendable {
   package var sendCap: Int?
   /// It sends from the main actor: rounds are longer, since each begins with a switch to it.
   package var sendsOnMainActor = false
+  /// Why it cannot take part on this machine.
+  package var missing: String?
   /// Nil: all.
   package var workloads: Set<Workload>?
   /// For the workloads whose handler runs elsewhere.
   package var routes: [Route] = []
   /// Makes that many events without handlers; they live as long as the result.
   package var idleEvents: (@Sendable (Int) async -> Any)?
+  /// For the workload that asks how far it goes.
+  package var manyOf: ManyOf?
   package var makeRig: (@Sendable () async -> Rig)?
 
   package init(_ id: String, _ label: String, _ kind: Kind, mechanism: String, makeRig: (@Sendable () async -> Rig)? = nil) {

@@ -3,5 +3,5 @@
 /// Room for them is made at once, so that what a handler is found to take is the library's alone.
 package final class TokenStore<Token>: @unchecked Sendable {  // one thread at a time, see above
   package var tokens: [Token] = []
-  package init() { tokens.reserveCapacity(1 << 17) }
+  package init() { tokens.reserveCapacity(1 << 20) }
 }

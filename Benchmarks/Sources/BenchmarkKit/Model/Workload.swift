@@ -12,6 +12,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
   case memory = "W8"
   case flood = "W9"
   case backlog = "W10"
+  case scale = "W11"
   case instructions = "IC"
 
   /// What is typed to run it.
@@ -29,6 +30,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .memory: "memory"
     case .flood: "flood"
     case .backlog: "backlog"
+    case .scale: "scale"
     case .instructions: "instructions"
     }
   }
@@ -46,6 +48,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .memory: ["P10", "P11"]
     case .flood: ["P13"]
     case .backlog: ["P12"]
+    case .scale: []
     case .instructions: ["P2"]
     }
   }
@@ -64,7 +67,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .memory: "bytes of an idle event and of a handler; allocations of a send, an add and a once"
     case .flood: "threads post as fast as they can to 8 handlers, while a task awaits an isolated call every millisecond"
     case .backlog: "1,000 and 1,000,000 items wait for one handler that runs elsewhere"
-    case .instructions: "instructions of a send, an add with a remove, and a once; needs valgrind"
+    case .scale: "1 to 1,000,000 handlers on an event, events, owners; 16 threads on 1 and on 16 events"
+    case .instructions: "instructions of a send, an add with a remove, a once, and a delivery elsewhere; needs valgrind"
     }
   }
 

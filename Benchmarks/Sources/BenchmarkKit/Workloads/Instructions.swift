@@ -16,6 +16,20 @@ extension Harness {
       for others in [0, 1_000] { await countAddRemove(peer, await makeRig(), others: others, callgrind) }
       await countOnce(peer, await makeRig(), callgrind)
     }
+    for route in await liveRoutes(in: .instructions, handler: { sink, route in sink.counter(isConcurrent: route.isConcurrent) }) {
+      await countDeliveries(route, callgrind)
+    }
+  }
+
+  /// To a handler that runs elsewhere: both sides, and what the threads do to wake each other, so these are not exact.
+  private func countDeliveries(_ route: LiveRoute, _ callgrind: Callgrind) async {
+    let sink = route.sink
+    await callgrind.count("a delivery elsewhere", route.peer, label: route.label, operations: 5_000, report) { count in
+      sink.reset()
+      await route.live.send.runOnOwnThread(Batch(cell: LiveRoute.noCell, first: 1, count: count))
+      wait { sink.count == count }
+    }
+    await route.live.close()
   }
 
   private func countSending(_ peer: Peer, _ rig: Rig, handlers: Int, _ callgrind: Callgrind) async {
@@ -62,12 +76,13 @@ private final class Callgrind {
   init(path: String) { self.path = path }
 
   /// For one operation: what twice as many take beyond what once as many do, so that what surrounds them is not counted.
-  func count(_ parameter: String, _ peer: Peer, operations: Int, _ report: Report, _ body: (Int) async -> Void) async {
+  func count(_ parameter: String, _ peer: Peer, label: String? = nil, operations: Int, _ report: Report, _ body: (Int) async -> Void) async
+  {
     for _ in 0..<2 { await body(operations) }  // warms up
     Watchdog.kick("instructions, \(parameter), \(peer.id)")
     let once = await instructions { await body(operations) }
     let twice = await instructions { await body(2 * operations) }
-    var row = Row(.instructions, parameter, peer)
+    var row = Row(.instructions, parameter, peer, label: label)
     row.unit = "instructions"
     row.batch = operations
     if let once, let twice { row.median = Double(twice - once) / Double(operations) }

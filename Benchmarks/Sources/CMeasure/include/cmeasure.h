@@ -47,6 +47,9 @@ bool cm_counts_allocations(void);
 void cm_count_allocations(bool on);
 cm_allocation_counts cm_allocations(void);
 
+// ---- the heap, without a tool: bytes in use; -1 where that is not known ----
+intptr_t cm_heap_bytes(void);
+
 // ---- callgrind: instructions between begin and end, counted only under valgrind ----
 bool cm_on_valgrind(void);
 void cm_instructions_begin(void);

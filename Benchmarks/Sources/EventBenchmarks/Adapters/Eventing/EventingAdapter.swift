@@ -17,6 +17,7 @@ func eventingPeers() -> [Peer] {
       $0.isDeferred = true  // by another thread that is delivering; the event bounds its own backlog
       $0.idleEvents = { count in (0..<count).map { _ in Event<Int>() } }
       $0.routes = eventingRoutes()
+      $0.manyOf = eventingManyOf()
     },
     send.with { $0.workloads = [.sending, .contention, .mixed, .memory, .instructions] },
     sendOnMain.with {
@@ -59,6 +60,29 @@ private func eventing(
       close: { await event.quiesce() })
   }
 }
+
+private func eventingManyOf() -> ManyOf {
+  ManyOf(
+    events: { count, cell in
+      let events = (0..<count).map { _ in Event<Int>() }
+      for event in events { event.addHandler { cell.hit($0) } }
+      return .sync { batch in for value in batch.values { events[value % count].post(value) } }
+    },
+    owners: { count, cell in
+      let event = Event<Int>(), owners = TokenStore<Owner>()
+      for _ in 0..<count {
+        let owner = Owner()
+        owners.tokens.append(owner)
+        event.addHandler(owner: owner) { _, value in cell.hit(value) }
+      }
+      return ManyOf.Owned(
+        send: .sync { batch in for value in batch.values { event.post(value) } },
+        release: { owners.tokens = [] },
+        remaining: { await event.handlers.count })
+    })
+}
+
+private final class Owner: Sendable {}
 
 private func ranked(_ event: Event<Int>) -> Rig.Ranked {
   Rig.Ranked(

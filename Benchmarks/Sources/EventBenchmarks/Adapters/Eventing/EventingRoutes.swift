@@ -12,6 +12,9 @@ func eventingRoutes() -> [Route] {
     route(".concurrent(limit: 4)", isConcurrent: true) { event, handler in
       event.addHandler(on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }
     },
+    route(".task", isConcurrent: true) { event, handler in
+      event.addHandler(on: .task) { (value: Int) async in handler(value) }
+    },
     Route("payloads()") { handler in
       let event = Event<Int>()
       let payloads = event.payloads()

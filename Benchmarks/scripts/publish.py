@@ -1,0 +1,82 @@
+"""Puts what was measured into the READMEs: all tables and plots into this package's, five rows and a plot into the library's."""
+import contextlib
+import io
+import os
+import platform
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import plots
+import render_tables
+from results import read, short
+from running import PACKAGE
+
+# In the library's README: what, workload, parameter, and the label of each column's row.
+COLUMNS = ["swift-eventing", "C++ boost::signals2", "OpenCombine", "NotificationCenter", "a locked dictionary"]
+INLINE = ["Eventing post", "C++ boost::signals2", "OpenCombine PassthroughSubject", "NotificationCenter userInfo", "naive lock and dictionary"]
+ELSEWHERE = [
+    "Eventing post / async", None, "OpenCombine PassthroughSubject / for await buffer().values",
+    "NotificationCenter AsyncMessage / for await messages(of:)", None]
+ROWS = [
+    ("a send to 1 handler", "sending", "1 handler", INLINE),
+    ("a send to 64 handlers", "sending", "64 handlers", INLINE),
+    ("a send, while 4 threads send to 8 handlers", "contention", "4 senders", INLINE),
+    ("an add and its remove, beside 1,000 handlers", "add-remove", "1,000 others", INLINE),
+    ("a delivery to an asynchronous handler, in order", "lanes", "one consumer", ELSEWHERE),
+]
+
+
+def publish(folder):
+    measured = read(folder)
+    drawn = plots.draw(measured, folder)
+    target = PACKAGE / "plots"
+    target.mkdir(exist_ok=True)
+    for path in drawn:
+        shutil.copy(path, target / path.name)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        print(f"{about(folder)}\n")
+        for path in drawn:
+            print(f"![{path.stem}](plots/{path.name})\n")
+        render_tables.render(folder)
+    put(PACKAGE / "README.md", "tables", text.getvalue())
+    put(PACKAGE.parent / "README.md", "speed", five_rows(measured, folder))
+
+
+def five_rows(measured, folder):
+    lines = ["| nanoseconds for | " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * len(COLUMNS)]
+    for what, workload, parameter, labels in ROWS:
+        figures = []
+        for label in labels:
+            row = measured[workload].row(label, parameter) if workload in measured and label else None
+            figures.append(short(row["median"]) if row and row["status"] == "ok" else "")
+        figures[0] = f"**{figures[0]}**"
+        lines.append(f"| {what} | " + " | ".join(figures) + " |")
+    plot = "![Nanoseconds a send over the number of handlers, for each library](Benchmarks/plots/sending.svg)"
+    return "\n".join(lines) + f"\n\n{about(folder)}\n\n{plot}\n"
+
+
+def about(folder):
+    """When and where the newest of the results were measured."""
+    day = time.strftime("%Y-%m-%d", time.gmtime(max(path.stat().st_mtime for path in folder.glob("*.json"))))
+    version = subprocess.run(["swift", "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    swift = re.search(r"Swift version ([\d.]+)", version)
+    cpu = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        cpu = model[1] if model else cpu
+    virtual = " of a virtual machine" if "hypervisor" in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "") else ""
+    return f"({day}, {os.cpu_count()} cores{virtual}, {cpu}, {platform.system()}, Swift {swift[1] if swift else '?'}; medians.)"
+
+
+def put(path, mark, text):
+    """Replaces what stands between two comments."""
+    begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
+    before, found, rest = path.read_text().partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise SystemExit(f"expected {begin.strip()} and {end} in {path}")
+    path.write_text(before + begin + text.rstrip() + "\n" + end + after)
