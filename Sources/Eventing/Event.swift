@@ -53,7 +53,7 @@ extension Event {
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
     let own = mailbox.enter()
     guard own != 0 else { return queue(payload, from: sender) }
-    if let position = mailbox.deliver(payload) {
+    if let position = mailbox.deliver(payload, isPost: true) {
       _ = mailbox.deliverRest(payload, from: position, isAwaited: false, sender: sender)
     }
     mailbox.leave(own)
@@ -71,7 +71,7 @@ extension Event {
   ) async -> SendReport {
     let own = mailbox.enter()
     guard own != 0 else { return await queueAndWait(payload, from: sender) }
-    if let position = mailbox.deliver(payload) { return await sendRest(payload, from: position, sender: sender, own) }
+    if let position = mailbox.deliver(payload, isPost: false) { return await sendRest(payload, from: position, sender: sender, own) }
     let report = unsafe SendReport(sequence: mailbox.sequence, delivered: Int(mailbox.table.count))
     mailbox.leave(own)
     return report

@@ -3,7 +3,7 @@ public import Synchronization
 /// What tokens and lanes know of their event: which one it is, and how to reach it while it lives.
 ///
 /// Made with the first handler. As long as a token exists, no other home has its address; so it names its event for good.
-// Safe: `changes` is atomic, `settled` and `observers` are touched only from inside.
+// Safe: `changes` is atomic, `settled`, `settledForPosts` and `observers` are touched only from inside.
 @usableFromInline final class Home: @unchecked Sendable {
   @usableFromInline weak let mailbox: AnyMailbox?
   /// Counts what changes, from outside, how some handler is to be called: see `Mailbox.deliver`. It is here, and not in the mailbox, because
@@ -11,6 +11,8 @@ public import Synchronization
   @usableFromInline let changes = Atomic<UInt64>(1)
   /// What `changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
   @usableFromInline @exclusivity(unchecked) var settled: UInt64 = 1
+  /// The same of a walk that found nothing to decide for a post: handlers that run elsewhere decide nothing then. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var settledForPosts: UInt64 = 1
 
   /// Who observes the event. Only from inside.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
@@ -39,6 +41,12 @@ public import Synchronization
     guard isMine else { return false }
     mailbox?.reclaim(record)
     return true
+  }
+
+  /// From inside: the next occurrence looks at each handler.
+  @inlinable func unsettle() {
+    unsafe settled = 0
+    unsafe settledForPosts = 0
   }
 
   /// After a record's state changed, before that is promised to anybody.

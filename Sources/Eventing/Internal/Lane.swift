@@ -7,6 +7,8 @@ public import Synchronization
 @usableFromInline class AnyLane: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord
   @usableFromInline final let home: Home
+  private let line = CacheLine()
+  // What changes with each call, and so has no place beside what those who send read.
   @usableFromInline final let over = Atomic<Bool>(false)
   @usableFromInline final let calls = Atomic<Int>(0)
   @usableFromInline final let skipped = Atomic<Int>(0)
@@ -58,6 +60,8 @@ public import Synchronization
   }
 
   @inlinable @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
+  /// The same where nobody else counts calls at the same time.
+  @inlinable @inline(__always) final func countCallAlone() { calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
   @usableFromInline final func countSkipped(_ flight: Flight?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
@@ -135,6 +139,23 @@ public import Synchronization
       _ = place
       return await callNow(payload, body, watched, on: place)
     }
+  }
+
+  /// One call of a handler that has no owner and is a closure of the payload, for which nobody looks and nothing is carried.
+  @inlinable @inline(__always) final func callDirect(_ payload: Payload, _ body: @Sendable (Payload) throws -> Void) -> Outcome {
+    guard record.claim() else { return .skipped }
+    countCallAlone()
+    do { try body(payload) } catch { return failure(error) }
+    return .delivered
+  }
+
+  @inlinable @inline(__always) final func callDirect(
+    _ payload: Payload, _ body: @Sendable (Payload) async throws -> Void, on place: isolated (any Actor)?
+  ) async -> Outcome {
+    guard record.claim() else { return .skipped }
+    countCallAlone()
+    do { try await body(payload) } catch { return failure(error) }
+    return .delivered
   }
 
   /// One call of a synchronous handler, if the claim allows it.
@@ -220,4 +241,10 @@ public import Synchronization
   case end
   /// Taken out.
   case done
+}
+
+/// Keeps what is declared before it and what is declared after it on different lines of the cache, so that those who write the one do not take the other away
+/// from those who read it: two threads on one line cost each of them some 50 ns a turn.
+struct CacheLine {
+  private let bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 }

@@ -29,7 +29,7 @@ extension Mailbox {
     unsafe record.joined = unsafe sequence
     unsafe table.append(body, record, priority: 0)
     lock.unlock()
-    if record.has(Bit.once) { unsafe home.settled = 0 }
+    if record.has(Bit.once) { home.unsettle() }
     if unsafe hasOwners { lookAtTwo() }
   }
 
@@ -117,7 +117,7 @@ extension Mailbox {
     } else {
       unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
     }
-    if record.has(Bit.decide) { unsafe home.settled = 0 }
+    if record.has(Bit.decide) { home.unsettle() }
   }
 
   @inlinable func lookForOrphans() {

@@ -27,7 +27,7 @@ extension Mailbox {
   /// Inside: delivers one occurrence the quick way, as far as that goes.
   ///
   /// - Returns: where to go on, or nil if every handler has been called: then `table.count` of them.
-  @inlinable @inline(__always) func deliver(_ payload: Payload) -> Position<Payload>? {
+  @inlinable @inline(__always) func deliver(_ payload: Payload, isPost: Bool) -> Position<Payload>? {
     unsafe sequence &+= 1
     guard var band = unsafe table.first else { return nil }
     // Safe: there has been a handler, so there is a home, and the mailbox holds it.
@@ -37,7 +37,11 @@ extension Mailbox {
       let end = unsafe band.pointee.rows + Int(band.pointee.count)
       var index = unsafe -Int(band.pointee.count)
       while index != 0 {
-        guard unsafe home._withUnsafeGuaranteedRef({ unsafe $0.changes.load(ordering: .acquiring) == $0.settled }) else {
+        guard
+          unsafe home._withUnsafeGuaranteedRef({
+            unsafe $0.changes.load(ordering: .acquiring) == (isPost ? $0.settledForPosts : $0.settled)
+          })
+        else {
           return unsafe Position(band, end + index, nil)
         }
         do { unsafe try end[index].call(payload) } catch { return unsafe Position(band, end + index, error) }
@@ -93,7 +97,7 @@ extension Mailbox {
       return
     }
     if flight == nil, unsafe !isKeeping {
-      if let position = deliver(payload) { _ = deliverRest(payload, from: position, isAwaited: false, sender: nil) }
+      if let position = deliver(payload, isPost: true) { _ = deliverRest(payload, from: position, isAwaited: false, sender: nil) }
       return
     }
     unsafe sequence &+= 1
@@ -116,13 +120,14 @@ extension Mailbox {
     _ payload: Payload, _ start: Band<Payload>.Pointer, _ index: Int, isWhole: Bool, _ tally: inout Tally
   ) {
     let before = home.changes.load(ordering: .acquiring)
-    var isQuiet = isWhole
+    var due = isWhole ? Due.never : .always
     var next: Band<Payload>.Pointer? = unsafe start
     var from = index
     while let band = unsafe next {
       let count = unsafe Int(band.pointee.count)
       for i in from..<max(from, count) {
-        if unsafe visit(band.pointee.rows + i, payload, &tally) { isQuiet = false }
+        let isDue = unsafe visit(band.pointee.rows + i, payload, &tally)
+        if isDue.rawValue > due.rawValue { due = isDue }
         if tally.isStopped {
           unsafe skip(from: band, i + 1, &tally)
           return tidyRetired()
@@ -132,11 +137,12 @@ extension Mailbox {
       unsafe next = unsafe band.pointee.next
     }
     tidyRetired()
-    if isQuiet { unsafe home.settled = before }
+    if due != .always { unsafe home.settledForPosts = before }
+    if due == .never { unsafe home.settled = before }
   }
 
-  /// Inside: one row; true if it has to be looked at next time, too.
-  @inlinable @inline(__always) func visit(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Bool {
+  /// Inside: one row, and whether it has to be looked at next time, too.
+  @inlinable @inline(__always) func visit(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Due {
     if tally.watched != nil { return unsafe visitWatched(row, payload, &tally) }
     return unsafe visitNow(row, payload, &tally)
   }
@@ -144,7 +150,7 @@ extension Mailbox {
   /// The same for those who observe the event.
   @usableFromInline @inline(never) func visitWatched(
     _ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally
-  ) -> Bool {
+  ) -> Due {
     let token = unsafe HandlerToken(row.pointee.record, home)
     let before = (delivered: tally.delivered, skipped: tally.skipped, held: tally.held)
     let isDue = unsafe visitNow(row, payload, &tally)
@@ -155,15 +161,15 @@ extension Mailbox {
     return isDue
   }
 
-  @inlinable @inline(__always) func visitNow(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Bool {
+  @inlinable @inline(__always) func visitNow(_ row: UnsafeMutablePointer<Row<Payload>>, _ payload: Payload, _ tally: inout Tally) -> Due {
     let bits = unsafe row.pointee.bits()
-    if unsafe row.pointee.offer(payload, bits, &tally) { return true }
+    if let due = unsafe row.pointee.offer(payload, bits, &tally) { return due }
     if bits & Bit.decide != 0 {
-      return unsafe row.pointee.held._withUnsafeGuaranteedRef { unsafe decide(row, $0, bits, payload, &tally) }
+      return unsafe row.pointee.held._withUnsafeGuaranteedRef { unsafe decide(row, $0, bits, payload, &tally) ? .always : .never }
     }
     if tally.watched != nil {
       unsafe tally.watch(row.pointee.record, home) { unsafe try row.pointee.call(payload) }
-      return false
+      return .never
     }
     do {
       unsafe try row.pointee.call(payload)
@@ -171,7 +177,7 @@ extension Mailbox {
     } catch {
       unsafe tally.fail(row.pointee.record, home, error)
     }
-    return false
+    return .never
   }
 
   /// Inside: a row at which there is something to decide. A handler that is gone is none: it is not counted.

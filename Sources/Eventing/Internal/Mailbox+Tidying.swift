@@ -10,7 +10,7 @@ extension Mailbox {
     record.set(Bit.removed)
     lock.lock()
     let row = unsafe table.remove(record, priority: 0)
-    if unsafe table.dead > 0 { unsafe home.settled = 0 }
+    if unsafe table.dead > 0 { home.unsettle() }
     lock.unlock()
     if record.has(Bit.held) { forgetHold(of: record) }
     home.forgetFailures(of: record)
@@ -32,7 +32,7 @@ extension Mailbox {
     }
     if details.options.isClocked { unsafe clocked -= 1 }
     if details.options.wantsPrior { unsafe self.backlog.wantPrior -= 1 }
-    if unsafe table.dead > 0 { unsafe home.settled = 0 }
+    if unsafe table.dead > 0 { home.unsettle() }
     if let ending, let backlog {
       unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
       unsafe backlog.ending.append(ending)

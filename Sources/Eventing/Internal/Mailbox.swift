@@ -111,7 +111,7 @@ public import Synchronization
     if own != 0 {
       let isMine = record.end()  // nothing is being delivered: no need to note the change
       // Not mine, but its row is there: whoever ended it may not have noted the change yet.
-      if isMine { tidy(record) } else if unsafe record.slot >= 0 { unsafe home.settled = 0 }
+      if isMine { tidy(record) } else if unsafe record.slot >= 0 { home.unsettle() }
       leave(own)
       return isMine
     }

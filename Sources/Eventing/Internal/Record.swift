@@ -117,7 +117,7 @@ public import Synchronization
 }
 
 /// Every detailed record is one, of the payload of the event that made it.
-// Safe: `work`, `plainLane`, `plainSequence`, `address` and `addressTable` are touched only from inside the mailbox.
+// Safe: `work`, `plainLane`, `plainSequence`, `takesPosts`, `address` and `addressTable` are touched only from inside the mailbox.
 @safe @usableFromInline final class WorkingRecord<Payload: Sendable>: DetailedRecord, @unchecked Sendable {
   /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
   @usableFromInline @exclusivity(unchecked) var work: Work<Payload>?
@@ -125,6 +125,8 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane<Payload>>?
   /// The same of a sequence.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceLane<Payload>>?
+  /// The body of its row gives posts to the lane.
+  @usableFromInline @exclusivity(unchecked) var takesPosts = false
   /// What it listens to on a keyed event, unless that is every key: the user's, so it is given up before the record goes, which may be under the lock.
   @usableFromInline @exclusivity(unchecked) var address: Address?
   /// The table that it is in, if that is not the mailbox's own.

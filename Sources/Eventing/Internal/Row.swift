@@ -2,8 +2,9 @@ public import Synchronization
 
 /// One handler in the table, 32 bytes: it owns its references, and lends them without a retain.
 @safe @usableFromInline struct Row<Payload: Sendable>: ~Copyable {
-  /// What an inline handler is called with directly; for a special one it does nothing.
-  @usableFromInline let body: @Sendable (Payload) throws -> Void
+  /// What an inline handler is called with directly; for one that runs elsewhere, what takes a post there if there is nothing to decide; for any other it does nothing.
+  /// Only from inside.
+  @usableFromInline var body: @Sendable (Payload) throws -> Void
   @usableFromInline let held: Unmanaged<Record>
   /// How many occurrences the event has skipped for this handler.
   ///
@@ -22,23 +23,44 @@ public import Synchronization
   }
   @inlinable borrowing func countSkipped() { skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
-  /// Gives an occurrence to the lane of a handler that has one and nothing to decide; false for any other. Counts no references: the lane's own
-  /// thread does, on the same cache line.
-  @inlinable @inline(__always) borrowing func offer(_ payload: Payload, _ bits: UInt32, _ tally: inout Tally) -> Bool {
-    guard bits == Bit.special | Bit.detailed else { return false }
-    return unsafe held._withUnsafeGuaranteedRef { record in
-      // Safe: the bit says so, as in `Record.working`.
-      let record = unsafe unsafeDowncast(record, to: WorkingRecord<Payload>.self)
-      if let lane = unsafe record.plainLane {
-        unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
-      } else if let lane = unsafe record.plainSequence {
-        unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
-      } else {
-        return false
-      }
-      return true
+  /// Gives an occurrence to the lane of a handler that has one and nothing to decide; nil for any other. Counts no references: the lane's own
+  /// thread does, on the same cache line. From now on the row's body takes posts: made here, where the client's compiler knows the payload.
+  @inlinable @inline(__always) mutating func offer(_ payload: Payload, _ bits: UInt32, _ tally: inout Tally) -> Due? {
+    guard bits == Bit.special | Bit.detailed else { return nil }
+    // Safe: the bit says so, as in `Record.working`.
+    let record = unsafe Unmanaged<WorkingRecord<Payload>>.fromOpaque(held.toOpaque())
+    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
+      unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+      if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) { unsafe takePosts(record, lane) }
+      return .sends
     }
+    guard let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
+    unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+    if unsafe lane._withUnsafeGuaranteedRef({ $0.channel.isBounded }) { return .always }
+    if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) { unsafe takePosts(record, lane) }
+    return .sends
+  }
+
+  @inlinable @inline(never) mutating func takePosts(_ record: Unmanaged<WorkingRecord<Payload>>, _ lane: Unmanaged<SerialLane<Payload>>) {
+    let lane = unsafe lane.takeUnretainedValue()
+    body = { payload in lane.takePost(payload) }
+    unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
+  }
+
+  @inlinable @inline(never) mutating func takePosts(_ record: Unmanaged<WorkingRecord<Payload>>, _ lane: Unmanaged<SequenceLane<Payload>>) {
+    let lane = unsafe lane.takeUnretainedValue()
+    body = { payload in lane.takePost(payload) }
+    unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
 
   @inlinable @inline(__always) borrowing func call(_ payload: Payload) throws { try body(payload) }
+}
+
+/// For which occurrences a handler has to be looked at.
+@usableFromInline enum Due: UInt8 {
+  /// A call of its row's body is all.
+  case never
+  /// For a post it is: that gives the payload to a lane, and nobody wants to know what becomes of it.
+  case sends
+  case always
 }

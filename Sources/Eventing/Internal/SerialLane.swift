@@ -8,6 +8,12 @@ import Synchronization
 // Safe: `items`, `phase` and `isEnding` are guarded by `lock`; the rest belongs to the one drain that runs, or is scheduled, while the phase is `running`, and to
 // whoever has the lock while it is `paused`.
 @usableFromInline final class SerialLane<Payload: Sendable>: Lane<Payload>, @unchecked Sendable {
+  // The drain's, as all that is inherited.
+  @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<LaneItem<Payload>> = []
+  @usableFromInline @exclusivity(unchecked) var at = 0
+  @usableFromInline @exclusivity(unchecked) var queue: DispatchQueue?
+  private let line = CacheLine()
+  // Of those who send.
   @usableFromInline let lock = Lock()
   // Under the lock.
   @usableFromInline @exclusivity(unchecked) var items: ContiguousArray<LaneItem<Payload>> = []
@@ -15,10 +21,6 @@ import Synchronization
   @exclusivity(unchecked) var isEnding = false
   /// Instead of `items` and `batch`, if the lane is bounded: what is dropped may be anywhere in line, so the drain takes one by one.
   @exclusivity(unchecked) var bounded: LaneQueue<Payload>?
-  // The drain's.
-  @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<LaneItem<Payload>> = []
-  @usableFromInline @exclusivity(unchecked) var at = 0
-  @usableFromInline @exclusivity(unchecked) var queue: DispatchQueue?
 
   @usableFromInline let isMain: Bool
   @usableFromInline let isBounded: Bool
@@ -62,6 +64,12 @@ import Synchronization
     let flight = tally.flightForLane()
     if let flight, flight.isAwaited { flight.expect(self) }
     if push(.call(payload, flight)) { tally.taken &+= 1 }
+  }
+
+  /// Takes its part in a post for which there was nothing to decide: nobody waits, and nobody observes the event.
+  @inlinable @inline(__always) func takePost(_ payload: Payload) {
+    if isMain, seat == nil, Scheduling.isOnMainQueue, callHere(payload, nil) != nil { return }
+    push(.call(payload, CarriedContext.isCarrying ? Flight(.post) : nil))
   }
 
   @usableFromInline override func finish() -> Bool {
@@ -156,6 +164,17 @@ import Synchronization
 
   @inlinable func drainQueue() {
     if isMain { Scheduling.checkMain() }
+    guard let body = unsafe body, isPlain, body.isDirect else { return drainDetailed() }
+    // Held for all calls: one that is loaded for each call is retained for each.
+    let direct = body.direct
+    var left = SerialLane.callsBeforeGivingWay
+    while let (payload, flight) = next(&left) {
+      let isBound = if let flight { flight.isBound } else { false }
+      guard conclude(isBound ? callNow(payload, body, flight) : callDirect(payload, direct), payload, flight) else { return }
+    }
+  }
+
+  @inlinable @inline(never) func drainDetailed() {
     let body = unsafe body
     var left = SerialLane.callsBeforeGivingWay
     while let (payload, flight) = next(&left) {
@@ -186,6 +205,15 @@ import Synchronization
   @inlinable func drainBound(_ running: Unmanaged<Running>, _ left: inout Int, on place: isolated (any Actor)?) async -> Bool {
     let references = unsafe Running.references(to: running)
     let body = unsafe body
+    if isPlain, let body, case .directAsync(let direct) = body.body {
+      while let (payload, flight) = next(&left) {
+        let isBound = if let flight { flight.isBound } else { false }
+        let outcome = isBound ? await callNow(payload, body, flight, on: place) : await callDirect(payload, direct, on: place)
+        guard conclude(outcome, payload, flight) else { return false }
+        if unsafe Running.references(to: running) != references { return true }
+      }
+      return false
+    }
     while let (payload, flight) = next(&left) {
       guard conclude(await callNow(payload, body, flight, on: place), payload, flight) else { return false }
       if unsafe Running.references(to: running) != references { return true }

@@ -20,9 +20,6 @@
   /// Of the handler; there before any iterator.
   @usableFromInline let recordReference = OnceReference<Record>()
 
-  /// The handler was removed: nothing that waits is taken any more.
-  @inlinable var isRemoved: Bool { recordReference.load()?.has(Bit.removed) ?? false }
-
   init(_ buffering: Buffering) {
     self.buffering = buffering
     isBounded = buffering.isBounded

@@ -4,6 +4,8 @@
 @usableFromInline final class Reader<Payload: Sendable> {
   @usableFromInline let channel: Channel<Payload>
   private let inlet: Inlet<Payload>
+  /// Of the handler: what is asked for each payload, so it is not looked up in the channel, which those who send write to.
+  @usableFromInline let record: Record?
   /// What it has taken, the next one last: so each is moved out when it is its turn.
   @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<Payload> = []
   /// What was dropped directly before that.
@@ -13,6 +15,7 @@
   @usableFromInline init(_ channel: Channel<Payload>) {
     self.channel = channel
     inlet = channel.makeInlet()
+    record = channel.recordReference.load()
   }
 
   deinit { if unsafe !isOver { channel.drop(inlet) } }
@@ -36,7 +39,8 @@
     return unsafe batch.popLast().map { .payload($0) }
   }
 
-  @inlinable @inline(__always) var mayGoOn: Bool { !Task.isCancelled && !channel.isRemoved }
+  /// If the handler was removed, nothing that waits is taken any more.
+  @inlinable @inline(__always) var mayGoOn: Bool { !Task.isCancelled && record?.has(Bit.removed) != true }
 
   private func takeLag() -> Int? {
     defer { unsafe lag = 0 }
@@ -45,6 +49,8 @@
 
   /// Waits until there is something to tell, and takes it, in order; false at the end.
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
+    // As a lane does: batches get longer, and waking a task again would cost a sender more.
+    if unsafe batch.capacity > 0 { Thread.spin(1_000) }
     while unsafe !isOver {
       guard mayGoOn else {
         end()

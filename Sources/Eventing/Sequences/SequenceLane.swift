@@ -13,15 +13,21 @@ import Synchronization
   @inlinable func take(_ payload: Payload, _ tally: inout Tally) {
     if channel.isBounded { return takeBounded(payload, &tally) }
     channel.give(payload)
-    countCall()
+    countCallAlone()
     tally.delivered &+= 1
+  }
+
+  /// Its part in a post for which there was nothing to decide, if it is unbounded.
+  @inlinable @inline(__always) func takePost(_ payload: Payload) {
+    channel.give(payload)
+    countCallAlone()
   }
 
   @usableFromInline func takeBounded(_ payload: Payload, _ tally: inout Tally) {
     let (taken, missing) = channel.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
     for _ in 0..<missing { tally.watched?.dropped(HandlerToken(record, home)) }
-    if taken > 0 { countCall() }
+    if taken > 0 { countCallAlone() }
     if taken > 0 { tally.delivered &+= 1 } else { tally.dropped &+= 1 }
   }
 
