@@ -8,10 +8,10 @@ extension Event: EventSource {
   }
 
   /// Adds a handler: what every adding verb comes down to.
-  @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
+  @inlinable @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
     let home = mailbox.home
     let joiner = mailbox.joiner(handler, home)
-    mailbox.add([joiner])
+    mailbox.add(joiner)
     return HandlerToken(joiner.record, home)
   }
 

@@ -40,7 +40,7 @@ extension EventSource {
     return attach(Handler(on: delivery, body), name, priority, once)
   }
 
-  @usableFromInline nonisolated func attach(
+  @inlinable nonisolated func attach(
     _ handler: Handler<Payload>, _ name: String?, _ priority: Int, _ once: Bool, _ owner: Owner? = nil
   ) -> HandlerToken {
     var handler = handler

@@ -12,6 +12,14 @@ extension Mailbox {
     }
   }
 
+  /// The same for one.
+  @inlinable @inline(never) func add(_ joiner: Joiner<Payload>) {
+    let own = enter()
+    guard own != 0 else { return queueJoining([joiner]) }
+    insert(joiner)
+    leave(own)
+  }
+
   /// The same for one that is called inline and has nothing else.
   @inlinable @inline(__always) func add(_ body: @escaping @Sendable (Payload) throws -> Void, _ record: Record) {
     let own = enter()
@@ -189,20 +197,22 @@ extension Mailbox {
 
 extension Mailbox {
   /// Makes the record of a handler.
-  @usableFromInline func joiner(_ handler: Handler<Payload>, _ home: Home) -> Joiner<Payload> {
+  @inlinable func joiner(_ handler: Handler<Payload>, _ home: Home) -> Joiner<Payload> {
     let once = handler.isOnce ? Bit.once : 0
-    if handler.options.isEmpty, case .inline = handler.place, case .direct(let body) = handler.body {
-      return Joiner(body, Record(once))
+    if handler.options.owner == nil, handler.options.address == nil, case .inline = handler.place, case .direct(let body) = handler.body {
+      if handler.options.isEmpty { return Joiner(body, Record(once)) }
+      // All else that a direct handler may have costs its calls nothing.
+      return Joiner(body, WorkingRecord<Payload>(once, handler.options, handler.place))
     }
     return detailedJoiner(handler, once, home)
   }
 
-  func detailedJoiner(_ handler: Handler<Payload>, _ once: UInt32, _ home: Home) -> Joiner<Payload> {
+  @usableFromInline func detailedJoiner(_ handler: Handler<Payload>, _ once: UInt32, _ home: Home) -> Joiner<Payload> {
     var options = handler.options
     let address = options.address
     options.address = nil
     if case .inline = handler.place, case .direct(let body) = handler.body {
-      // An owner is asked for before each call; all else that a direct handler may have costs its calls nothing.
+      // An owner is asked for before each call.
       let special = handler.options.owner == nil ? 0 : Bit.special
       let record = WorkingRecord<Payload>(once | special, options, handler.place)
       unsafe record.address = address

@@ -6,10 +6,15 @@ extension Mailbox {
   @inlinable func tidy(_ record: Record) {
     guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
     tellOf(record, isAdded: false)
-    if let details = record.working(Payload.self) { return tidy(details) }
+    let details = record.working(Payload.self)
+    if let details, unsafe details.work != nil || details.address != nil || details.addressTable != nil { return tidyWork(details) }
     record.set(Bit.removed)
     lock.lock()
-    let row = unsafe table.remove(record, priority: 0)
+    let row = unsafe table.remove(record, priority: details?.options.priority ?? 0)
+    if let details {
+      if details.options.isClocked { unsafe clocked -= 1 }
+      if details.options.wantsPrior { unsafe backlog.wantPrior -= 1 }
+    }
     if unsafe table.dead > 0 { home.unsettle() }
     lock.unlock()
     if record.has(Bit.held) { forgetHold(of: record) }
@@ -18,7 +23,7 @@ extension Mailbox {
   }
 
   /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
-  @usableFromInline func tidy(_ details: WorkingRecord<Payload>) {
+  @usableFromInline func tidyWork(_ details: WorkingRecord<Payload>) {
     let ending = endWork(details)
     let backlog = ending == nil ? nil : backlog
     lock.lock()
