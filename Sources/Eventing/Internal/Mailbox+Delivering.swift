@@ -4,8 +4,8 @@ public import Synchronization
 //
 // The quick way calls one closure after the other with the payload alone. It is open as long as no handler's state has changed since a walk that found
 // nothing to decide: `changes` in the Home counts such changes, `settled` beside it is what it was before that walk, and they are compared before every
-// call. So the quick way reads neither the records nor anything that those who post write. At the first difference, error, or handler that is
-// more than a closure, `deliverRest` goes on: it looks at each record.
+// call. So the quick way reads neither the records nor anything that those who post write. At the first difference or error `deliverRest` goes on:
+// it looks at each record. For a post, handlers on lanes are closures as well (`settledForPosts`); for a send they are not, since it waits for them.
 
 /// Where the quick way ended.
 @safe @usableFromInline struct Position<Payload: Sendable> {
