@@ -20,10 +20,10 @@ internal import Synchronization
     #endif
   }
 
-  /// Passes a short time without touching memory that others write.
-  @usableFromInline static func spin(_ rounds: Int) {
-    let nothing = Atomic<UInt8>(0)
-    for _ in 0..<rounds { _ = nothing.load(ordering: .relaxed) }
+  /// Passes a short time without touching memory that others write: some nanoseconds a round. Not optimised: the compiler would find that there is nothing in it.
+  @usableFromInline @inline(never) @_optimize(none) static func spin(_ rounds: Int) {
+    var left = rounds
+    while left > 0 { left &-= 1 }
   }
 
   /// Lets another thread have the core.

@@ -50,7 +50,7 @@
   /// Waits until there is something to tell, and takes it, in order; false at the end.
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
     // As a lane does: batches get longer, and waking a task again would cost a sender more.
-    if unsafe batch.capacity > 0 { Thread.spin(1_000) }
+    if !channel.isBounded, unsafe batch.capacity > 0 { Thread.spin(1_000) }
     while unsafe !isOver {
       guard mayGoOn else {
         end()
