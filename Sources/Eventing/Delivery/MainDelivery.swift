@@ -1,6 +1,6 @@
 /// Delivery on the main actor; its closures are `@MainActor`, asynchronous or not.
 public struct MainDelivery: Sendable {
-  let place: Place
+  @usableFromInline let place: Place
 
   /// On the main actor, in order.
   ///

@@ -2,7 +2,7 @@
 
 extension EventSource {
   /// Adds a handler that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @Sendable (Owner, Payload) throws -> Void
@@ -11,7 +11,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
@@ -20,7 +20,7 @@ extension EventSource {
   }
 
   /// Adds a handler on the main actor that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
@@ -29,7 +29,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
@@ -38,7 +38,7 @@ extension EventSource {
   }
 
   /// Adds a handler that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @Sendable (Owner) throws -> Void
@@ -47,7 +47,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @Sendable (Owner) async throws -> Void
@@ -56,7 +56,7 @@ extension EventSource {
   }
 
   /// Adds a handler on the main actor that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner) throws -> Void
@@ -65,7 +65,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
-  @discardableResult
+  @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner) async throws -> Void
@@ -73,7 +73,7 @@ extension EventSource {
     attachOwned(Handler(delivery.place, .mainAsync { try await body($0.owner()) }), owner, name, priority, once)
   }
 
-  private nonisolated func attachOwned(
+  @usableFromInline nonisolated func attachOwned(
     _ handler: Handler<Payload>, _ owner: any AnyObject & Sendable, _ name: String?, _ priority: Int, _ once: Bool
   ) -> HandlerToken {
     attach(handler, name, priority, once, Owner(owner))
@@ -82,7 +82,7 @@ extension EventSource {
 
 extension Call {
   /// The owner, as what it was when the handler was added.
-  func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
+  @inlinable func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
     guard let owner else { preconditionFailure("a handler with an owner is called with it") }
     // Safe: the owner of a handler is the object that it was made with.
     return unsafe unsafeDowncast(owner, to: Object.self)
