@@ -138,7 +138,8 @@ def render(folder, only=None):
     measured = {name: results for name, results in read(folder).items() if only is None or name in only}
     for name, results in measured.items():
         workload = results.workload
-        print(f"### {name} ({workload['id']}; budget {', '.join(workload['budget'])})\n\n{workload['summary']}\n")
+        rows = f"; budget {', '.join(workload['budget'])}" if workload["budget"] else ""
+        print(f"### {name} ({workload['id']}{rows})\n\n{workload['summary']}\n")
         if not results.rows:
             continue
         (tall if name == "scale" else wide if name in COLUMNS else grid)(results)

@@ -69,20 +69,23 @@ private func eventingManyOf() -> ManyOf {
       return .sync { batch in for value in batch.values { events[value % count].post(value) } }
     },
     owners: { count, cell in
-      let event = Event<Int>(), owners = TokenStore<Owner>()
+      let event = Event<Int>(), owners = Owners()
       for _ in 0..<count {
         let owner = Owner()
-        owners.tokens.append(owner)
+        owners.all.append(owner)
         event.addHandler(owner: owner) { _, value in cell.hit(value) }
       }
       return ManyOf.Owned(
         send: .sync { batch in for value in batch.values { event.post(value) } },
-        release: { owners.tokens = [] },
+        release: { owners.all = [] },
         remaining: { await event.handlers.count })
     })
 }
 
 private final class Owner: Sendable {}
+private final class Owners: @unchecked Sendable {  // one thread at a time
+  var all: [Owner] = []
+}
 
 private func ranked(_ event: Event<Int>) -> Rig.Ranked {
   Rig.Ranked(
