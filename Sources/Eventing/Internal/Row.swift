@@ -31,25 +31,24 @@ public import Synchronization
     let record = unsafe Unmanaged<WorkingRecord<Payload>>.fromOpaque(held.toOpaque())
     if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
       unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
-      if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) { unsafe takePosts(record, lane) }
+      if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
+        unsafe takePosts(record) { [lane = lane.takeUnretainedValue()] in lane.takePost($0) }
+      }
       return .sends
     }
     guard let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
     unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
     if unsafe lane._withUnsafeGuaranteedRef({ $0.channel.isBounded }) { return .always }
-    if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) { unsafe takePosts(record, lane) }
+    if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
+      unsafe takePosts(record) { [lane = lane.takeUnretainedValue()] in lane.takePost($0) }
+    }
     return .sends
   }
 
-  @inlinable @inline(never) mutating func takePosts(_ record: Unmanaged<WorkingRecord<Payload>>, _ lane: Unmanaged<SerialLane<Payload>>) {
-    let lane = unsafe lane.takeUnretainedValue()
-    body = { payload in lane.takePost(payload) }
-    unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
-  }
-
-  @inlinable @inline(never) mutating func takePosts(_ record: Unmanaged<WorkingRecord<Payload>>, _ lane: Unmanaged<SequenceLane<Payload>>) {
-    let lane = unsafe lane.takeUnretainedValue()
-    body = { payload in lane.takePost(payload) }
+  @inlinable @inline(never) mutating func takePosts(
+    _ record: Unmanaged<WorkingRecord<Payload>>, with body: @escaping @Sendable (Payload) throws -> Void
+  ) {
+    self.body = body
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
 
