@@ -5,7 +5,7 @@ func actorLimits() -> [Peer] {
   let floor = Peer("actor-floor", "LIMIT actor around a borrowing loop", .limit, mechanism: "one switch to the actor for each send") {
     let bus = FloorActorBus()
     return Rig(
-      add: { cells in for cell in cells { await bus.add { cell.hit($0) } } },
+      add: { cells in for cell in cells { await bus.add(hitting(cell)) } },
       send: .async { batch in
         for value in batch.values {
           await bus.send(value)
@@ -15,7 +15,7 @@ func actorLimits() -> [Peer] {
       addRemove: .async { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          await bus.add { cell.hit($0) }
+          await bus.add(hitting(cell))
           between()
           await bus.removeLast()
           between()
@@ -27,7 +27,7 @@ func actorLimits() -> [Peer] {
   ) {
     let bus = NonsendingActorBus()
     return Rig(
-      add: { cells in for cell in cells { await bus.add { cell.hit($0) } } },
+      add: { cells in for cell in cells { await bus.add(hitting(cell)) } },
       send: .async { batch in
         for value in batch.values {
           await bus.send(value)

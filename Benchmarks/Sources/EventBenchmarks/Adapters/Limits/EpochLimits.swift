@@ -7,7 +7,7 @@ func epochLimits() -> [Peer] {
   let epoch = Peer("epoch", "LIMIT striped epochs", .limit, mechanism: "a sender writes its own line only; a change copies, swaps, waits") {
     let bus = EpochBus()
     return Rig(
-      add: { cells in bus.add(cells.map { cell in { cell.hit($0) } }) },
+      add: { cells in bus.add(cells.map(hitting)) },
       send: .sync { batch in
         let stripe = sender(of: batch.first)
         for value in batch.values { bus.send(value, stripe: stripe) }
@@ -15,7 +15,7 @@ func epochLimits() -> [Peer] {
       addRemove: .sync { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          bus.add([{ cell.hit($0) }])
+          bus.add([hitting(cell)])
           bus.removeLast()
         }
       })

@@ -8,12 +8,12 @@ func lockLimits() -> [Peer] {
   ) {
     let bus = HeldLockBus()
     return Rig(
-      add: { cells in for cell in cells { bus.add { cell.hit($0) } } },
+      add: { cells in for cell in cells { bus.add(hitting(cell)) } },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       addRemove: .sync { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          bus.add { cell.hit($0) }
+          bus.add(hitting(cell))
           bus.removeLast()
         }
       })
@@ -21,11 +21,11 @@ func lockLimits() -> [Peer] {
   let snapshot = Peer("lock-snapshot", "LIMIT lock and snapshot", .limit, mechanism: "locks, retains the array, unlocks, walks it") {
     let bus = SnapshotBus(), store = TokenStore<Int>()
     return Rig(
-      add: { cells in for cell in cells { store.tokens.append(bus.add { cell.hit($0) }) } },
+      add: { cells in for cell in cells { store.tokens.append(bus.add(hitting(cell))) } },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       addRemove: .sync { batch in
         let cell = batch.cell
-        for _ in 0..<batch.count { bus.remove(bus.add { cell.hit($0) }) }
+        for _ in 0..<batch.count { bus.remove(bus.add(hitting(cell))) }
       },
       replaceRandom: .sync { batch in
         let cell = batch.cell
@@ -33,13 +33,13 @@ func lockLimits() -> [Peer] {
         for _ in 0..<batch.count {
           let index = victims.pick(below: store.tokens.count)
           bus.remove(store.tokens[index])
-          store.tokens[index] = bus.add { cell.hit($0) }
+          store.tokens[index] = bus.add(hitting(cell))
         }
       },
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          let token = bus.add { cell.hit($0) }
+          let token = bus.add(hitting(cell))
           bus.send(value)
           bus.remove(token)
         }

@@ -5,19 +5,19 @@ func loopLimits() -> [Peer] {
   let plain = Peer("loop", "LIMIT loop over [(Int) -> Void]", .limit, mechanism: "array walk; a thunk and a retain for each call") {
     let bus = LoopBus()
     return Rig(
-      add: { cells in for cell in cells { bus.handlers.append { cell.hit($0) } } },
+      add: { cells in for cell in cells { bus.handlers.append(hitting(cell)) } },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       addRemove: .sync { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          bus.handlers.append { cell.hit($0) }
+          bus.handlers.append(hitting(cell))
           bus.handlers.removeLast()
         }
       },
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          bus.handlers.append { cell.hit($0) }
+          bus.handlers.append(hitting(cell))
           bus.send(value)
           bus.handlers.removeLast()
         }
@@ -26,19 +26,19 @@ func loopLimits() -> [Peer] {
   let borrowing = Peer("loop-borrowing", "LIMIT loop that borrows", .limit, mechanism: "walks boxes that it owns; no reference counting") {
     let bus = BorrowingLoopBus()
     return Rig(
-      add: { cells in for cell in cells { bus.add { cell.hit($0) } } },
+      add: { cells in for cell in cells { bus.add(hitting(cell)) } },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       addRemove: .sync { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          bus.add { cell.hit($0) }
+          bus.add(hitting(cell))
           bus.removeLast()
         }
       },
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          bus.add { cell.hit($0) }
+          bus.add(hitting(cell))
           bus.send(value)
           bus.removeLast()
         }

@@ -7,11 +7,11 @@ func tableLimits() -> [Peer] {
   ) {
     let bus = SlabBus(), store = TokenStore<SlabBus.Token>()
     return Rig(
-      add: { cells in for cell in cells { store.tokens.append(bus.add { cell.hit($0) }) } },
+      add: { cells in for cell in cells { store.tokens.append(bus.add(hitting(cell))) } },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       addRemove: .sync { batch in
         let cell = batch.cell
-        for _ in 0..<batch.count { bus.remove(bus.add { cell.hit($0) }) }
+        for _ in 0..<batch.count { bus.remove(bus.add(hitting(cell))) }
       },
       replaceRandom: .sync { batch in
         let cell = batch.cell
@@ -19,13 +19,13 @@ func tableLimits() -> [Peer] {
         for _ in 0..<batch.count {
           let index = victims.pick(below: store.tokens.count)
           bus.remove(store.tokens[index])
-          store.tokens[index] = bus.add { cell.hit($0) }
+          store.tokens[index] = bus.add(hitting(cell))
         }
       },
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          _ = bus.add({ cell.hit($0) }, once: true)
+          _ = bus.add(hitting(cell), once: true)
           bus.send(value)
         }
       })
@@ -36,10 +36,10 @@ func tableLimits() -> [Peer] {
       add: { _ in },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       ranked: Rig.Ranked(
-        add: { cells in for (index, cell) in cells.enumerated() { _ = bus.add(priority: index) { cell.hit($0) } } },
+        add: { cells in for (index, cell) in cells.enumerated() { _ = bus.add(priority: index, hitting(cell)) } },
         addRemove: .sync { batch in
           let cell = batch.cell, priority = batch.first
-          for _ in 0..<batch.count { bus.remove(at: bus.add(priority: priority) { cell.hit($0) }) }
+          for _ in 0..<batch.count { bus.remove(at: bus.add(priority: priority, hitting(cell))) }
         }))
   }
   return [

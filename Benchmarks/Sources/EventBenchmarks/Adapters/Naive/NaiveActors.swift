@@ -7,7 +7,7 @@ func naiveActorPeers() -> [Peer] {
   ) {
     let bus = SyncActorBus(), store = TokenStore<Int>()
     return Rig(
-      add: { cells in for cell in cells { store.tokens.append(await bus.add { cell.hit($0) }) } },
+      add: { cells in for cell in cells { store.tokens.append(await bus.add(hitting(cell))) } },
       send: .async { batch in
         for value in batch.values {
           await bus.send(value)
@@ -17,7 +17,7 @@ func naiveActorPeers() -> [Peer] {
       addRemove: .async { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          let id = await bus.add { cell.hit($0) }
+          let id = await bus.add(hitting(cell))
           between()
           await bus.remove(id)
           between()
@@ -30,14 +30,14 @@ func naiveActorPeers() -> [Peer] {
           let index = victims.pick(below: store.tokens.count)
           await bus.remove(store.tokens[index])
           between()
-          store.tokens[index] = await bus.add { cell.hit($0) }
+          store.tokens[index] = await bus.add(hitting(cell))
           between()
         }
       },
       once: .async { batch in
         let cell = batch.cell
         for value in batch.values {
-          await bus.once { cell.hit($0) }
+          await bus.once(hitting(cell))
           between()
           await bus.send(value)
           between()
@@ -47,7 +47,7 @@ func naiveActorPeers() -> [Peer] {
   let async = Peer("naive-actor-async", "naive actor, async handlers", .peer, mechanism: "a switch for each send and for each handler") {
     let bus = AsyncActorBus()
     return Rig(
-      add: { cells in for cell in cells { _ = await bus.add { cell.hit($0) } } },
+      add: { cells in for cell in cells { _ = await bus.add(hitting(cell)) } },
       send: .async { batch in
         for value in batch.values {
           await bus.send(value)
@@ -57,7 +57,7 @@ func naiveActorPeers() -> [Peer] {
       addRemove: .async { batch in
         let cell = batch.cell
         for _ in 0..<batch.count {
-          let id = await bus.add { cell.hit($0) }
+          let id = await bus.add(hitting(cell))
           between()
           await bus.remove(id)
           between()
@@ -67,7 +67,7 @@ func naiveActorPeers() -> [Peer] {
   let group = Peer("naive-actor-group", "naive actor, task group", .peer, mechanism: "a child task for each handler and send") {
     let bus = AsyncActorBus()
     return Rig(
-      add: { cells in for cell in cells { _ = await bus.add { cell.hit($0) } } },
+      add: { cells in for cell in cells { _ = await bus.add(hitting(cell)) } },
       send: .async { batch in
         for value in batch.values {
           await bus.sendInGroup(value)

@@ -6,11 +6,11 @@ func naiveLockPeers() -> [Peer] {
   let dictionary = Peer("naive-lock", "naive lock and dictionary", .peer, mechanism: "locks, retains the dictionary, unlocks, walks it") {
     let bus = LockBus(), store = TokenStore<Int>()
     return Rig(
-      add: { cells in for cell in cells { store.tokens.append(bus.add { cell.hit($0) }) } },
+      add: { cells in for cell in cells { store.tokens.append(bus.add(hitting(cell))) } },
       send: .sync { batch in for value in batch.values { bus.send(value) } },
       addRemove: .sync { batch in
         let cell = batch.cell
-        for _ in 0..<batch.count { bus.remove(bus.add { cell.hit($0) }) }
+        for _ in 0..<batch.count { bus.remove(bus.add(hitting(cell))) }
       },
       replaceRandom: .sync { batch in
         let cell = batch.cell
@@ -18,13 +18,13 @@ func naiveLockPeers() -> [Peer] {
         for _ in 0..<batch.count {
           let index = victims.pick(below: store.tokens.count)
           bus.remove(store.tokens[index])
-          store.tokens[index] = bus.add { cell.hit($0) }
+          store.tokens[index] = bus.add(hitting(cell))
         }
       },
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          bus.once { cell.hit($0) }
+          bus.once(hitting(cell))
           bus.send(value)
         }
       })
