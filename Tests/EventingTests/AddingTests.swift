@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// G6: adding is effective on return.
-@Suite(.timeLimit(.minutes(10))) struct AddingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingTests {
   @Test func anAddedHandlerIsReachedByTheNextSendAndByNoneBefore() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

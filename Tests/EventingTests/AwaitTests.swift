@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G16: a `send` returns when every handler that it reached has finished; where the wait would close a cycle, that handler is deferred.
-@Suite(.timeLimit(.minutes(10))) struct AwaitTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AwaitTests {
   // MARK: What is waited for
 
   @Test(arguments: SerialKind.allCases) func sendReturnsAfterTheHandlerFinished(kind: SerialKind) async {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// G22: what came and went leaves nothing behind.
-@Suite(.timeLimit(.minutes(10))) struct BoundedTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BoundedTests {
   @Test(arguments: RemovalOrder.allCases) func aMillionHandlersAddedAndRemovedWithoutSendsLeaveNothing(order: RemovalOrder) async {
     let event = Event<Int>()
     let closures = LiveCount()

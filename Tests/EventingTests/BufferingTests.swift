@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G15: lanes are bounded if asked to be, and every item dropped is counted.
-@Suite(.timeLimit(.minutes(10))) struct BufferingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BufferingTests {
   /// A buffering, and what of 1 to 9 is called when the first call holds up the rest.
   static let kept: [(Buffering, [Int])] = [
     (.unbounded, Array(1...9)), (.oldest(3), [1, 2, 3, 4]), (.newest(3), [1, 7, 8, 9]), (.latest, [1, 9]),

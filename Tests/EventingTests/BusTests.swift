@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Events that are found.
-@Suite(.timeLimit(.minutes(10))) struct BusTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusTests {
   private struct Placed: Sendable { let id: Int }
 
   @Test func whatIsPostedFindsTheEventOfItsType() async {

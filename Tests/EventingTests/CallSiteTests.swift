@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// The call sites of the documentation compile, choose the overload that their closure looks like, and do what they say.
-@Suite(.timeLimit(.minutes(10))) struct CallSiteTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CallSiteTests {
   @Test func verbatimCallSitesDoWhatTheySay() async throws {
     let controller = CallSites.Controller()
     let (store, account, bag) = (CallSites.Store(), CallSites.Account(), HandlerBag())

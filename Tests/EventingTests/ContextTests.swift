@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// G18: task-local values that are named reach handlers on every lane, and with an occurrence that had to wait.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ContextTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ContextTests {
   enum Request {
     @TaskLocal static var id = 0
     @TaskLocal static var user = ""

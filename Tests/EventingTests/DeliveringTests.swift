@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// The article "Delivering events", as it stands.
-@Suite(.timeLimit(.minutes(10))) struct DeliveringTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeliveringTests {
   actor Store {
     private(set) var saved: [Double] = []
     func save(_ fraction: Double) throws { saved.append(fraction) }

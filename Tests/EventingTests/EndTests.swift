@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// G12: an event's end, when its last reference goes.
-@Suite(.timeLimit(.minutes(10))) struct EndTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EndTests {
   @Test func aHandlerThatReleasesTheLastReferenceIsFollowedByTheOthersAndThenAllIsGone() {
     let box = Guarded<Event<Int>?>(Event())
     let closures = LiveCount()

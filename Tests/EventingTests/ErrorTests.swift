@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G19: a handler that throws stops no other, and its error is in the report.
-@Suite(.timeLimit(.minutes(10))) struct ErrorTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ErrorTests {
   struct Problem: Error, Equatable {
     let number: Int
   }

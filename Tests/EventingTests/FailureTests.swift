@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G19: what handlers throw is kept, and what a policy makes of it.
-@Suite(.timeLimit(.minutes(10))) struct FailureTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailureTests {
   struct Odd: Error, Equatable { var number: Int }
 
   @Test(arguments: BoundedLane.allCases) func whatLanesThrowIsInFailures(lane: BoundedLane) async {

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G12: an event that is ended on purpose.
-@Suite(.timeLimit(.minutes(10))) struct FinishTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FinishTests {
   @Test func afterFinishSendsReachNobodyAndAddsGiveTokensOfHandlersThatAreGone() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

@@ -5,7 +5,7 @@ import Testing
 /// G15, its last sentences: a flood stays bounded, and disturbs nobody else.
 ///
 /// The tests hold both cores while they run, so they run one after the other.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct FloodTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct FloodTests {
   @Test(arguments: [2, 4]) func backlogOfAFloodStaysBounded(posters: Int) async {
     let flood = Flood(posters)
     let event = Event<Int>()

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G23: forwarding.
-@Suite(.timeLimit(.minutes(10))) struct ForwardingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
   @Test func aForwardHasItsPlaceInTheOrder() {
     let (first, second) = (Event<Int>(), Event<Int>())
     let seen = Recorder<String>()

@@ -59,7 +59,7 @@
       await event.quiesce()
       #expect(seen.values == (isLockedAgain ? [] : [1, 2]))
       event.unlock(token)
-      event.post(3)
+      await event.send(3)  // not a post: who was waited for may be about to leave
       #expect(seen.values == [1, 2, 3])
     }
 

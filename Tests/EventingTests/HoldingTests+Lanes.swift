@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What waits on a lane when a lock that holds is made waits on; what comes meanwhile comes after it.
-@Suite(.timeLimit(.minutes(10))) struct HoldingLaneTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingLaneTests {
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
     lane: BoundedLane, buffering: Buffering
   ) async {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Locks that hold what they skip (G9).
-@Suite(.timeLimit(.minutes(10))) struct HoldingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingTests {
   @Test func theFirstAreHeldAndComeBeforeAnythingNewer() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     let token = event.occurrences.addHandler { seen.record("\($0.sequence): \($0.payload)") }

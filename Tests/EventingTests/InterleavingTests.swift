@@ -5,7 +5,7 @@ import Testing
 // Interleavings that break a careless implementation, each forced. The ones that hold a thread between two steps of the library are in
 // `HookedTests`; 5 (an unlock with held occurrences) comes with holding.
 
-@Suite(.timeLimit(.minutes(10))) struct InterleavingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InterleavingTests {
   // MARK: 2. Foreign before nested
 
   @Test func whatAHandlerPostsBehindAnotherThreadsPostIsHandedOverWithIt() async {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// One event with many addresses: G1 and G3 over all keys, G10 for object keys, G22.
-@Suite(.timeLimit(.minutes(10))) struct KeyedTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyedTests {
   @Test func handlersOfAKeyAndOfAnyKeyRunByPriorityAndThenAsTheyWereAdded() {
     let event = KeyedEvent<String, Int>()
     let seen = Recorder<String>()

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G13 and G15: lanes are in order, one call at a time, and a slow handler delays only itself.
-@Suite(.timeLimit(.minutes(10))) struct LaneTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneTests {
   // MARK: In order, one at a time
 
   @Test(arguments: SerialKind.allCases) func laneCallsInOrder(kind: SerialKind) async {

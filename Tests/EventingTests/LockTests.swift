@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G9: locked is silent.
-@Suite(.timeLimit(.minutes(10))) struct LockTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockTests {
   // MARK: One handler
 
   @Test func aLockedHandlerIsSkippedUntilItIsUnlocked() async {

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// G14: handlers on the main actor.
-@Suite(.timeLimit(.minutes(10))) struct MainTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MainTests {
   // MARK: At once
 
   @MainActor @Test func handlerIsCalledAtOnceOnTheMainActor() async {

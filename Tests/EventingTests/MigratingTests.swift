@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The calls of `Migrating.md`, word for word, and what they do: `everyCallIsRunHere` compares them with the article itself.
-@Suite(.timeLimit(.minutes(10))) struct MigratingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MigratingTests {
   @Test func everyCallIsRunHere() throws {
     let run = Set(try Documentation.lines(ofTests: "MigratingTests+"))
     let rows = try Documentation.lastColumns(Documentation.article("Migrating.md")).filter { !$0.isEmpty }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Programs on one thread, inside handlers too, against a model that looks at every handler each time (G3, G4, G6 to G10, G21).
-@Suite(.timeLimit(.minutes(10))) struct ModelTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ModelTests {
   @Test func randomProgramsDoWhatTheModelSays() async {
     var random = SeededGenerator.fresh("programs")
     var (calls, skips) = (0, 0)

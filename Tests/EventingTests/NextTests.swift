@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Waiting for the next payload.
-@Suite(.timeLimit(.minutes(10))) struct NextTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NextTests {
   @Test func row108TheNextPayloadThatFitsIsAwaited() async throws {
     let event = Event<Int>()
     let next = Task { try await event.next { $0 > 2 } }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Ways that lead through a notification center (G23), and what is no such way.
-@Suite(.timeLimit(.minutes(10))) struct NotificationTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NotificationTests {
   private let center = NotificationCenter()
   private let one = Notification.Name("one")
   private let other = Notification.Name("other")

@@ -3,7 +3,7 @@ import Observation
 import Testing
 
 /// Values whose changes are events.
-@Suite(.timeLimit(.minutes(10))) struct ObservedTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObservedTests {
   @Test func aHandlerIsToldWhatItAskedFor() {
     let value = Observed(1)
     let seen = Recorder<String>()

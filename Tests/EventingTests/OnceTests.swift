@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// G8: once is once.
-@Suite(.timeLimit(.minutes(10))) struct OnceTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OnceTests {
   @Test func onceHandlerIsCalledByTheFirstSendOnly() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

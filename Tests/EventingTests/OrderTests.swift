@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// G1 to G5: one occurrence at a time, senders in order, run to completion, here when it can be. (G3 is in `HandlerOrderTests`.)
-@Suite(.timeLimit(.minutes(10))) struct OrderTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OrderTests {
   // MARK: G1
 
   @Test func everyInOrderHandlerSeesTheOrderOfTheSequenceNumbersUnderRacingPosters() async {

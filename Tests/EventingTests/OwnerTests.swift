@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// G10: owners.
-@Suite(.timeLimit(.minutes(10))) struct OwnerTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OwnerTests {
   @Test func aHandlerIsCalledWithItsOwner() {
     let event = Event<Int>()
     let owner = Owner(LiveCount())

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Questions that responders answer.
-@Suite(.timeLimit(.minutes(10))) struct QuestionTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct QuestionTests {
   struct Odd: Error, Equatable { var number = 0 }
 
   @Test func theFirstAnswerThatComesCounts() async throws {

@@ -6,7 +6,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
 
 /// After a post for which there was nothing to decide, the next gives its payload to the lanes without a look at their handlers. Whatever changes afterwards must be seen all
 /// the same, by the very next occurrence.
-@Suite(.timeLimit(.minutes(10))) struct QuickLaneTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct QuickLaneTests {
   /// An event with a handler on a lane, which has had some posts the quick way.
   private struct Settled {
     let event = Event<Int>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// The examples of the README, word for word: `everyExampleIsRunHere` compares them with the README itself.
-@Suite(.timeLimit(.minutes(10))) struct ReadmeTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReadmeTests {
   // swift-format-ignore
   @Test func firstExampleReportsFourDeliveries() async {
     let progress = Event<Double>("progress")

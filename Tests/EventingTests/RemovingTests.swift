@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// G7: removing is effective on return.
-@Suite(.timeLimit(.minutes(10))) struct RemovingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingTests {
   @Test func aRemovedHandlerIsNotReachedByTheNextSend() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// What newcomers are told of what was sent before.
-@Suite(.timeLimit(.minutes(10))) struct ReplayTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReplayTests {
   @Test(arguments: [(-1, []), (0, []), (1, [5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])])
   func theLastPayloadsAreToldWithTheirNumbersBeforeAnythingElse(count: Int, told: [Int]) async {
     let event = Event<Int>("history", replaying: .last(count))

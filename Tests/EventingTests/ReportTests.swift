@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// G21: nothing lost, nothing twice; what a report says.
-@Suite(.timeLimit(.minutes(10))) struct ReportTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReportTests {
   // MARK: Sequence numbers
 
   @Test func sequenceNumbersCountTheOccurrencesFromOne() async {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Sends that wait for room in a sequence, and never for themselves (G15, G16).
-@Suite(.timeLimit(.minutes(10))) struct RoomTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RoomTests {
   static func serve(_ loop: some AsyncSequence<Int, Never>, _ other: Event<Int>) async {
     var count = 0
     for await number in loop {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// G20 and G24: no lock is held while user code runs, so it may call anything; and wrong counts are clamped.
-@Suite(.timeLimit(.minutes(10))) struct SafetyTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SafetyTests {
   // MARK: Any call inside a handler
 
   @Test(arguments: AnyCall.allCases) func handlerMayCallAnythingOfItsOwnEvent(call: AnyCall) async {

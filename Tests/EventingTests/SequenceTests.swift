@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// What an event sends, as a sequence.
-@Suite(.timeLimit(.minutes(10))) struct SequenceTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SequenceTests {
   /// The next so many elements.
   static func take<S: AsyncSequence>(_ count: Int, of sequence: S) async -> [S.Element] where S.Failure == Never {
     var taken: [S.Element] = []

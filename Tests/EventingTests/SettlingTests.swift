@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// G5, G15 and G20: what a thread does that finds something queued when it leaves.
-@Suite(.timeLimit(.minutes(10))) struct SettlingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SettlingTests {
   @Test func aPosterMakesSomeChangesOfOtherThreadsAndHandsTheRestOver() async {
     // Or a thread that adds and removes without end would keep it for as long.
     let event = Event<Int>()

@@ -4,7 +4,7 @@
   @testable import Eventing
 
   /// The plain structs Table, Band and Row, without threads, against an array.
-  @Suite(.timeLimit(.minutes(10))) struct TableTests {
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TableTests {
     @Test func rowsAreInTheOrderOfPriorityAndAdditionWhateverIsAddedAndRemoved() async {
       #expect(await onThread(firstMistakeOfRandomChanges) == nil)
     }

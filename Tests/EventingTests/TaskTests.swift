@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// G17: the tasks of `.task` handlers, and cancellation.
-@Suite(.timeLimit(.minutes(10))) struct TaskTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskTests {
   @TaskLocal static var request: String?
 
   // MARK: Child tasks of a send

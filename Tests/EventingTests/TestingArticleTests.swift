@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// The article "Testing events", as it stands.
-@Suite(.timeLimit(.minutes(10))) struct TestingArticleTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TestingArticleTests {
   // swift-format-ignore
   actor Download {
     nonisolated let progress = Event<Double>("progress")

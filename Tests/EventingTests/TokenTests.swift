@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// G11: tokens are harmless; bags.
-@Suite(.timeLimit(.minutes(10))) struct TokenTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TokenTests {
   @Test func droppingATokenChangesNothing() async {
     let event = Event<Int>()
     do { _ = event.addHandler { _ in } }

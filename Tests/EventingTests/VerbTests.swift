@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// What is said again for another kind of source, or another kind of handler, does the same there.
-@Suite(.timeLimit(.minutes(10))) struct VerbTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct VerbTests {
   private final class Owner: Sendable {
     let seen = Recorder<String>()
 

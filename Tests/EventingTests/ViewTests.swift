@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Views, and handlers that stop an occurrence.
-@Suite(.timeLimit(.minutes(10))) struct ViewTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewTests {
   @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(kind: SerialKind) async {
     let event = Event<Int>()
     let (converted, seen) = (Recorder<Int>(), Recorder<String>())
@@ -143,7 +143,7 @@ extension Event<Int> {
 }
 
 /// Methods with arguments that follow the payload.
-@Suite(.timeLimit(.minutes(10))) struct BoundMethodTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BoundMethodTests {
   private final class Ledger: Sendable {
     let seen = Recorder<String>()
     @Sendable func book(_ order: Int, _ account: String, _ times: Int) { seen.record("book \(order) \(account) \(times)") }

@@ -4,7 +4,7 @@
   @testable import Eventing
 
   /// The questions of the wait graph, with nodes that say what they like.
-  @Suite(.timeLimit(.minutes(10))) struct WaitGraphTests {
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WaitGraphTests {
     @Test func whatWasBlockedByWhatTurnedOutToBeFreeIsAskedAgain() {
       // A lane with two seats: one waits for a node that waits for the lane, the other is free.
       let (lane, node) = (Node(), Node())

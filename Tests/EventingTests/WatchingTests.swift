@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Observers, what reaches nobody, and diagnostics.
-@Suite(.timeLimit(.minutes(10))) struct WatchingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WatchingTests {
   /// Notes everything in one line each, with the handlers' names.
   final class Notes: EventObserver {
     let lines = Recorder<String>()

@@ -5,7 +5,7 @@ import Testing
 /// What threads saw of an event that they all used, judged as a whole: there is an order in which one thing after the other would have done the same (G1 to G9, G21).
 ///
 /// This is what the guarantees come to, without the word for any of them.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct HistoryTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HistoryTests {
   /// What became of so many histories.
   struct Outcome: Sendable {
     var judged = 0

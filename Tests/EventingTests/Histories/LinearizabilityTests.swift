@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// That the judge of histories refuses what no event would do.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct LinearizabilityTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LinearizabilityTests {
   private static func isAccepted(_ actions: [(Operation.Action, Bool?, ClosedRange<Int>)]) -> Bool {
     let operations = actions.flatMap { action, wasThere, time in
       var all = [Operation(action: action, wasThere: wasThere, start: time.lowerBound, end: time.upperBound)]

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 21 to 35: how a handler is added.
-@Suite(.timeLimit(.minutes(10))) struct AddingRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingRows {
   @Test func row021AClosureMayWaitAndMayThrow() async {
     let event = Event<Int>()
     event.addHandler { _ in }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges, and the package. (107 and 108 are about sequences.)
-@Suite(.timeLimit(.minutes(10))) struct BridgeRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BridgeRows {
   let center = NotificationCenter()
   let name = Notification.Name("saved")
 

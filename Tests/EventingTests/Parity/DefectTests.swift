@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// What AFFEvent, IKEvents and emitter-kit get wrong, and must not be wrong here. Read in, or reproduced from, their sources.
-@Suite(.timeLimit(.minutes(10))) struct DefectTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefectTests {
   // MARK: 1. A once handler that sends its own event runs again (all three); two concurrent sends run it twice
 
   @Test func onceHandlerThatSendsItsOwnEventDoesNotRunAgain() async {

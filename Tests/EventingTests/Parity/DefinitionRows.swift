@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 1 to 10: how an event is defined.
-@Suite(.timeLimit(.minutes(10))) struct DefinitionRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefinitionRows {
   @Test func row001AnEventIsAnObjectThatIsMadeByItsInitializer() async {
     let event: Event<Int> = Event()
     let value = await event.addingOne(to: 1)  // it is an actor

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 85 to 92: where handlers run.
-@Suite(.timeLimit(.minutes(10))) struct DeliveryRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeliveryRows {
   @TaskLocal private static var request: String?
 
   @Test func row085AHandlerRunsOnTheCallersThreadBeforePostReturns() {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 93 to 98: forwarding.
-@Suite(.timeLimit(.minutes(10))) struct ForwardingRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingRows {
   let first = Event<Int>("first")
   let second = Event<Int>("second")
   let third = Event<Int>("third")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 99 to 104: looking.
-@Suite(.timeLimit(.minutes(10))) struct InspectionRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectionRows {
   @Test func row099AHandlerOrANameIsLookedFor() {
     let event = Event<Int>()
     let token = event.addHandler(named: "x") { _ in }

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 57 to 69: locks.
-@Suite(.timeLimit(.minutes(10))) struct LockRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockRows {
   let event = Event<Int>()
   let seen = Recorder<String>()
 

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 36 to 44: handlers that are called once.
-@Suite(.timeLimit(.minutes(10))) struct OneTimeRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OneTimeRows {
   @Test func row036AOnceClosureIsCalledOnce() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

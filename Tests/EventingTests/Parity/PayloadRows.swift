@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 11 to 20: what is sent.
-@Suite(.timeLimit(.minutes(10))) struct PayloadRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadRows {
   @Test func row011ASignalCarriesNothing() async {
     let cancelled = Signal()
     let calls = Counter()

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 45 to 56: how a handler is removed.
-@Suite(.timeLimit(.minutes(10))) struct RemovingRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingRows {
   @Test func row045ATokenRemovesThatVeryHandler() {
     let event = Event<Int>()
     let seen = Recorder<String>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Parity with AFFEvent, IKEvents and emitter-kit, rows 70 to 84: how values are sent.
-@Suite(.timeLimit(.minutes(10))) struct SendingRows {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendingRows {
   @Test func row070ValuesAreSentWithAndWithoutWaiting() async {
     let (event, signal) = (Event<Int>(), Signal())
     let seen = Recorder<Int>()

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Every order that there is of small programs of two and three tasks, with the oracle of ``SimulatedWorld``.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ExhaustiveTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ExhaustiveTests {
   enum Step: Sendable {
     case post, send, lock, remove, add, gate, quiesce
   }

@@ -4,7 +4,7 @@
   import Testing
 
   /// That the simulations find what is wrong: each planted fault is found, by one of so many seeds.
-  @Suite(.serialized, .timeLimit(.minutes(10))) struct MutantTests {
+  @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct MutantTests {
     @Test(arguments: Mutant.allCases) func aPlantedFaultIsFound(mutant: Mutant) async {
       let (needed, said) = await onThread { MutantTests.look(for: mutant) }
       #expect(needed.count == 5, "not found by 1,000 seeds")

@@ -12,7 +12,7 @@ import EventingTesting
 import Testing
 
 /// Random programs in simulations: what tasks and handlers do, and in which order, comes from a seed (G1 to G13, G16, G21, G22).
-@Suite(.serialized, .timeLimit(.minutes(10))) struct SimulatedTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTests {
   /// A program of three tasks, with a loop that is cancelled.
   @Sendable static func program(_ mode: SimulatedWorld.Mode, seed: UInt64) async throws {
     let world = SimulatedWorld(mode, seed: seed)

@@ -43,17 +43,17 @@ import Testing
     return try body(&value)
   }
 
-  /// Blocks the thread until `isTrue`. After 45 seconds it says so, fails the test and goes on: a hang would say nothing.
+  /// Blocks the thread until `isTrue`. After 200 seconds it says so, fails the test and goes on: a hang would say nothing.
   @available(*, noasync) func wait(_ what: String, until isTrue: (Value) -> Bool) {
     var deadline = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &deadline)
-    deadline.tv_sec += 45
+    deadline.tv_sec += 200
     unsafe pthread_mutex_lock(mutex)
     var isLate = false
     while !isTrue(value), !isLate {
       isLate = unsafe pthread_cond_timedwait(changed, mutex, &deadline) != 0 && !isTrue(value)
     }
     unsafe pthread_mutex_unlock(mutex)
-    if isLate { Issue.record("\(what): a thread waited for 45 seconds in vain") }
+    if isLate { Issue.record("\(what): a thread waited for 200 seconds in vain") }
   }
 }

@@ -3,7 +3,7 @@
   import Testing
 
   /// The parent of all tests that hold a thread between two steps of the library: `extension HookedTests { @Test … }`.
-  @Suite(.serialized, .usesEdges, .timeLimit(.minutes(10))) struct HookedTests {}
+  @Suite(.serialized, .usesEdges, .fewAtATime, .timeLimit(.minutes(30))) struct HookedTests {}
 
   /// Holds a thread where it passes an edge for the first time, until it is let go.
   final class Hold: Sendable {

@@ -1,15 +1,17 @@
 /// Whose turn it is among the races.
-let raceTurns = Turns()
+let raceTurns = Turns(1)
 
-/// Lets one in at a time, in the order in which they come.
+/// Lets so many in at a time, in the order in which they come.
 final class Turns: Sendable {
-  private let state = Guarded<(isTaken: Bool, waiting: [Gate])>((false, []))
+  private let state: Guarded<(free: Int, waiting: [Gate])>
+
+  init(_ count: Int) { state = Guarded((count, [])) }
 
   /// Returns when it is the caller's turn.
   func take() async {
     let gate = state.withLock { state -> Gate? in
-      guard state.isTaken else {
-        state.isTaken = true
+      guard state.free == 0 else {
+        state.free -= 1
         return nil
       }
       let gate = Gate()
@@ -22,8 +24,9 @@ final class Turns: Sendable {
   /// Gives the turn to the next.
   func pass() {
     let next = state.withLock { state -> Gate? in
-      state.isTaken = !state.waiting.isEmpty
-      return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+      state.free += 1
+      return nil
     }
     next?.open()
   }

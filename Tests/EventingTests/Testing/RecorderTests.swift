@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// The recorder of EventingTesting.
-@Suite(.timeLimit(.minutes(10))) struct RecorderTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RecorderTests {
   @Test func whatArrivesIsExpectedInItsOrder() async throws {
     let event = Event<Int>()
     let recorder = EventRecorder(event)

@@ -4,7 +4,7 @@ import EventingTesting
 import Testing
 
 /// The simulations of EventingTesting: that they find what is wrong, show it again, and control all that events do.
-@Suite(.timeLimit(.minutes(10))) struct SimulationTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulationTests {
   struct Wrong: Error {}
 
   /// With a check, an await, and then the act: two senders may both pass the check.
