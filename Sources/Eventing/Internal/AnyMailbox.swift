@@ -6,24 +6,24 @@ public import Synchronization
 /// thread that is inside (nothing while a drain is only scheduled), so that a post knows whether a handler of its own event makes it.
 // Safe: `word` and `homeReference` are atomic; what else there is says who guards it.
 @safe @usableFromInline class AnyMailbox: @unchecked Sendable {
+  // What those write who find the event busy.
   @usableFromInline final let word = Atomic<UInt>(0)
-  @usableFromInline final let homeReference = OnceReference<Home>()
-  /// Of the last occurrence whose delivery began. Only from inside.
-  @usableFromInline @exclusivity(unchecked) final var sequence: UInt64 = 0
-  /// The first handler that the occurrence that is being delivered met dead; its row holds it. Only from inside.
-  @usableFromInline @exclusivity(unchecked) final var firstRetired: Unmanaged<Record>?
   /// Guards the backlog, and lets threads that are outside read the table: that is changed under the lock, and only from inside.
   @usableFromInline final let lock = Lock()
   /// The event's own lock. Under the lock.
   @usableFromInline @exclusivity(unchecked) final var isGated = false
   /// `finish()` was called. Under the lock.
   @usableFromInline @exclusivity(unchecked) final var isFinished = false
+
   /// Some handler had an owner, so adding looks for those that are gone. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var hasOwners = false
-  /// The event keeps a history, or is observed: an idle one is entered through its queue alone. Only from inside, or before anybody else knows the event.
-  @usableFromInline @exclusivity(unchecked) final var isKeeping = false
   /// How many handlers want to know the instant at which a delivery begins. Only from inside.
   @usableFromInline @exclusivity(unchecked) final var clocked: Int32 = 0
+  @usableFromInline final let homeReference = OnceReference<Home>()
+  /// The first handler that the occurrence that is being delivered met dead; its row holds it. Only from inside.
+  @usableFromInline @exclusivity(unchecked) final var firstRetired: Unmanaged<Record>?
+  /// The event keeps a history, or is observed: an idle one is entered through its queue alone. Only from inside, or before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) final var isKeeping = false
 
   @inlinable init() {}
 
@@ -38,7 +38,21 @@ public import Synchronization
   /// Lets the calling thread in if the event is idle; gives what the word is while it is inside, or 0.
   @inlinable @inline(__always) final func enter() -> UInt {
     let own = Thread.current | Word.busy
-    return word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : 0
+    return word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
+  }
+
+  /// The same if it falls idle within some hundreds of nanoseconds, and nothing is queued: who is inside for a change, or for a few short calls, is soon outside,
+  /// and to be queued costs both more. It waits for nobody: it looks so many times, and that is all.
+  @usableFromInline @inline(never) final func enterSoon(_ own: UInt) -> UInt {
+    for _ in 0..<1_000 {
+      let seen = word.load(ordering: .relaxed)
+      if seen == 0 {
+        if word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged { return own }
+      } else if seen & (Word.queued | Word.keeping) != 0 || seen == own || seen == Word.busy {
+        return 0  // or who posts is a handler of this event, or its drain is to start
+      }
+    }
+    return 0
   }
 
   /// True if nothing was queued meanwhile, and the thread is outside again.

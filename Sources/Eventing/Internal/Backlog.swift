@@ -4,7 +4,7 @@ public import Synchronization
 /// What only a busy event needs: made when something is queued, or a handler went, for the first time.
 // Safe: what is under the mailbox's lock, and what is touched only from inside, is marked.
 @usableFromInline final class Backlog<Payload: Sendable>: @unchecked Sendable {
-  // Under the lock.
+  // Under the lock: what those write who queue.
   /// What waits for the event, in order.
   @usableFromInline @exclusivity(unchecked) var queue: ContiguousArray<Item<Payload>> = []
   /// How many occurrences are in `queue`.
@@ -17,15 +17,31 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var joiningPrior = 0
   /// Handlers whose life was ended while the event was busy, and the threads that did it; in no order, since they are silent already.
   @usableFromInline @exclusivity(unchecked) var leaving: ContiguousArray<(record: Record, by: UInt)> = []
+  private let firstLine = CacheLine()
 
+  // What is read with each occurrence, and set before anybody else knows the event.
+  @usableFromInline let pressure = Pressure()
+  /// What newcomers are told that was sent before.
+  @usableFromInline @exclusivity(unchecked) var history: History<Payload>?
+  /// Makes what a newcomer is told of what is delivered, or nil to keep it.
+  @usableFromInline @exclusivity(unchecked) var greets: (@Sendable (Payload) -> Payload?)?
+  /// Of a keyed event.
+  @usableFromInline @exclusivity(unchecked) var addresses: Addresses<Payload>?
+
+  // Under the lock, and seldom used.
   /// Lanes of handlers that have left the table, or of an event that was ended, and that still hold something: as the table, walked from
   /// inside, or under the lock; changed from inside, and under the lock.
   @usableFromInline @exclusivity(unchecked) var ending: ContiguousArray<AnyLane> = []
-
   /// Of the handlers that have, or had, a lock that holds, by their records' numbers.
   @exclusivity(unchecked) var holds: [UInt64: Hold<Payload>] = [:]
   /// What the event's own lock holds for each handler.
   @exclusivity(unchecked) var gateHolding = Holding.nothing
+  /// What goes with the event.
+  @usableFromInline @exclusivity(unchecked) var kept: [any AnyObject & Sendable] = []
+  let unheardReference = OnceReference<Unheard<Payload>>()
+  /// How many handlers are called before a value changes, too. As the table.
+  @usableFromInline @exclusivity(unchecked) var wantPrior = 0
+  private let secondLine = CacheLine()
 
   // Only from inside.
   /// What was in the queue and is being worked off, from `at` on.
@@ -35,25 +51,16 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var retired: ContiguousArray<Record> = []
   /// The event's own queue.
   @usableFromInline @exclusivity(unchecked) var drains: DispatchQueue?
-  @usableFromInline let pressure = Pressure()
-  /// What a newcomer is told that wants to know at once how things are. Only from inside.
+  /// What a newcomer is told that wants to know at once how things are.
   @usableFromInline @exclusivity(unchecked) var greeting: Payload?
-  /// Makes it of what is delivered, or nil to keep it; set before anybody else knows the event.
-  @usableFromInline @exclusivity(unchecked) var greets: (@Sendable (Payload) -> Payload?)?
-  /// What newcomers are told that was sent before; set before anybody else knows the event.
-  @usableFromInline @exclusivity(unchecked) var history: History<Payload>?
-  let unheardReference = OnceReference<Unheard<Payload>>()
-  /// How many handlers are called before a value changes, too. As the table.
-  @usableFromInline @exclusivity(unchecked) var wantPrior = 0
-  /// What goes with the event. Under the lock.
-  @usableFromInline @exclusivity(unchecked) var kept: [any AnyObject & Sendable] = []
-  /// Of a keyed event; set before anybody else knows the event.
-  @usableFromInline @exclusivity(unchecked) var addresses: Addresses<Payload>?
 
   @inlinable init() {}
 
   /// Under the lock: whether more occurrences wait, here or where this event's drain posts, than may without slowing those who post.
   @inlinable var isFlooded: Bool { unsafe occurrences > Flood.limit || pressure.isOn.load(ordering: .relaxed) }
+
+  /// Whether there is more to do with an occurrence than to call handlers.
+  @inlinable var isSpecial: Bool { unsafe history != nil || greets != nil || addresses != nil }
 
   /// Under the lock: of the one whose turn it is.
   @inlinable var nextRecord: Record {

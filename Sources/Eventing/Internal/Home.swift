@@ -6,6 +6,12 @@ public import Synchronization
 // Safe: `changes` is atomic, `settled`, `settledForPosts` and `observers` are touched only from inside.
 @usableFromInline final class Home: @unchecked Sendable {
   @usableFromInline weak let mailbox: AnyMailbox?
+  /// Who observes the event. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var observers: Observers?
+  @usableFromInline let failureReference = OnceReference<Failures>()
+  /// Whoever makes or drops a token counts a reference to the home, in its first words; what follows is read before every call.
+  private let line = CacheLine()
+
   /// Counts what changes, from outside, how some handler is to be called: see `Mailbox.deliver`. It is here, and not in the mailbox, because
   /// it is read before every call, and those who post write to the mailbox.
   @usableFromInline let changes = Atomic<UInt64>(1)
@@ -13,11 +19,6 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var settled: UInt64 = 1
   /// The same of a walk that found nothing to decide for a post: handlers that run elsewhere decide nothing then. Only from inside.
   @usableFromInline @exclusivity(unchecked) var settledForPosts: UInt64 = 1
-
-  /// Who observes the event. Only from inside.
-  @usableFromInline @exclusivity(unchecked) var observers: Observers?
-
-  @usableFromInline let failureReference = OnceReference<Failures>()
 
   @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
 

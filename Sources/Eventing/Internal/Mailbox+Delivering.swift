@@ -26,12 +26,13 @@ public import Synchronization
 extension Mailbox {
   /// Inside: delivers one occurrence the quick way, as far as that goes.
   ///
+  /// - Parameter known: the home, where it is known.
   /// - Returns: where to go on, or nil if every handler has been called: then `table.count` of them.
-  @inlinable @inline(__always) func deliver(_ payload: Payload, isPost: Bool) -> Position<Payload>? {
+  @inlinable @inline(__always) func deliver(_ payload: Payload, isPost: Bool, _ known: Unmanaged<Home>? = nil) -> Position<Payload>? {
     unsafe sequence &+= 1
     guard var band = unsafe table.first else { return nil }
     // Safe: there has been a handler, so there is a home, and the mailbox holds it.
-    let home = unsafe homeReference.held.load(ordering: .acquiring).unsafelyUnwrapped
+    let home = unsafe known ?? homeReference.lend().unsafelyUnwrapped
     while true {
       // Counted up to the end, so that one addition moves the row and tells whether there are more.
       let end = unsafe band.pointee.rows + Int(band.pointee.count)
@@ -87,19 +88,8 @@ extension Mailbox {
   @usableFromInline @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) { context.run(deliver) }
 
   @inlinable func deliverNow(_ payload: Payload, _ flight: Flight?) {
-    let backlog = backlogReference.load()
-    if let greeting = unsafe backlog?.greets?(payload) { unsafe backlog?.greeting = greeting }
-    if let history = unsafe backlog?.history { unsafe history.note(payload, sequence &+ 1, from: flight?.sender) }
-    if let addresses = unsafe backlog?.addresses {
-      let isAwaited = flight?.isAwaited ?? false
-      let tally = deliver(payload, addresses, isAwaited: isAwaited, sender: flight?.sender, flight)
-      if isAwaited { flight?.finishDelivery(tally.report) }
-      return
-    }
-    if flight == nil, unsafe !isKeeping {
-      if let position = deliver(payload, isPost: true) { _ = deliverRest(payload, from: position, isAwaited: false, sender: nil) }
-      return
-    }
+    if isSpecial, deliverSpecially(payload, flight) { return }
+    if flight == nil, unsafe !isKeeping, let home = unsafe homeReference.lend() { return unsafe deliverPlainly(payload, home) }
     unsafe sequence &+= 1
     let isAwaited = flight?.isAwaited ?? false
     var tally = unsafe Tally(
@@ -108,6 +98,30 @@ extension Mailbox {
     if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
     if unsafe isKeeping { tellIfUnheard(payload, tally) }
     if isAwaited { flight?.finishDelivery(tally.report) }
+  }
+
+  /// Inside: the home, if all there is to do with a post is to call handlers. It is asked before several, since those who queue write beside what tells it.
+  @inlinable var plainHome: Unmanaged<Home>? { unsafe isKeeping || isSpecial ? nil : homeReference.lend() }
+
+  /// Inside: a post that was queued, of which nobody wants to know what becomes.
+  @inlinable func deliverPlainly(_ payload: Payload, _ home: Unmanaged<Home>) {
+    guard let position = unsafe deliver(payload, isPost: true, home) else { return }
+    _ = deliverRest(payload, from: position, isAwaited: false, sender: nil)
+  }
+
+  /// Inside: whether there is more to do with an occurrence than to call handlers.
+  @inlinable var isSpecial: Bool { unsafe backlogReference.lend()?._withUnsafeGuaranteedRef { $0.isSpecial } ?? false }
+
+  /// Inside: does it; true if that was the delivery, too.
+  @usableFromInline @inline(never) func deliverSpecially(_ payload: Payload, _ flight: Flight?) -> Bool {
+    let backlog = backlog
+    if let greeting = unsafe backlog.greets?(payload) { unsafe backlog.greeting = greeting }
+    if let history = unsafe backlog.history { unsafe history.note(payload, sequence &+ 1, from: flight?.sender) }
+    guard let addresses = unsafe backlog.addresses else { return false }
+    let isAwaited = flight?.isAwaited ?? false
+    let tally = deliver(payload, addresses, isAwaited: isAwaited, sender: flight?.sender, flight)
+    if isAwaited { flight?.finishDelivery(tally.report) }
+    return true
   }
 
   /// Inside: an occurrence for those who observe the event.

@@ -12,9 +12,12 @@ public import Synchronization
 /// It is the handlers' part of an `Event` too, so that lanes and drains can hold it without holding the event.
 // Safe: see the lines on guards in this class, AnyMailbox and Backlog.
 @usableFromInline final class Mailbox<Payload: Sendable>: AnyMailbox, SerialExecutor, @unchecked Sendable {
+  @usableFromInline let backlogReference = OnceReference<Backlog<Payload>>()
   /// Walked from inside. Changed from inside, and under the lock.
   @usableFromInline @exclusivity(unchecked) var table = Table<Payload>()
-  @usableFromInline let backlogReference = OnceReference<Backlog<Payload>>()
+  /// Of the last occurrence whose delivery began. Only from inside. With `table.first`, which is last in the table, 64 bytes behind the word and the lock: on another line
+  /// of the cache, wherever the mailbox is, so those who queue do not take from who delivers what it needs for each occurrence.
+  @usableFromInline @exclusivity(unchecked) var sequence: UInt64 = 0
 
   @inlinable override init() { super.init() }
 
@@ -81,9 +84,10 @@ public import Synchronization
   /// - Returns: whether `append` says that there is a flood, and it is not a handler of this event that queues: that would wait for itself.
   @inlinable @inline(__always) func queue(_ append: (Backlog<Payload>) -> Bool) -> Bool {
     edge(.foundBusy)
-    let backlog = backlog
+    // Safe: the mailbox holds it.
+    let backlog = unsafe backlogReference.lend() ?? .passUnretained(backlog)
     lock.lock()
-    let isFlooded = append(backlog)
+    let isFlooded = unsafe backlog._withUnsafeGuaranteedRef(append)
     edge(.queued)
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
@@ -142,6 +146,7 @@ public import Synchronization
     let backlog = backlog
     var foreignChanges = 0
     while true {
+      var plain = plainHome
       while unsafe backlog.at < backlog.pending.count {
         if poster != Settler.drain {
           if foreignChanges > Flood.foreignChanges || !isForSettler(poster, unsafe backlog.pending[backlog.at]) { return handOver(backlog) }
@@ -149,8 +154,11 @@ public import Synchronization
         var item = Item<Payload>.done
         unsafe swap(&item, &backlog.pending[backlog.at])  // taken out: a payload goes when it is delivered, not with its batch
         unsafe backlog.at += 1
+        if case .occurrence(let payload, _, let flight) = item {
+          if flight == nil, let home = unsafe plain { unsafe deliverPlainly(payload, home) } else { deliverQueued(payload, flight) }
+          continue
+        }
         switch item {
-        case .occurrence(let payload, _, let flight): deliverQueued(payload, flight)
         case .join(let count, let thread):
           if thread != poster { foreignChanges += count }
           join(count)
@@ -159,8 +167,9 @@ public import Synchronization
         case .release(let records, _): release(records)
         case .change(let change): change()
         case .finish: finishTable()
-        case .done: break
+        case .occurrence, .done: break
         }
+        unsafe plain = plainHome
       }
       // A flood leaves no buffer behind.
       unsafe backlog.pending.removeAll(keepingCapacity: backlog.pending.capacity <= 2 * Flood.limit)

@@ -12,6 +12,9 @@ public import Synchronization
 
   @inlinable @inline(__always) borrowing func load() -> Object? { unsafe held.load(ordering: .acquiring)?.takeUnretainedValue() }
 
+  /// The same without a reference count, which threads that use one object would take from each other.
+  @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe held.load(ordering: .acquiring) }
+
   /// What it holds now: the given object, unless another thread was first.
   @usableFromInline @inline(never) borrowing func set(_ object: Object) -> Object {
     let new = unsafe Unmanaged.passRetained(object)

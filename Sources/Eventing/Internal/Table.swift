@@ -5,8 +5,6 @@
 @safe @usableFromInline struct Table<Payload: Sendable>: ~Copyable {
   @usableFromInline typealias BandPointer = Band<Payload>.Pointer
 
-  /// The band of the highest priority; each knows the next.
-  @usableFromInline var first: BandPointer?
   /// All bands by descending priority, while there are several; one needs no search.
   @usableFromInline var index: ContiguousArray<BandPointer> = unsafe []
   /// How many rows there are, dead ones included.
@@ -15,6 +13,8 @@
   @usableFromInline var dead: Int32 = 0
   /// The row that is looked at next for an owner that is gone, and so is changed under the lock, too: the band's place in the index, and the row's in the band.
   @usableFromInline var sweep: (band: Int32, row: Int32) = (0, 0)
+  /// The band of the highest priority; each knows the next.
+  @usableFromInline var first: BandPointer?
 
   @inlinable init() {}
 
