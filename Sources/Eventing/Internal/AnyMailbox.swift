@@ -66,6 +66,11 @@ public import Synchronization
   /// Made with the first handler.
   @inlinable final var home: Home { homeReference.load() ?? makeHome() }
 
+  /// Lends it without a reference count: those who make and drop tokens count there, too.
+  @inlinable @inline(__always) final func withHome<Result>(_ body: (Home) -> Result) -> Result {
+    unsafe (homeReference.lend() ?? .passUnretained(makeHome()))._withUnsafeGuaranteedRef(body)
+  }
+
   @usableFromInline @inline(never) final func makeHome() -> Home { homeReference.set(Home(self)) }
 
   @inlinable final func isHome(of token: HandlerToken) -> Bool { homeReference.isSame(as: token.home) }

@@ -37,7 +37,7 @@ extension Mailbox {
     unsafe record.joined = unsafe sequence
     unsafe table.append(body, record, priority: 0)
     lock.unlock()
-    if record.has(Bit.once) { home.unsettle() }
+    if record.has(Bit.once) { withHome { $0.unsettle() } }
     if unsafe hasOwners { lookAtTwo() }
   }
 
@@ -125,7 +125,7 @@ extension Mailbox {
     } else {
       unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
     }
-    if record.has(Bit.decide) { home.unsettle() }
+    if record.has(Bit.decide) { withHome { $0.unsettle() } }
   }
 
   @inlinable func lookForOrphans() {

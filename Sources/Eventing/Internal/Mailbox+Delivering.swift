@@ -133,7 +133,7 @@ extension Mailbox {
   @inlinable func walk(
     _ payload: Payload, _ start: Band<Payload>.Pointer, _ index: Int, isWhole: Bool, _ tally: inout Tally
   ) {
-    let before = home.changes.load(ordering: .acquiring)
+    let before = withHome { $0.changes.load(ordering: .acquiring) }
     var due = isWhole ? Due.never : .always
     var next: Band<Payload>.Pointer? = unsafe start
     var from = index
@@ -151,8 +151,10 @@ extension Mailbox {
       unsafe next = unsafe band.pointee.next
     }
     tidyRetired()
-    if due != .always { unsafe home.settledForPosts = before }
-    if due == .never { unsafe home.settled = before }
+    withHome { home in
+      if due != .always { unsafe home.settledForPosts = before }
+      if due == .never { unsafe home.settled = before }
+    }
   }
 
   /// Inside: one row, and whether it has to be looked at next time, too.

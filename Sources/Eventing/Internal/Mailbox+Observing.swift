@@ -58,7 +58,7 @@ extension Mailbox {
 
   /// Inside: a handler has joined, or left.
   @inlinable @inline(__always) func tellOf(_ record: Record, isAdded: Bool) {
-    if unsafe home.observers != nil { tellObservers(of: record, isAdded: isAdded) }
+    if withHome({ unsafe $0.observers != nil }) { tellObservers(of: record, isAdded: isAdded) }
   }
 
   @usableFromInline @inline(never) func tellObservers(of record: Record, isAdded: Bool) {

@@ -15,10 +15,10 @@ extension Mailbox {
       if details.options.isClocked { unsafe clocked -= 1 }
       if details.options.wantsPrior { unsafe backlog.wantPrior -= 1 }
     }
-    if unsafe table.dead > 0 { home.unsettle() }
+    if unsafe table.dead > 0 { withHome { $0.unsettle() } }
     lock.unlock()
     if record.has(Bit.held) { forgetHold(of: record) }
-    home.forgetFailures(of: record)
+    withHome { $0.forgetFailures(of: record) }
     _ = consume row  // user code may run here: outside of the lock. And the record may go
   }
 
@@ -37,7 +37,7 @@ extension Mailbox {
     }
     if details.options.isClocked { unsafe clocked -= 1 }
     if details.options.wantsPrior { unsafe self.backlog.wantPrior -= 1 }
-    if unsafe table.dead > 0 { home.unsettle() }
+    if unsafe table.dead > 0 { withHome { $0.unsettle() } }
     if let ending, let backlog {
       unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
       unsafe backlog.ending.append(ending)
@@ -46,7 +46,7 @@ extension Mailbox {
     lock.unlock()
     if let list { forgetIfEmpty(list) }
     if details.has(Bit.held) { forgetHold(of: details, isEnding: ending != nil) }
-    home.forgetFailures(of: details)
+    withHome { $0.forgetFailures(of: details) }
     _ = consume row
   }
 

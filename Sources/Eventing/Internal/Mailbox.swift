@@ -115,12 +115,12 @@ public import Synchronization
     if own != 0 {
       let isMine = record.end()  // nothing is being delivered: no need to note the change
       // Not mine, but its row is there: whoever ended it may not have noted the change yet.
-      if isMine { tidy(record) } else if unsafe record.slot >= 0 { home.unsettle() }
+      if isMine { tidy(record) } else if unsafe record.slot >= 0 { withHome { $0.unsettle() } }
       leave(own)
       return isMine
     }
     let isMine = record.end()
-    home.noteChange()  // even if another thread ended it: it may not have noted that yet
+    withHome { $0.noteChange() }  // even if another thread ended it: it may not have noted that yet
     guard isMine else { return false }
     queueLeaving(CollectionOfOne(record))
     return true
