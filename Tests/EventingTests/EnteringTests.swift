@@ -48,22 +48,22 @@ import Testing
     for place in unsafe [address(of: &mailbox.sequence), address(of: &mailbox.table.first)] {
       #expect(abs(place - word) >= 64 && abs(place - lock) >= 64)
     }
-    let counts = Int(bitPattern: Unmanaged.passUnretained(home).toOpaque()) + 8
-    for place in unsafe [address(of: home.changes), address(of: &home.settled), address(of: &home.settledForPosts)] {
+    let counts = unsafe Int(bitPattern: Unmanaged.passUnretained(home).toOpaque()) + 8
+    for place in [address(of: home.changes), address(of: &home.settled), address(of: &home.settledForPosts)] {
       #expect(abs(place - counts) >= 64)
     }
-    for place in unsafe [address(of: &backlog.pending), address(of: &backlog.at), address(of: &backlog.history)] {
-      for other in unsafe [address(of: &backlog.occurrences), address(of: &backlog.queue), address(of: &backlog.leaving)] {
+    for place in [address(of: &backlog.pending), address(of: &backlog.at), address(of: &backlog.history)] {
+      for other in [address(of: &backlog.occurrences), address(of: &backlog.queue), address(of: &backlog.leaving)] {
         #expect(abs(place - other) >= 64)
       }
     }
   }
 
   private func address<Value: ~Copyable>(of value: borrowing Value) -> Int {
-    unsafe withUnsafePointer(to: value) { unsafe Int(bitPattern: $0) }
+    unsafe withUnsafePointer(to: value) { Int(bitPattern: $0) }
   }
 
   private func address<Value>(of value: inout Value) -> Int {
-    unsafe withUnsafeMutablePointer(to: &value) { unsafe Int(bitPattern: $0) }
+    unsafe withUnsafeMutablePointer(to: &value) { Int(bitPattern: $0) }
   }
 }

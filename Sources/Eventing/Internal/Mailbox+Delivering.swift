@@ -26,9 +26,13 @@ public import Synchronization
 extension Mailbox {
   /// Inside: delivers one occurrence the quick way, as far as that goes.
   ///
-  /// - Parameter known: the home, where it is known.
   /// - Returns: where to go on, or nil if every handler has been called: then `table.count` of them.
-  @inlinable @inline(__always) func deliver(_ payload: Payload, isPost: Bool, _ known: Unmanaged<Home>? = nil) -> Position<Payload>? {
+  @inlinable @inline(__always) func deliver(_ payload: Payload, isPost: Bool) -> Position<Payload>? {
+    unsafe deliver(payload, isPost: isPost, nil)
+  }
+
+  /// The same, with the home if that is known.
+  @inlinable @inline(__always) func deliver(_ payload: Payload, isPost: Bool, _ known: Unmanaged<Home>?) -> Position<Payload>? {
     unsafe sequence &+= 1
     guard var band = unsafe table.first else { return nil }
     // Safe: there has been a handler, so there is a home, and the mailbox holds it.

@@ -146,7 +146,7 @@ public import Synchronization
     let backlog = backlog
     var foreignChanges = 0
     while true {
-      var plain = plainHome
+      var plain = unsafe plainHome
       while unsafe backlog.at < backlog.pending.count {
         if poster != Settler.drain {
           if foreignChanges > Flood.foreignChanges || !isForSettler(poster, unsafe backlog.pending[backlog.at]) { return handOver(backlog) }
