@@ -29,8 +29,14 @@ ROWS = [
 ]
 
 
-def publish(folder):
+def publish(folder, workloads):
     measured = read(folder)
+    missing = [name for name in workloads if name not in measured]
+    missing += [f"{label}, {parameter}, of {workload}" for _, workload, parameter, labels in ROWS if workload in measured
+                for label in labels if label and measured[workload].row(label, parameter) is None]
+    if missing:
+        raise SystemExit(f"expected the results of ./benchmark in {folder}, without options that narrow it down; nothing is changed. "
+                         f"Not there: {'; '.join(missing)}")
     drawn = plots.draw(measured, folder)
     target = PACKAGE / "plots"
     target.mkdir(exist_ok=True)

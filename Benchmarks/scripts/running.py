@@ -31,9 +31,9 @@ def build():
     return PACKAGE / shown.stdout.strip() / "event-benchmarks"
 
 
-def workloads(program, words):
-    """The names that the words stand for; all for none."""
-    named = subprocess.run([program, "--workloads", *words], stdout=subprocess.PIPE, text=True)
+def workloads(program, arguments):
+    """The names that the words among the arguments stand for; all for none. Ends if the program does not take the arguments."""
+    named = subprocess.run([program, "--workloads", *arguments], stdout=subprocess.PIPE, text=True)
     if named.returncode != 0:
         sys.exit(named.returncode)
     return named.stdout.split()

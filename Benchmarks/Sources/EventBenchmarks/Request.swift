@@ -21,29 +21,37 @@ struct Request {
   init(_ arguments: some Sequence<String>) throws {
     var words = Array(arguments), workloads: [Workload] = [], onlyNames = false, other: Task?
     func value(of option: String) throws -> String {
-      guard !words.isEmpty else { throw Mistake(description: "\(option) needs a value; --help lists the options") }
+      guard let value = words.first, !value.hasPrefix("--") else {
+        throw Mistake(description: "\(option) needs a value; --help lists the options")
+      }
       return words.removeFirst()
     }
-    func number<Number: LosslessStringConvertible>(of option: String) throws -> Number {
-      let text = try value(of: option)
-      guard let number = Number(text) else { throw Mistake(description: "\(option) needs a number, not \"\(text)\"") }
+    func number<Number: LosslessStringConvertible & Comparable>(
+      of option: String, from least: Number, _ text: String? = nil
+    ) throws -> Number {
+      let text = try text ?? value(of: option)
+      guard let number = Number(text), number >= least else {
+        throw Mistake(description: "\(option) needs a number that is at least \(least), not \"\(text)\"")
+      }
       return number
     }
     func list(of option: String) throws -> [String] { try value(of: option).split(separator: ",").map(String.init) }
+    func peers(of option: String) throws -> Set<String> {
+      let known = Set(everyPeer().map(\.id)), named = Set(try list(of: option))
+      guard let unknown = named.subtracting(known).min() else { return named }
+      throw Mistake(description: "\(option) needs names of peers, and \"\(unknown)\" is none; --list has them")
+    }
 
     while !words.isEmpty {
       let word = words.removeFirst()
       switch word {
-      case "--rounds": configuration.rounds = try number(of: word)
-      case "--milliseconds": configuration.milliseconds = try number(of: word)
-      case "--patience": configuration.patience = try number(of: word)
-      case "--peers": configuration.only = Set(try list(of: word))
-      case "--without": configuration.without = Set(try list(of: word))
+      case "--rounds": configuration.rounds = try number(of: word, from: 1)
+      case "--milliseconds": configuration.milliseconds = try number(of: word, from: 0.01)
+      case "--patience": configuration.patience = try number(of: word, from: 0)
+      case "--peers": configuration.only = try peers(of: word)
+      case "--without": configuration.without = try peers(of: word)
       case "--sizes":
-        configuration.sizes = try list(of: word).map {
-          guard let size = Int($0), size >= 0 else { throw Mistake(description: "--sizes needs numbers, not \"\($0)\"") }
-          return size
-        }
+        configuration.sizes = try list(of: word).map { try number(of: word, from: 1, $0) }
       case "--json": configuration.jsonPath = try value(of: word)
       case "--callgrind-output": configuration.callgrindPath = try value(of: word)
       case "--quick":
@@ -69,18 +77,20 @@ struct Request {
       return "  \(name)\(id)\(budget)\(workload.summary)"
     }
     return """
-      event-benchmarks [workload …] [option …]
+      ./benchmark [workload …] [option …]        ./benchmark --publish
 
-      A workload is chosen by its name, its id, or a row of the performance budget. Without one: all but memory and instructions.
+      A workload is chosen by its name, its id, or a row of the performance budget. Without one: all. (The program itself, event-benchmarks,
+      leaves out memory and instructions then, which need a tool around it.)
       \(workloads.joined(separator: "\n"))
 
+      --publish             puts what was measured into the READMEs
       --quick               5 rounds, and no waiting for a quiet machine
       --rounds N            rounds that count (41)
       --milliseconds X      length of one repeat (1.2)
       --patience SECONDS    for each table, to wait for a quiet machine (150)
       --peers ID,ID         only these            --without ID,ID     all but these
-      --sizes N,N           numbers of handlers, threads or items, in place of the workload's own
-      --json PATH           writes the rows
+      --sizes N,N           numbers of handlers, threads or items, in place of the workload's own, where it has several
+      --json PATH           writes the rows (./benchmark sets it, and the next)
       --callgrind-output PATH   where callgrind writes, for instructions
       --workloads           the names of the workloads that the words stand for
       --list                the peers and how they work

@@ -5,6 +5,8 @@ package struct Route: Sendable {
   package let isConcurrent: Bool
   /// False if a send waits for the handler, or if an item costs so much more the more there are that a long backlog takes minutes.
   package let standsBacklog: Bool
+  /// False if callgrind, which runs one thread at a time, brings it to a standstill.
+  package let runsUnderCallgrind: Bool
   package let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
 
   /// A route with its handler added.
@@ -19,12 +21,13 @@ package struct Route: Sendable {
   }
 
   package init(
-    _ label: String, isConcurrent: Bool = false, standsBacklog: Bool = true,
+    _ label: String, isConcurrent: Bool = false, standsBacklog: Bool = true, runsUnderCallgrind: Bool = true,
     make: @escaping @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
   ) {
     self.label = label
     self.isConcurrent = isConcurrent
     self.standsBacklog = standsBacklog
+    self.runsUnderCallgrind = runsUnderCallgrind
     self.make = make
   }
 }

@@ -16,7 +16,9 @@ extension Harness {
       for others in [0, 1_000] { await countAddRemove(peer, await makeRig(), others: others, callgrind) }
       await countOnce(peer, await makeRig(), callgrind)
     }
-    for route in await liveRoutes(in: .instructions, handler: { sink, route in sink.counter(isConcurrent: route.isConcurrent) }) {
+    for route in await liveRoutes(
+      in: .instructions, where: \.runsUnderCallgrind, handler: { sink, route in sink.counter(isConcurrent: route.isConcurrent) })
+    {
       await countDeliveries(route, callgrind)
     }
   }

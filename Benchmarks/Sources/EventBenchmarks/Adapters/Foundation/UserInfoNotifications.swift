@@ -34,7 +34,7 @@ func userInfoNotifications() -> Peer {
       close: { for token in center.store.tokens { center.remove(token) } })
   }.with {
     $0.routes = [
-      Route("OperationQueue", standsBacklog: false) { handler in
+      Route("OperationQueue", standsBacklog: false, runsUnderCallgrind: false) { handler in
         let center = UserInfoCenter(queue: OperationQueue())
         let token = center.add(handler)
         nonisolated(unsafe) let kept = token  // an opaque object; removing it is safe from any thread
