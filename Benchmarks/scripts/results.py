@@ -54,8 +54,6 @@ def short(number):
     """A figure with three or four digits."""
     if number is None or isinstance(number, str):
         return "-"
-    if number <= -1_000:
-        return "-"  # callgrind saw its threads in part only
     if abs(number) < 0.05:
         number = 0.0
     if abs(number) >= 1e6:

@@ -44,7 +44,7 @@ extension Event {
   /// Sends without waiting.
   ///
   /// If the event is idle, its inline handlers have been called when this returns, on the calling thread, and its other handlers have it on
-  /// their lanes. If it is busy, the occurrence is queued and delivered in its turn, by the thread that is delivering or on the event's own queue.
+  /// their lanes. If it is busy, and stays so for about a microsecond, the occurrence is queued and delivered in its turn, by the thread that is delivering or on the event's own queue.
   ///
   /// - From a handler of the same event: delivered after the current occurrence has reached every handler.
   /// - In the `deinit` of an Objective-C object leave `sender` out: no weak reference can be made to what is going.

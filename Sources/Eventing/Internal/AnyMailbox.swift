@@ -41,7 +41,7 @@ public import Synchronization
     return word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
   }
 
-  /// The same if it falls idle within some hundreds of nanoseconds, and nothing is queued: who is inside for a change, or for a few short calls, is soon outside,
+  /// The same if it falls idle within 1,000 looks, about a microsecond, and nothing is queued: who is inside for a change, or for a few short calls, is soon outside,
   /// and to be queued costs both more. It waits for nobody: it looks so many times, and that is all.
   @usableFromInline @inline(never) final func enterSoon(_ own: UInt) -> UInt {
     for _ in 0..<1_000 {

@@ -61,8 +61,8 @@ private func eventing(
   }
 }
 
-/// Of the closures of this file, which are alike, the compiler makes the one whose function has the shortest name, and of the others calls to it. This is the
-/// one whose calls are measured. (``hitting(_:)`` would need a thunk.)
+/// Of the closures of this file, which are alike, the compiler keeps the one whose function comes first by its name, and makes calls to it of the others. This is the
+/// one whose calls are measured; `check-exact` fails if it is not the one that is kept. (``hitting(_:)`` would need a thunk.)
 @inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken { event.addHandler { cell.hit($0) } }
 
 private func eventingManyOf() -> ManyOf {
