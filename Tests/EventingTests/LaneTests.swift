@@ -116,9 +116,11 @@ import Testing
 
   @Test(arguments: 1...4) func concurrentHandlerNeverExceedsItsLimitUnderRacingPosters(limit: Int) async {
     let event = Event<Int>()
-    let (crowd, calls) = (Crowd(), Counter())
+    let (crowd, calls, isFull) = (Crowd(), Counter(), Gate())
     event.addHandler(on: .concurrent(limit: limit)) { _ in
       crowd.enter()
+      if crowd.now >= limit { isFull.open() }
+      await isFull.opened()
       await Task.yield()
       calls.add()
       crowd.leave()

@@ -152,9 +152,8 @@ import Testing
         if state.isRemoved { late.wrappingAdd(1, ordering: .relaxed) }
         state.calls += 1
       }
-      // It is removed while others post, and after its first call.
+      await event.send(0)  // its first call; a post might be queued, and come too late
       await onThreads(1) { _ in
-        event.post(0)
         queue.async {
           event.remove(token)
           state.isRemoved = true
