@@ -3,13 +3,13 @@
 extension SerialLane {
   @usableFromInline func pushBounded(_ item: LaneItem<Payload>) -> Bool {
     lock.lock()
-    guard unsafe phase != .paused else {
+    guard phase != .paused else {
       lock.unlock()
       return pushPaused(item)
     }
     let dropped = unsafe bounded?.append(item)
-    let start = unsafe phase == .idle
-    unsafe phase = .running
+    let start = phase == .idle
+    phase = .running
     lock.unlock()
     if let dropped { conclude(.dropped, dropped.flight, at: self) }
     if start { schedule() }
@@ -27,7 +27,7 @@ extension SerialLane {
       }
       lock.lock()
       let item = unsafe bounded?.popFirst()
-      if item == nil { unsafe phase = .idle }
+      if item == nil { phase = .idle }
       lock.unlock()
       guard let item else { return nil }
       if let call = opened(item) {

@@ -126,7 +126,7 @@ extension SerialLane {
         lock.lock()
         unsafe swap(&items, &batch)
         let isDry = unsafe batch.isEmpty
-        if isDry, !mutant(.laneIsNotWoken) { unsafe phase = .idle }
+        if isDry, !mutant(.laneIsNotWoken) { phase = .idle }
         if mutant(.laneIsReversed) { unsafe batch.reverse() }
         lock.unlock()
         if isDry { return nil }

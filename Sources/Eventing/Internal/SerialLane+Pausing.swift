@@ -17,7 +17,7 @@ extension SerialLane {
       return refusal
     }
     if isBounded { unsafe bounded?.putBack(payload, flight) } else { putBack(payload, flight) }
-    unsafe phase = .paused
+    phase = .paused
     let waiting = withoutWaiting()
     lock.unlock()
     letGo(waiting)
@@ -58,7 +58,7 @@ extension SerialLane {
   /// Nobody waits for what comes while it is paused.
   @usableFromInline @inline(never) func pushPaused(_ item: LaneItem<Payload>) -> Bool {
     lock.lock()
-    guard unsafe phase == .paused else {
+    guard phase == .paused else {
       lock.unlock()
       return push(item)
     }
@@ -78,7 +78,7 @@ extension SerialLane {
 
   /// Under the lock, while it is paused: all that waits, which then never begins.
   func takeAll() -> [LaneItem<Payload>] {
-    unsafe phase = .idle
+    phase = .idle
     var all = unsafe Array(batch[at...]) + items
     while let item = unsafe bounded?.popFirst() { all.append(item) }
     unsafe (batch, at, items) = ([], 0, [])

@@ -1,5 +1,5 @@
 public import Dispatch
-import Synchronization
+public import Synchronization
 
 /// The lane of a handler that runs one call at a time, in order: on a queue, in a task, or on an actor.
 ///
@@ -17,7 +17,7 @@ import Synchronization
   @usableFromInline let lock = Lock()
   // Under the lock.
   @usableFromInline @exclusivity(unchecked) var items: ContiguousArray<LaneItem<Payload>> = []
-  @usableFromInline @exclusivity(unchecked) var phase = LanePhase.idle
+  @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
   @exclusivity(unchecked) var isEnding = false
   /// Instead of `items` and `batch`, if the lane is bounded: what is dropped may be anywhere in line, so the drain takes one by one.
   @exclusivity(unchecked) var bounded: LaneQueue<Payload>?
@@ -29,6 +29,12 @@ import Synchronization
   @usableFromInline let executor: (any TaskExecutor)?
 
   @usableFromInline static var callsBeforeGivingWay: Int { 256 }
+
+  /// Who looks without the lock may only spare itself a question that is asked again under it.
+  @inlinable var phase: LanePhase {
+    get { phaseWord.load(ordering: .relaxed) }
+    set { phaseWord.store(newValue, ordering: .relaxed) }
+  }
 
   @usableFromInline override init(_ record: DetailedRecord, _ home: Home, _ body: Handler<Payload>.Body) {
     var isMain = false
@@ -58,7 +64,7 @@ import Synchronization
 
   /// Takes a handler's part in an occurrence: calls it, or queues it.
   @inlinable @inline(__always) func take(_ payload: Payload, _ tally: inout Tally) {
-    if isMain, seat == nil, Scheduling.isOnMainQueue, let outcome = callHere(payload, tally.watched) {
+    if mayCallHere, let outcome = callHere(payload, tally.watched) {
       return tally.count(outcome)
     }
     let flight = tally.flightForLane()
@@ -68,7 +74,7 @@ import Synchronization
 
   /// Takes its part in a post for which there was nothing to decide: nobody waits, and nobody observes the event.
   @inlinable @inline(__always) func takePost(_ payload: Payload) {
-    if isMain, seat == nil, Scheduling.isOnMainQueue, callHere(payload, nil) != nil { return }
+    if mayCallHere, callHere(payload, nil) != nil { return }
     push(.call(payload, CarriedContext.isCarrying ? Flight(.post) : nil))
   }
 
@@ -76,10 +82,10 @@ import Synchronization
     var held: [LaneItem<Payload>] = []
     lock.lock()
     unsafe isEnding = true
-    let isRunning = unsafe phase == .running
+    let isRunning = phase == .running
     if isRunning {
       if isBounded { _ = unsafe bounded?.append(.end) } else { unsafe items.append(.end) }
-    } else if unsafe phase == .paused {
+    } else if phase == .paused {
       held = takeAll()
     }
     lock.unlock()
@@ -90,8 +96,8 @@ import Synchronization
 
   override func resume() {
     lock.lock()
-    let isPaused = unsafe phase == .paused
-    if isPaused { unsafe phase = .running }
+    let isPaused = phase == .paused
+    if isPaused { phase = .running }
     lock.unlock()
     if isPaused { schedule() }
   }
@@ -106,23 +112,26 @@ import Synchronization
   @inlinable @discardableResult func push(_ item: LaneItem<Payload>) -> Bool {
     if isBounded { return pushBounded(item) }
     lock.lock()
-    guard unsafe phase != .paused else {
+    guard phase != .paused else {
       lock.unlock()
       return pushPaused(item)
     }
     unsafe items.append(item)
-    let start = unsafe phase == .idle || mutant(.laneRunsTwice)
-    unsafe phase = .running
+    let start = phase == .idle || mutant(.laneRunsTwice)
+    phase = .running
     lock.unlock()
     if start { schedule() }
     return true
   }
 
+  /// Which queue this is, is asked last: it takes a hundred instructions.
+  @inlinable @inline(__always) var mayCallHere: Bool { isMain && seat == nil && phase == .idle && Scheduling.isOnMainQueue }
+
   /// On main: calls at once if nothing is queued and no call is running, since a call that posts must not be entered again. Nil: queue it.
   @inlinable func callHere(_ payload: Payload, _ watched: Watched?) -> Outcome? {
     lock.lock()
-    let isFree = unsafe phase == .idle
-    if isFree { unsafe phase = .running }
+    let isFree = phase == .idle
+    if isFree { phase = .running }
     lock.unlock()
     guard isFree else { return nil }
     var outcome = unsafe callNow(payload, body, watched)
@@ -139,7 +148,7 @@ import Synchronization
     conclude(outcome, nil, at: self)
     lock.lock()
     let isDry = unsafe isBounded ? isBoundedDry : items.isEmpty
-    if isDry { unsafe phase = .idle }
+    if isDry { phase = .idle }
     lock.unlock()
     if !isDry { schedule() }
     return outcome
@@ -147,7 +156,7 @@ import Synchronization
 }
 
 /// What a serial lane is doing.
-@usableFromInline enum LanePhase: UInt8 {
+@usableFromInline enum LanePhase: UInt8, AtomicRepresentable {
   case idle
   /// A drain runs, or is scheduled.
   case running
