@@ -185,7 +185,9 @@ public import Synchronization
   }
 
   /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
-  @inlinable @inline(__always) final func callNow(
+  ///
+  /// Compiled once, not for each type of a payload: of the code that a client gets for one, it was a quarter.
+  @usableFromInline @inline(never) final func callNow(
     _ payload: Payload, _ body: LaneBody<Payload>?, _ watched: Watched?, on place: isolated (any Actor)?
   ) async -> Outcome {
     var owner: (any AnyObject & Sendable)?
