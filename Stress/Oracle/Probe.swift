@@ -67,8 +67,8 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   private let gate = Atomic<Bool>(false)
   private let ended = Counter()
 
-  /// When the owner ended; 0 for not yet.
-  private let death = Atomic<UInt64>(0)
+  /// Where its removal ended on another thread; 0 for nowhere, and not yet.
+  private let endOfRemoval = Atomic<UInt64>(0)
 
   init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
     self.place = place
@@ -80,13 +80,13 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
 
   var description: String { "\(isOnce ? "once " : "")handler \(token?.id ?? 0) (\(place))" }
 
-  /// Told by the `deinit` of the owner, on whatever thread.
-  func ownerEnded() { death.store(Clock.now, ordering: .relaxed) }
+  /// Its removal ends on another thread than the worker's: with its owner, or where its calls are made.
+  func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
-  /// The removal of a handler with an owner ends with the owner.
+  /// For the judges, when all have ended.
   func closeRemoval() {
-    let time = death.load(ordering: .relaxed)
-    if hasOwner, time > 0 { removing?.end = time }
+    let time = endOfRemoval.load(ordering: .relaxed)
+    if time > 0 { removing?.end = time }
   }
 
   /// How many calls have ended.

@@ -148,7 +148,7 @@ class AnyTrial: @unchecked Sendable {
     probe.isRemovalStrict = true
     run { [subject, errands] in
       _ = subject.remove(token)
-      probe.removing?.finish()
+      probe.removalEnded()
       errands.add(-1)
     }
   }

@@ -19,7 +19,7 @@ struct Owners: Scenario {
 
     deinit {
       isOver.store(true, ordering: .releasing)
-      probe.ownerEnded()
+      probe.removalEnded()
     }
 
     func isMine(_ probe: Probe) -> Bool { probe === self.probe && !isOver.load(ordering: .acquiring) && canary.isAlive }
