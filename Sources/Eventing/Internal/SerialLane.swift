@@ -5,8 +5,8 @@ public import Synchronization
 ///
 /// It is scheduled when something comes and it had run dry, drains what there is in batches, and gives way after some hundred calls,
 /// because the main queue, or a pool of two threads, is also for others: 25 ns a call instead of 300 for a block each.
-// Safe: `items`, `phase` and `isEnding` are guarded by `lock`; the rest belongs to the one drain that runs, or is scheduled, while the phase is `running`, and to
-// whoever has the lock while it is `paused`.
+// Safe: `items`, `isEnding` and every change of `phase` are guarded by `lock`; the rest belongs to the one drain that runs, or is scheduled, while the phase
+// is `running`, and to whoever has the lock while it is `paused`.
 @usableFromInline final class SerialLane<Payload: Sendable>: Lane<Payload>, @unchecked Sendable {
   // The drain's, as all that is inherited.
   @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<LaneItem<Payload>> = []
