@@ -18,13 +18,48 @@ extension Flight {
       }
     }
     guard case .finished(let report) = wake else { preconditionFailure("children are started in a group") }
-    #if DEBUG
-      if isTracked, let lane = withLock({ excusedLane(sleeper(id)) }), !lane.isReported.load(ordering: .relaxed) {
-        CycleReport.tell(lane, waitingFor: withLock { excusedTitles(sleeper(id)) })
-      }
-    #endif
+    tellOfCycle(id)
     leave(id)
     return report
+  }
+
+  /// As ``wait()``, for a ticket; but when the task is cancelled it ends at once, and leaves nothing behind.
+  ///
+  /// - Returns: whether every part is done that does not wait for this very caller.
+  func waitUnlessCancelled() async -> Bool {
+    let id = enrol(Running.current)
+    defer { leave(id) }
+    while true {
+      let (isDone, hasGivenUp) = withLock { (isReady(sleeper(id)), sleepers[sleeper(id)].hasGivenUp) }
+      if isDone { tellOfCycle(id) }
+      if isDone || hasGivenUp { return isDone }
+      await withTaskCancellationHandler {
+        await sleep(id)
+      } onCancel: {
+        giveUp(id)
+      }
+    }
+  }
+
+  private func giveUp(_ id: Int) {
+    let continuation = unsafe withLock { () -> UnsafeContinuation<Void, Never>? in
+      let i = sleeper(id)
+      sleepers[i].hasGivenUp = true
+      defer { unsafe sleepers[i].continuation = nil }
+      return unsafe sleepers[i].continuation
+    }
+    unsafe continuation?.resume()
+  }
+
+  /// In a debug build: tells if something is not waited for.
+  private func tellOfCycle(_ id: Int) {
+    #if DEBUG
+      if isTracked, let (seat, nodes) = withLock({ excusedNodes(sleeper(id)) }), let lane = seat.lane,
+        !lane.isReported.load(ordering: .relaxed)
+      {
+        CycleReport.tell(lane, waitingFor: Set(nodes.map(\.title)).sorted())
+      }
+    #endif
   }
 
   private func nextWake(_ id: Int) async -> Wake {
@@ -38,7 +73,7 @@ extension Flight {
     unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       let isEarly = withLock {
         let i = sleeper(id)
-        if isReady(i) { return true }
+        if isReady(i) || sleepers[i].hasGivenUp { return true }
         unsafe sleepers[i].continuation = unsafe continuation
         return false
       }
@@ -50,7 +85,7 @@ extension Flight {
     withLock {
       nextSleeper += 1
       var sleeper = unsafe Sleeper(id: nextSleeper, running: isTracked ? running : nil)
-      for part in parts.values { judge(part.node, &sleeper) }
+      for part in parts.values where mustExcuse(part.node, sleeper) { sleeper.excused.insert(ObjectIdentifier(part.node)) }
       sleepers.append(sleeper)
       if isTracked, let running { running.seat.waits.append((running, self, nextSleeper)) }
       return nextSleeper
@@ -59,9 +94,11 @@ extension Flight {
 
   /// The call that enrolled may be over by now: then it is in nobody's way any more, but still enrolled.
   private func leave(_ id: Int) {
-    withLock {
+    let left = withLock {
       let left = sleepers.remove(at: sleeper(id))
       left.running?.seat.waits.removeAll { $0.flight === self && $0.sleeper == id }
+      return left
     }
+    withExtendedLifetime(left) {}  // released outside of the lock
   }
 }

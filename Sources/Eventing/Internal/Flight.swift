@@ -50,6 +50,8 @@ import Synchronization
     let running: Running?
     var excused: Set<ObjectIdentifier> = []
     var continuation: UnsafeContinuation<Void, Never>?
+    /// Its task was cancelled, and it does not wait all the same.
+    var hasGivenUp = false
   }
   struct Part {
     let node: WaitNode
@@ -139,7 +141,7 @@ import Synchronization
       open += 1
       guard isTracked else { return }
       parts[ObjectIdentifier(node), default: Part(node: node, isCounted: isCounted)].count += 1
-      for i in sleepers.indices { judge(node, &sleepers[i]) }
+      for i in sleepers.indices where mustExcuse(node, sleepers[i]) { sleepers[i].excused.insert(ObjectIdentifier(node)) }
     }
   }
 
@@ -205,10 +207,13 @@ import Synchronization
     for i in sleepers.indices { sleepers[i].excused.remove(ObjectIdentifier(node)) }  // its address may come back
   }
 
-  func judge(_ node: WaitNode, _ sleeper: inout Sleeper) {
-    guard let running = sleeper.running, running.isCurrent, !sleeper.excused.contains(ObjectIdentifier(node)) else { return }
+  /// Whether a sleeper must not wait for a node, because the node waits for the sleeper.
+  ///
+  /// The answer may need `sleepers` of this very flight (`nodes(for:)`), so no access to them is open meanwhile.
+  func mustExcuse(_ node: WaitNode, _ sleeper: Sleeper) -> Bool {
+    guard let running = sleeper.running, running.isCurrent, !sleeper.excused.contains(ObjectIdentifier(node)) else { return false }
     var question = WaitGraph.Question(running)
-    if question.isBlocked(node), !mutant(.cycleIsNotSeen) { sleeper.excused.insert(ObjectIdentifier(node)) }
+    return question.isBlocked(node) && !mutant(.cycleIsNotSeen)
   }
 
   /// What one of those waits for who wait here.
@@ -230,13 +235,10 @@ import Synchronization
   }
 
   #if DEBUG
-    /// Of a call that does not wait for all.
-    func excusedLane(_ sleeper: Int) -> AnyLane? {
-      sleepers[sleeper].excused.isEmpty ? nil : sleepers[sleeper].running?.seat.lane
-    }
-
-    func excusedTitles(_ sleeper: Int) -> [String] {
-      Set(sleepers[sleeper].excused.compactMap { parts[$0]?.node.title }).sorted()
+    /// The seat of a call that does not wait for all, and the nodes that the call does not wait for.
+    func excusedNodes(_ sleeper: Int) -> (Seat, [WaitNode])? {
+      guard let running = sleepers[sleeper].running, !sleepers[sleeper].excused.isEmpty else { return nil }
+      return (running.seat, sleepers[sleeper].excused.compactMap { parts[$0]?.node })
     }
   #endif
 
