@@ -85,7 +85,7 @@ private final class Passage: Sendable {
   }
 
   /// All observers have been called: a task that one of them started, and that has this still, posts something else.
-  func end() { isOver.store(true, ordering: .releasing) }
+  func end() { isOver.publish(true) }
 
   /// Whether it is this one. What a plain observer posts meanwhile with the same name and object cannot be told from it.
   func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {

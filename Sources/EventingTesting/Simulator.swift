@@ -54,7 +54,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
 
   private var isOwn: Bool {
     if Thread.current == owner { return true }
-    isForeign.store(true, ordering: .releasing)
+    isForeign.publish(true)
     return false
   }
 

@@ -9,7 +9,7 @@ final class TestGate: Sendable {
   init() {}
 
   func open() {
-    isOpen.store(true, ordering: .releasing)
+    isOpen.publish(true)
     signal.finish()
   }
 

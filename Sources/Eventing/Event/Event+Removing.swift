@@ -48,6 +48,7 @@ extension Event {
   nonisolated func named(_ names: [String]) -> (Record, HandlerOptions?) -> Bool { { $1?.name.map(names.contains) ?? false } }
   nonisolated func tagged(_ tag: String) -> (Record, HandlerOptions?) -> Bool { { $1?.tags?.contains(tag) ?? false } }
   nonisolated func owned(_ owner: AnyObject) -> (Record, HandlerOptions?) -> Bool {
-    { $1?.isForward != true && $1?.owner?.isSame(as: owner) == true }
+    // By address only, under the lock: `livingRecords` asks afterwards whether the owner is there.
+    { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }
   }
 }

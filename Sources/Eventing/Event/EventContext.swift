@@ -37,7 +37,7 @@ final class ContextRegistry: @unchecked Sendable {
     lock.withLock {
       unsafe next += 1
       unsafe captures.append((next, capture))
-      CarriedContext.isOn.store(true, ordering: .releasing)
+      CarriedContext.isOn.publish(true)
       return unsafe next
     }
   }
@@ -46,7 +46,7 @@ final class ContextRegistry: @unchecked Sendable {
     let gone = lock.withLock {
       let gone = unsafe captures.filter { $0.id == id }
       unsafe captures.removeAll { $0.id == id }
-      if unsafe captures.isEmpty { CarriedContext.isOn.store(false, ordering: .releasing) }
+      if unsafe captures.isEmpty { CarriedContext.isOn.publish(false) }
       return gone
     }
     withExtendedLifetime(gone) {}

@@ -77,7 +77,7 @@ package struct Transit: Sendable {
 extension Event {
   /// Ends every forward to that event, and returns how many there were. O(handlers).
   @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
-    mailbox.removeAll { $1?.isForward == true && $1?.owner?.isSame(as: target) == true }
+    mailbox.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
   }
 
   /// Takes what ``EventSource/forwardOut(_:)`` gave away, unless it came through this event.

@@ -19,7 +19,7 @@ public final class EventBus: Sendable {
   }
 
   private let lock = Lock()
-  // Safe: these are guarded by `lock`. No user code runs under it: owners are read weakly there only at the address of one that the caller holds.
+  // Safe: these are guarded by `lock`. No user code runs under it, and no weak reference is read there.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any AnyEvent] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var byOwner: [ObjectIdentifier: Owned] = [:]
   /// The owners in the order in which they are looked at.
@@ -55,7 +55,7 @@ public final class EventBus: Sendable {
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) throws(EventingError) -> Event<Payload> {
     sweep()
-    let found = lock.withLock { owned(owner).first { $0.key == key.name }?.event } ?? add(Event<Payload>(key.name), key.name, owner)
+    let found = owned(owner).first { $0.key == key.name }?.event ?? add(Event<Payload>(key.name), key.name, owner)
     guard let event = found as? Event<Payload> else {
       let expected = "an event of \(Payload.self) named \"\(key.name)\""
       throw EventingError(
@@ -67,22 +67,24 @@ public final class EventBus: Sendable {
   /// The events of an owner, in the order in which they were made.
   public func events(of owner: some AnyObject & Sendable) -> [any AnyEvent] {
     sweep()
-    return lock.withLock { owned(owner).map(\.event) }
+    return owned(owner).map(\.event)
   }
 
   /// The names of the events of an owner, in the order in which they were made.
   public func names(of owner: some AnyObject & Sendable) -> [String] {
     sweep()
-    return lock.withLock { owned(owner).map(\.key) }
+    return owned(owner).map(\.key)
   }
 
   /// Forgets an event of an owner; false if there is none. Who holds it goes on using it; the bus makes a new one.
   @discardableResult public func remove<Payload: Sendable>(_ key: EventKey<Payload>, of owner: some AnyObject & Sendable) -> Bool {
     sweep()
-    var removed: (any AnyEvent)?
-    lock.withLock {
-      guard let at = owned(owner).firstIndex(where: { $0.key == key.name }) else { return }
-      removed = unsafe byOwner[ObjectIdentifier(owner)]?.events.remove(at: at).event
+    guard let box = box(of: owner) else { return false }
+    let removed = lock.withLock { () -> (any AnyEvent)? in
+      guard let owned = unsafe byOwner[box.identity], owned.owner === box,
+        let at = owned.events.firstIndex(where: { $0.key == key.name })
+      else { return nil }
+      return unsafe byOwner[box.identity]?.events.remove(at: at).event
     }
     return removed != nil
   }
@@ -90,10 +92,11 @@ public final class EventBus: Sendable {
   /// Forgets all events of an owner, and returns how many there were.
   @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
     sweep()
-    var removed: [(key: String, event: any AnyEvent)] = []
-    lock.withLock {
-      removed = owned(owner)
-      if !removed.isEmpty { unsafe byOwner[ObjectIdentifier(owner)]?.events = [] }
+    guard let box = box(of: owner) else { return 0 }
+    let removed = lock.withLock { () -> [(key: String, event: any AnyEvent)] in
+      guard let owned = unsafe byOwner[box.identity], owned.owner === box else { return [] }
+      unsafe byOwner[box.identity]?.events = []
+      return owned.events
     }
     return removed.count
   }
@@ -107,19 +110,17 @@ public final class EventBus: Sendable {
 
   /// Ends all events, and forgets them: what was sent is delivered, then handlers are released. The bus can be used on; it makes new events.
   public func finish() {
-    var gone: [any AnyEvent] = []
-    lock.withLock {
-      gone = unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) }
-      unsafe byType = [:]
-      unsafe byOwner = [:]
-      unsafe owners = []
-      unsafe nextOwner = 0
+    let (types, owned) = lock.withLock {
+      defer { unsafe (byType, byOwner, owners, nextOwner) = ([:], [:], [], 0) }
+      return unsafe (byType, byOwner)
     }
-    for event in gone { event.finish() }
+    for event in types.values { event.finish() }
+    for event in owned.values.flatMap(\.events) { event.event.finish() }
   }
 
   private var all: [any AnyEvent] {
-    lock.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
+    let (types, owned) = lock.withLock { unsafe (byType, byOwner) }
+    return types.values + owned.values.flatMap { $0.events.map(\.event) }
   }
 
   /// What is there of that name: another thread may have been first.
@@ -128,24 +129,32 @@ public final class EventBus: Sendable {
     let box = Owner(owner)
     var stale: Owned?
     defer { withExtendedLifetime(stale) {} }  // what goes, goes outside of the lock
-    return lock.withLock {
-      if let owned = unsafe byOwner[id], !owned.owner.isSame(as: owner) {
-        stale = owned
-        unsafe byOwner[id] = Owned(owner: box)
-      } else if unsafe byOwner[id] == nil {
-        unsafe byOwner[id] = Owned(owner: box)
-        unsafe owners.append(id)
+    while true {
+      let seen = lock.withLock { unsafe byOwner[id]?.owner }
+      let isThere = seen?.isSame(as: owner) ?? false
+      let event = lock.withLock { () -> (any AnyEvent)? in
+        guard unsafe byOwner[id]?.owner === seen else { return nil }  // another thread was faster: look again
+        if !isThere {
+          stale = unsafe byOwner.updateValue(Owned(owner: box), forKey: id)
+          if seen == nil { unsafe owners.append(id) }
+        }
+        if let found = unsafe byOwner[id]?.events.first(where: { $0.key == name }) { return found.event }
+        unsafe byOwner[id]?.events.append((name, made))
+        return made
       }
-      if let found = unsafe byOwner[id]?.events.first(where: { $0.key == name }) { return found.event }
-      unsafe byOwner[id]?.events.append((name, made))
-      return made
+      if let event { return event }
     }
   }
 
-  /// Under the lock.
+  /// What names a living owner here, if the bus knows it. Whether the box is that of a dead object at the owner's address is asked outside of the lock.
+  private func box(of owner: some AnyObject & Sendable) -> Owner? {
+    guard let box = lock.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else { return nil }
+    return box
+  }
+
   private func owned(_ owner: some AnyObject & Sendable) -> [(key: String, event: any AnyEvent)] {
-    guard let owned = unsafe byOwner[ObjectIdentifier(owner)], owned.owner.isSame(as: owner) else { return [] }
-    return owned.events
+    guard let box = box(of: owner) else { return [] }
+    return lock.withLock { unsafe byOwner[box.identity].flatMap { $0.owner === box ? $0.events : nil } ?? [] }
   }
 
   /// Looks at two owners, and releases the events of those that are gone.
@@ -158,13 +167,14 @@ public final class EventBus: Sendable {
       }
     }
     for (at, owner) in seen where owner.object == nil {
-      var gone: Owned?
-      lock.withLock {
-        guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else { return }
-        gone = owned
+      let gone = lock.withLock { () -> Owned? in
+        guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else { return nil }
         unsafe byOwner[owners[at]] = nil
         unsafe owners.swapAt(at, owners.count - 1)
         unsafe owners.removeLast()
+        unsafe byOwner.giveBackRoom()
+        unsafe owners.giveBackRoom()
+        return owned
       }
       withExtendedLifetime(gone) {}
     }

@@ -17,7 +17,7 @@ public import Synchronization
 
   @inlinable init(_ seat: Seat) { self.seat = seat }
 
-  @inlinable func end() { isOver.store(true, ordering: .releasing) }
+  @inlinable func end() { isOver.publish(true) }
 
   /// Of the calling task: the call of a handler, or a loop.
   static var current: Running? { Context.running.get().flatMap { $0.isCurrent ? $0 : nil } ?? Loops.running }

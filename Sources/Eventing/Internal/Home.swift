@@ -5,7 +5,7 @@ public import Synchronization
 /// Made with the first handler. As long as a token exists, no other home has its address; so it names its event for good.
 // Safe: `changes` is atomic, `settled`, `settledForPosts` and `observers` are touched only from inside.
 @usableFromInline final class Home: @unchecked Sendable {
-  @usableFromInline weak let mailbox: AnyMailbox?
+  private weak let weakMailbox: AnyMailbox?
   /// Who observes the event. Only from inside.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
   @usableFromInline let failureReference = OnceReference<Failures>()
@@ -20,7 +20,13 @@ public import Synchronization
   /// The same of a walk that found nothing to decide for a post: handlers that run elsewhere decide nothing then. Only from inside.
   @usableFromInline @exclusivity(unchecked) var settledForPosts: UInt64 = 1
 
-  @usableFromInline init(_ mailbox: AnyMailbox) { self.mailbox = mailbox }
+  @usableFromInline init(_ mailbox: AnyMailbox) { weakMailbox = mailbox }
+
+  /// The event, if it is still there. Never read under a lock: this may be the last reference a moment later.
+  @usableFromInline var mailbox: AnyMailbox? {
+    assertNoLockIsHeld("read a weak reference")
+    return weakMailbox
+  }
 
   /// What is done with failures; made if it is not there.
   func failures(_ policy: FailurePolicy = .collect) -> Failures { failureReference.load() ?? failureReference.set(Failures(policy)) }

@@ -215,7 +215,7 @@ public import Synchronization
   /// No call will begin: gives the closure up.
   @usableFromInline final func close() {
     record.set(Bit.removed)
-    over.store(true, ordering: .releasing)
+    over.publish(true)
     unsafe body = nil
   }
 

@@ -13,8 +13,8 @@
       unsafe handle.initialize(to: os_unfair_lock_s())
     }
     @inlinable deinit { unsafe handle.deallocate() }
-    @inlinable @inline(__always) borrowing func lock() { unsafe os_unfair_lock_lock(handle) }
-    @inlinable @inline(__always) borrowing func unlock() { unsafe os_unfair_lock_unlock(handle) }
+    @inlinable @inline(__always) borrowing func acquire() { unsafe os_unfair_lock_lock(handle) }
+    @inlinable @inline(__always) borrowing func release() { unsafe os_unfair_lock_unlock(handle) }
   }
 #else
   public import Synchronization
@@ -28,10 +28,10 @@
     @usableFromInline let word = Atomic<UInt8>(0)
 
     @inlinable package init() {}
-    @inlinable @inline(__always) borrowing func lock() {
+    @inlinable @inline(__always) borrowing func acquire() {
       if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
     }
-    @inlinable @inline(__always) borrowing func unlock() { word.store(0, ordering: .releasing) }
+    @inlinable @inline(__always) borrowing func release() { word.publish(0) }
 
     @usableFromInline @inline(never) borrowing func wait() {
       var round = 0
@@ -45,6 +45,21 @@
 #endif
 
 extension Lock {
+  @inlinable @inline(__always) borrowing func lock() {
+    assertNoLockIsHeld("take another")
+    acquire()
+    #if DEBUG
+      HeldLock.isHeld = true
+    #endif
+  }
+
+  @inlinable @inline(__always) borrowing func unlock() {
+    #if DEBUG
+      HeldLock.isHeld = false
+    #endif
+    release()
+  }
+
   /// Runs `body` under the lock.
   @inlinable @inline(__always) package borrowing func withLock<Result>(_ body: () -> Result) -> Result {
     lock()

@@ -94,14 +94,14 @@ enum NewEvents {
   static func add(_ slot: ObserverSlot) {
     registry.lock.withLock {
       unsafe registry.slots.append(slot)
-      isObserved.store(true, ordering: .releasing)
+      isObserved.publish(true)
     }
   }
 
   static func remove(_ slot: ObserverSlot) {
     registry.lock.withLock {
       unsafe registry.slots.removeAll { $0 === slot }
-      if unsafe registry.slots.isEmpty { isObserved.store(false, ordering: .releasing) }
+      if unsafe registry.slots.isEmpty { isObserved.publish(false) }
     }
   }
 

@@ -1,26 +1,34 @@
 /// An owner: held weakly, told apart by identity.
 @usableFromInline final class Owner: Sendable {
-  @usableFromInline weak let object: (any AnyObject & Sendable)?
-  /// The same, if the handler runs on it.
-  @usableFromInline weak let actor: (any Actor)?
+  @usableFromInline weak let weakObject: (any AnyObject & Sendable)?
+  @usableFromInline weak let weakActor: (any Actor)?
   let identity: ObjectIdentifier
 
+  /// The owner, if it is still there. Never read under a lock: this may be the last reference a moment later.
+  @inlinable var object: (any AnyObject & Sendable)? {
+    assertNoLockIsHeld("read a weak reference")
+    return weakObject
+  }
+
+  /// The owner, if the handler runs on it and it is still there; as ``object``.
+  @inlinable var actor: (any Actor)? {
+    assertNoLockIsHeld("read a weak reference")
+    return weakActor
+  }
+
   @usableFromInline init(_ object: any AnyObject & Sendable) {
-    self.object = object
-    actor = nil
+    weakObject = object
+    weakActor = nil
     identity = ObjectIdentifier(object)
   }
 
   @usableFromInline init(isolating actor: any Actor) {
-    object = actor
-    self.actor = actor
+    weakObject = actor
+    weakActor = actor
     identity = ObjectIdentifier(actor)
   }
 
-  /// True for the very object, never for a later one at its address.
-  ///
-  /// The weak reference is read only where the address fits: then it gives nothing, or the object that the caller holds anyway,
-  /// so that no last reference can be released here, under whatever lock.
+  /// True for the very object, never for a later one at its address. Never asked under a lock.
   @usableFromInline func isSame(as other: AnyObject) -> Bool { mayBe(other) && object != nil }
 
   /// True for the very object, in its `deinit` too, when the weak reference gives nothing any more; or for one that is gone.

@@ -42,7 +42,9 @@ class KeyTables<Key: Hashable & Sendable, Payload: Sendable>:
   }
 
   override func forget(_ table: AddressTable<Addressed<Key, Payload>>) {
-    if let table = table as? KeyTable<Key, Payload> { unsafe tables[table.key] = nil }
+    guard let table = table as? KeyTable<Key, Payload> else { return }
+    unsafe tables[table.key] = nil
+    unsafe tables.giveBackRoom()
   }
 
   override func isReachable(_ table: AddressTable<Addressed<Key, Payload>>) -> Bool { true }
@@ -71,6 +73,7 @@ final class ObjectTables<Payload: Sendable>: KeyTables<ObjectKey, Payload>, @unc
   override func forget(_ table: AddressTable<Addressed<ObjectKey, Payload>>) {
     guard let table = table as? ObjectTable, unsafe tables[table.key?.identity] === table else { return }
     unsafe tables[table.key?.identity] = nil
+    unsafe tables.giveBackRoom()
   }
 
   override func isReachable(_ table: AddressTable<Addressed<ObjectKey, Payload>>) -> Bool {

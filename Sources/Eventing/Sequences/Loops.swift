@@ -18,7 +18,7 @@ enum Loops {
   static func join(_ task: UInt64) -> Running {
     let known = unsafe all[task] ?? (Running(Seat()), 0)
     unsafe all[task] = (known.running, known.iterators + 1)
-    isAny.store(true, ordering: .releasing)
+    isAny.publish(true)
     return known.running
   }
 
@@ -30,7 +30,7 @@ enum Loops {
     } else {
       unsafe all[task] = nil
       known.running.end()
-      isAny.store(unsafe !all.isEmpty, ordering: .releasing)
+      isAny.publish(unsafe !all.isEmpty)
     }
   }
 }

@@ -34,7 +34,7 @@ import Synchronization
   @usableFromInline override func finish() -> Bool {
     channel.end(isRemoved: record.has(Bit.removed))
     record.set(Bit.spent)  // not removed: what waits can still be taken
-    over.store(true, ordering: .releasing)
+    over.publish(true)
     return true
   }
 

@@ -19,13 +19,24 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Of each event that is observed.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
 
+  /// How many events were known after the last look at which of them are gone. Guarded by `lock`.
+  @exclusivity(unchecked) private var living = 0
+
   private struct Handlers {
     let event: String?
-    /// What is at that address: another one there is another event.
-    weak var home: Home?
+    /// Names the event. Held, so that no other event comes to be at its address.
+    let home: Home
     var names: [UInt64: String?] = [:]
     /// How many are too many: doubled each time.
     var limit: Int
+
+    /// Notes a handler, and returns all names if there are too many handlers by now.
+    mutating func note(_ handler: UInt64, _ name: String?) -> [UInt64: String?]? {
+      names[handler] = .some(name)
+      guard names.count > limit else { return nil }
+      limit = max(1, limit) * 2
+      return names
+    }
   }
 
   /// - Parameters:
@@ -40,32 +51,44 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   /// Notes its name.
   public func added(_ handler: HandlerToken, event: String?) {
-    let finding = lock.withLock { () -> Finding? in
-      let id = ObjectIdentifier(handler.home)
-      var known = Handlers(event: event, home: handler.home, limit: max(0, most ?? .max))
-      if let before = unsafe handlers[id], before.home === handler.home { known = before }
-      known.names[handler.id] = .some(handler.name)
-      defer { unsafe handlers[id] = known }
-      guard let most, known.names.count > known.limit else { return nil }
-      known.limit = max(1, known.limit) * 2
-      let counts = Dictionary(grouping: known.names.values, by: \.self).map { (name: $0.key, count: $0.value.count) }
-      let sorted = counts.sorted { $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "") }
-      return .manyHandlers(event: event, count: known.names.count, limit: most, names: sorted)
+    let (id, name) = (ObjectIdentifier(handler.home), handler.name)
+    // Changed in place: a copy for each handler would make n handlers cost n * n.
+    let tooMany = lock.withLock { () -> [UInt64: String?]? in
+      unsafe handlers[id, default: Handlers(event: event, home: handler.home, limit: max(0, most ?? .max))].note(handler.id, name)
     }
-    if let finding { report(finding) }
+    guard let most, let names = tooMany else { return }
+    let counts = Dictionary(grouping: names.values, by: \.self).map { (name: $0.key, count: $0.value.count) }
+    let sorted = counts.sorted { $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "") }
+    report(.manyHandlers(event: event, count: names.count, limit: most, names: sorted))
   }
 
   /// Forgets its name.
   public func removed(_ handler: HandlerToken) {
     let id = ObjectIdentifier(handler.home)
-    lock.withLock {
+    let gone = lock.withLock { () -> Handlers? in
       unsafe handlers[id]?.names[handler.id] = nil
-      if unsafe handlers[id]?.names.isEmpty == true { unsafe handlers[id] = nil }
+      return unsafe handlers[id]?.names.isEmpty == true ? handlers.removeValue(forKey: id) : nil
     }
+    withExtendedLifetime(gone) {}  // released outside of the lock: the home may go with it
   }
 
-  /// Some observation has ended: forgets the events that are gone.
-  func forgetOthers() { lock.withLock { unsafe handlers = handlers.filter { $0.value.home?.mailbox != nil } } }
+  /// Forgets events that are gone, when some observation has ended: of those nothing more is told.
+  ///
+  /// Looks only when there are twice as many events as the last look left, so that each end costs O(1), amortized.
+  func forgetOthers() {
+    // Whether an event is there is asked outside of the lock: the answer may hold the last reference to it.
+    let homes = lock.withLock { () -> [Home] in
+      guard unsafe handlers.count > 2 * living else { return [] }
+      return unsafe handlers.values.map(\.home)
+    }
+    guard !homes.isEmpty else { return }
+    let ended = homes.filter { $0.mailbox == nil }
+    let gone = lock.withLock { () -> [Handlers] in
+      defer { unsafe living = handlers.count }
+      return ended.compactMap { unsafe handlers.removeValue(forKey: ObjectIdentifier($0)) }
+    }
+    withExtendedLifetime(gone) {}
+  }
 
   /// Looks how long it took.
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {

@@ -1,0 +1,18 @@
+// Collections keep the room that they had at their largest. These give it back when seven eighths
+// of it are empty, so that each removal costs O(1), amortized.
+
+extension Dictionary {
+  /// Gives room back that is not needed any more. Calls `hash(into:)` and `==` of the keys.
+  mutating func giveBackRoom() {
+    guard capacity > 1_024, count < capacity / 8 else { return }
+    self = Dictionary(uniqueKeysWithValues: map { ($0.key, $0.value) })
+  }
+}
+
+extension Array {
+  /// Gives room back that is not needed any more.
+  mutating func giveBackRoom() {
+    guard capacity > 1_024, count < capacity / 8 else { return }
+    self = map { $0 }
+  }
+}

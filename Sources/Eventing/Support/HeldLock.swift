@@ -1,0 +1,37 @@
+#if DEBUG
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #elseif canImport(Android)
+    import Android
+  #endif
+
+  /// Whether the calling thread holds a ``Lock``. In debug builds only.
+  @usableFromInline enum HeldLock {
+    private static let key: pthread_key_t = {
+      var key = pthread_key_t()
+      let error = unsafe pthread_key_create(&key, nil)
+      precondition(error == 0, "expected a key for a value of each thread; pthread_key_create returned \(error)")
+      return key
+    }()
+
+    @usableFromInline static var isHeld: Bool {
+      get { unsafe pthread_getspecific(key) != nil }
+      set { _ = unsafe pthread_setspecific(key, newValue ? UnsafeRawPointer(bitPattern: 1) : nil) }
+    }
+  }
+#endif
+
+/// Stops a debug build if the calling thread holds a ``Lock``.
+///
+/// Two locks are never held together, user code never runs under one, and no weak reference is read
+/// there: the strong reference that it gives may be the last one a moment later, and then the
+/// object's `deinit` runs under the lock.
+@inlinable @inline(__always) func assertNoLockIsHeld(_ action: @autoclosure () -> StaticString) {
+  #if DEBUG
+    if HeldLock.isHeld { preconditionFailure("expected to \(action()) without a lock; this thread holds one") }
+  #endif
+}
