@@ -62,6 +62,8 @@ extension Event {
   /// Sends, and returns when every handler that the occurrence reached has finished, on every lane.
   ///
   /// - Inside a handler, what waits for that very handler is not waited for: it runs later, and the report counts it as deferred.
+  ///   Calls are followed through child tasks and `Task {}`. A handler that waits for this by other means, such as a
+  ///   `Task.detached` that it awaits or a semaphore, waits for ever: no task-local value tells that they belong together.
   /// - Cancelling the task does not cut an occurrence in half: `send` waits all the same.
   /// - Complexity: as ``post(_:from:)``; it suspends only if a handler runs elsewhere or the event is busy.
   /// - Returns: what became of it.

@@ -38,6 +38,9 @@ extension Event {
 
   /// Returns when nothing that was sent before is still running, on whatever lane, handlers that were removed included.
   ///
+  /// It covers this event: what the event forwarded has entered the target, or is queued there, and may still be
+  /// running. Call `quiesce()` of the target next. (`send` waits for the targets' handlers too.)
+  ///
   /// Inside a handler it does not wait for that handler, nor for what waits for it. Cancelling the task changes nothing.
   public nonisolated(nonsending) func quiesce() async {
     let flight = Flight(.ticket)

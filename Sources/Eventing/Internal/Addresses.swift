@@ -7,9 +7,8 @@
   @usableFromInline @exclusivity(unchecked) final var first: AddressTable<Payload>?
   /// How many occurrences there were for those who listen to every key.
   @usableFromInline @exclusivity(unchecked) final var offeredToAny: UInt64 = 0
-  @exclusivity(unchecked) private final var addedSinceSweep = 0
-  /// As many as the last sweep left, so that sweeping costs each handler that is added a constant time, however the handlers are spread over keys.
-  @exclusivity(unchecked) private final var sweepAfter = 64
+  /// The table in which a handler is looked at next; nil for the first.
+  @exclusivity(unchecked) private final var lookedAt: AddressTable<Payload>?
 
   @usableFromInline init() {}
 
@@ -49,6 +48,7 @@
   final func unlink(_ table: AddressTable<Payload>) {
     guard unsafe table.isLinked else { return }
     unsafe table.isLinked = false
+    if unsafe lookedAt === table { unsafe lookedAt = table.next }
     unsafe table.next?.before = table.before
     if let before = unsafe table.before { unsafe before.next = table.next } else { unsafe first = table.next }
     unsafe table.next = nil
@@ -63,22 +63,17 @@
     }
   }
 
-  /// Now and then, as handlers are added: those that will not be called any more because their key or their owner is gone.
-  @usableFromInline final func sweep() -> [Record] {
-    unsafe addedSinceSweep += 1
-    guard unsafe addedSinceSweep > sweepAfter else { return [] }
-    unsafe addedSinceSweep = 0
+  /// Two handlers are looked at with every one that is added, table by table: so those go whose key or owner is gone, even if nothing is sent
+  /// to them any more, and no add looks at many.
+  @usableFromInline final func lookAtTwo(_ lock: borrowing Lock) -> [Record] {
     var found: [Record] = []
-    var left = 0
-    forEach { table in
-      let isReachable = isReachable(table)
-      unsafe table.table.forEachRow { row in
-        let record = unsafe row.pointee.record
-        guard unsafe record.slot >= 0 else { return }
-        if !isReachable || record.details?.options.owner.map({ $0.object == nil }) == true { found.append(record) } else { left += 1 }
-      }
+    for _ in 0..<2 {
+      guard let table = unsafe lookedAt ?? first else { break }
+      let (record, isLast) = lock.withLock { unsafe (table.table.nextToLookAt(), table.table.isRoundDone) }
+      if isLast { unsafe lookedAt = table.next }
+      guard let record else { continue }
+      if !isReachable(table) || record.details?.options.owner.map({ $0.object == nil }) == true { found.append(record) }
     }
-    unsafe sweepAfter = max(64, left)
     return found
   }
 }

@@ -43,6 +43,10 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var wantPrior = 0
   private let secondLine = CacheLine()
 
+  /// Isolated calls that no thread of the pool has taken up, and whether a block for them is scheduled, or runs.
+  @exclusivity(unchecked) var jobs = Queue<UnownedJob>()
+  @exclusivity(unchecked) var areJobsRun = false
+
   // Only from inside.
   /// What was in the queue and is being worked off, from `at` on.
   @usableFromInline @exclusivity(unchecked) var pending: ContiguousArray<Item<Payload>> = []
@@ -58,6 +62,16 @@ public import Synchronization
 
   /// Under the lock: whether more occurrences wait, here or where this event's drain posts, than may without slowing those who post.
   @inlinable var isFlooded: Bool { unsafe occurrences > Flood.limit || pressure.isOn.load(ordering: .relaxed) }
+
+  /// Under the lock: whether more changes wait than may without slowing the threads that make them.
+  @inlinable var isFloodedByChanges: Bool { unsafe queue.count - occurrences > Flood.changeLimit }
+
+  /// Under the lock: the isolated call whose turn it is; nil if there is none, and the block for them ends.
+  func nextJob() -> UnownedJob? {
+    let job = unsafe jobs.popFirst()
+    if job == nil { unsafe areJobsRun = false }
+    return job
+  }
 
   /// Whether there is more to do with an occurrence than to call handlers.
   @inlinable var isSpecial: Bool { unsafe history != nil || greets != nil || addresses != nil }
@@ -105,11 +119,19 @@ public import Synchronization
   case job(UnownedJob)
   /// Locks that hold and that have ended, of these handlers, and the thread that ended them.
   case release([Record], by: UInt)
-  /// Of what the event is, but for its handlers.
-  case change(@Sendable () -> Void)
+  /// Of what the event is, but for its handlers; and the thread that makes it.
+  case change(@Sendable () -> Void, by: UInt)
   case finish
   /// Worked off.
   case done
+
+  /// A change that nobody awaits: a flood of them slows the threads that make them.
+  @inlinable var isChange: Bool {
+    switch self {
+    case .release, .change, .finish: true
+    case .occurrence, .join, .barrier, .job, .done: false
+    }
+  }
 }
 
 /// A handler on its way into the table.

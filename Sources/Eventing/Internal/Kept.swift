@@ -16,7 +16,8 @@ import Dispatch
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
       // The reference itself goes into the block: with one held here, too, the caller could be the last to let go, with its stack as deep as it is.
-      Scheduling.concurrentBlock { unsafe target.release() }
+      // On a queue of its own: a pool that others block would keep the rest of the chain from its end.
+      Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }
 }

@@ -130,7 +130,7 @@ extension Mailbox {
 
   @inlinable func lookForOrphans() {
     if unsafe hasOwners { lookAtTwo() }
-    if let orphans = unsafe backlogReference.load()?.addresses?.sweep() {
+    if let orphans = unsafe backlogReference.load()?.addresses?.lookAtTwo(lock) {
       for record in orphans {
         record.set(Bit.removed)
         tidy(record)
@@ -170,7 +170,7 @@ extension Mailbox {
   /// Queues the end of the event: each time, since whoever ends it second relies on it, too.
   @usableFromInline func finish() {
     lock.withLock { unsafe isFinished = true }
-    put(.finish)
+    if put(.finish) { Flood.slowDown() }
   }
 
   /// Inside: what was sent has been delivered; lanes end after what they hold.

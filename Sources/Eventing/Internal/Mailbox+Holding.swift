@@ -41,7 +41,7 @@ extension Mailbox {
     if !held.isEmpty {
       lock.withLock { for record in held { unsafe backlogReference.load()?.holds[record.id]?.locks.end(silencer) } }
       if mutant(.unlockIsEarly) { for record in held { record.change(silencer.ended) } }
-      put(.release(held, by: Thread.current))
+      if put(.release(held, by: Thread.current)) { Flood.slowDown() }
     }
     return count
   }
@@ -65,7 +65,7 @@ extension Mailbox {
     }
     lock.unlock()
     home.noteChange()
-    if !held.isEmpty { put(.release(held, by: Thread.current)) }
+    if !held.isEmpty, put(.release(held, by: Thread.current)) { Flood.slowDown() }
   }
 
   /// Under the lock: a handler joins while the event is locked.
@@ -117,6 +117,7 @@ extension Mailbox {
       let isDone = unsafe hold.items.isEmpty && !record.has(Bit.silent) && hold === backlog.holds[record.id]
       if isDone {
         unsafe backlog.holds[record.id] = nil
+        unsafe backlog.holds.giveBackRoom()
         record.clear(Bit.held | Bit.holds)
       }
       lock.unlock()
@@ -161,7 +162,10 @@ extension Mailbox {
   @usableFromInline func forgetHold(of record: Record, isEnding: Bool = false) {
     lock.lock()
     let holds = unsafe backlogReference.load()?.holds[record.id]
-    if !isEnding { unsafe backlogReference.load()?.holds[record.id] = nil }
+    if !isEnding, let backlog = backlogReference.load() {
+      unsafe backlog.holds[record.id] = nil
+      unsafe backlog.holds.giveBackRoom()
+    }
     lock.unlock()
     // User code may run here: outside of the lock.
     while unsafe holds?.items.popFirst() != nil {}

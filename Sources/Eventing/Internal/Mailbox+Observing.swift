@@ -5,20 +5,24 @@ extension Mailbox {
   /// From any thread.
   func observe(in slot: ObserverSlot, _ name: String?) {
     let home = home
-    put(
-      .change {
-        let only = Observers([slot], of: name)
-        unsafe self.forEachRow { row in
-          let record = unsafe row.pointee.record
-          if unsafe record.slot >= 0 { only.added(HandlerToken(record, home)) }
-        }
-        unsafe home.observers = home.observers?.adding(slot) ?? only
-        self.settleKeeping()
-      })
+    change {
+      let only = Observers([slot], of: name)
+      unsafe self.forEachRow { row in
+        let record = unsafe row.pointee.record
+        if unsafe record.slot >= 0 { only.added(HandlerToken(record, home)) }
+      }
+      unsafe home.observers = home.observers?.adding(slot) ?? only
+      self.settleKeeping()
+    }
+  }
+
+  /// From any thread: changes what the event is, in its turn. In a flood of changes the caller naps, as posters do.
+  private func change(_ body: @escaping @Sendable () -> Void) {
+    if put(.change(body, by: Thread.current)) { Flood.slowDown() }
   }
 
   /// From any thread: some observation has ended.
-  func forgetObservers() { put(.change { _ = self.livingObservers() }) }
+  func forgetObservers() { change { _ = self.livingObservers() } }
 
   /// Inside, while the queue is worked off: those that observe now. If there are none any more, the event is entered the quick way again.
   @usableFromInline func livingObservers() -> Observers? {
@@ -36,7 +40,7 @@ extension Mailbox {
     let backlog = backlog
     let made = Unheard<Payload>(name)
     let unheard = backlog.unheardReference.load() ?? backlog.unheardReference.set(made)
-    if unheard === made { put(.change { self.settleKeeping() }) }
+    if unheard === made { change { self.settleKeeping() } }
     return unheard.event
   }
 

@@ -39,7 +39,32 @@ public import Synchronization
 
   @usableFromInline func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    put(.job(job))
+    let backlog = backlog
+    let mustStart = lock.withLock {
+      unsafe backlog.jobs.append(job)
+      defer { unsafe backlog.areJobsRun = true }
+      return unsafe !backlog.areJobsRun
+    }
+    if mustStart { Scheduling.concurrentBlock { self.runJobs(backlog) } }
+  }
+
+  /// In a block of the pool: runs the isolated calls, each between two occurrences.
+  ///
+  /// The event is entered, or the call queued, only by a thread that runs. A call that waits for a thread leaves the event
+  /// idle: however busy the pool is, no post waits for a look.
+  private func runJobs(_ backlog: Backlog<Payload>) {
+    while let job = lock.withLock({ backlog.nextJob() }) {
+      let own = enter()
+      if own != 0 {
+        unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        if !tryLeave(own) { settle(Settler.pool) }
+      } else {
+        _ = queue(isInPool: true) { backlog in
+          unsafe backlog.queue.append(.job(job))
+          return false
+        }
+      }
+    }
   }
 
   @usableFromInline func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
@@ -71,8 +96,9 @@ public import Synchronization
           before = unsafe history.latest
           unsafe history.latest = payload
         }
+        return backlog.isFlooded
       }
-      return backlog.isFlooded
+      return item.isChange && backlog.isFloodedByChanges
     }
     withExtendedLifetime(before) {}  // released after the lock
     return mustSlowDown
@@ -81,8 +107,9 @@ public import Synchronization
   /// Queues what `append` appends, under the lock, and settles if the event fell idle meanwhile.
   ///
   /// Both bits are set in one step: with a test and then a store, an owner who leaves in between is missed, and the event is dead for ever.
+  /// - Parameter isInPool: whether it is ``Settler/pool`` that settles.
   /// - Returns: whether `append` says that there is a flood, and it is not a handler of this event that queues: that would wait for itself.
-  @inlinable @inline(__always) func queue(_ append: (Backlog<Payload>) -> Bool) -> Bool {
+  @inlinable @inline(__always) func queue(isInPool: Bool = false, _ append: (Backlog<Payload>) -> Bool) -> Bool {
     edge(.foundBusy)
     // Safe: the mailbox holds it.
     let backlog = unsafe backlogReference.lend() ?? .passUnretained(backlog)
@@ -92,7 +119,7 @@ public import Synchronization
     let old = word.bitwiseOr(Word.busy | Word.queued, ordering: .acquiringAndReleasing).oldValue
     lock.unlock()
     if old & ~Word.keeping == 0 {
-      settle(Thread.current)
+      settle(isInPool ? Settler.pool : Thread.current)
       return false
     }
     return isFlooded && old & ~Word.flags != Thread.current
@@ -149,7 +176,9 @@ public import Synchronization
       var plain = unsafe plainHome
       while unsafe backlog.at < backlog.pending.count {
         if poster != Settler.drain {
-          if foreignChanges > Flood.foreignChanges || !isForSettler(poster, unsafe backlog.pending[backlog.at]) { return handOver(backlog) }
+          if foreignChanges > Flood.foreignChanges || !isForSettler(poster, unsafe backlog.pending[backlog.at]) {
+            return handOver(backlog)
+          }
         }
         var item = Item<Payload>.done
         unsafe swap(&item, &backlog.pending[backlog.at])  // taken out: a payload goes when it is delivered, not with its batch
@@ -162,11 +191,17 @@ public import Synchronization
         case .join(let count, let thread):
           if thread != poster { foreignChanges += count }
           join(count)
-        case .barrier(let flight): barrier(flight)
+        case .barrier(let flight):
+          foreignChanges += 1
+          barrier(flight)
         case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
         case .release(let records, _): release(records)
-        case .change(let change): change()
-        case .finish: finishTable()
+        case .change(let change, let thread):
+          if thread != poster { foreignChanges += 1 }
+          change()
+        case .finish:
+          foreignChanges += 1
+          finishTable()
         case .occurrence, .done: break
         }
         unsafe plain = plainHome
@@ -183,10 +218,10 @@ public import Synchronization
       unsafe backlog.occurrences = 0
       if poster == Settler.drain { backlog.pressure.isOn.store(false, ordering: .relaxed) }
       let isEmpty = unsafe backlog.pending.isEmpty && leaving.isEmpty && !mustTidy
-      word.store(isEmpty ? idle : own, ordering: .releasing)
+      word.publish(isEmpty ? idle : own)
       lock.unlock()
       if isEmpty { return }  // outside: touch nothing from here on
-      if mustTidy { return handOver(backlog, toDrain: true) }
+      if mustTidy { return handOver(backlog) }
       for (record, thread) in leaving {
         if thread != poster { foreignChanges += 1 }
         tidy(record)
@@ -198,25 +233,23 @@ public import Synchronization
   @inlinable @inline(__always) func isForSettler(_ poster: UInt, _ item: Item<Payload>) -> Bool {
     switch item {
     case .occurrence(_, let thread, _), .release(_, let thread): thread == poster
-    case .job: poster == Settler.pool  // a job never runs inside enqueue()
+    case .job: poster == Settler.pool
     default: poster != Settler.pool  // closures may be released, and run whatever is in a `deinit`
     }
   }
 
-  /// Hands the rest over. Handlers may block, so they get a serial queue of the event's own: on `DispatchQueue.global()` two blocked blocks delay the third by
-  /// a second, in Swift's pool for as long as they block. An isolated call does not, and goes to the pool: 1 microsecond there, 15 on a queue.
-  @inlinable func handOver(_ backlog: Backlog<Payload>, toDrain: Bool = false) {
+  /// Hands the rest over to a serial queue of the event's own. Handlers may block: on `DispatchQueue.global()` two blocked blocks delay the third by
+  /// a second, in Swift's pool for as long as they block.
+  @inlinable func handOver(_ backlog: Backlog<Payload>) {
     word.bitwiseAnd(Word.flags, ordering: .relaxed)  // nobody is inside until the drain starts
-    if !toDrain, unsafe backlog.at < backlog.pending.count, case .job = unsafe backlog.pending[backlog.at] {
-      Scheduling.concurrentBlock { self.settle(Settler.pool) }
-    } else {
-      Scheduling.block(on: drains(backlog)) { self.settle(Settler.drain) }
-    }
+    Scheduling.block(on: drains(backlog)) { self.settle(Settler.drain) }
   }
 
   @usableFromInline func drains(_ backlog: Backlog<Payload>) -> DispatchQueue {
     if let queue = unsafe backlog.drains { return queue }
-    let queue = DispatchQueue(label: "eventing.event")
+    // Dispatch on Apple's systems would run a drain at the quality of service of the thread that happened to hand it over. A background
+    // thread would so delay what the main thread posts.
+    let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
     queue.setSpecific(key: Flood.drained, value: backlog.pressure)
     unsafe backlog.drains = queue
     return queue
@@ -227,6 +260,6 @@ public import Synchronization
 @usableFromInline enum Settler {
   /// The event's own queue.
   @inlinable static var drain: UInt { 0 }
-  /// Swift's pool.
+  /// A thread of the pool that runs isolated calls. They do not block; handlers, and what they capture, may.
   @inlinable static var pool: UInt { .max }
 }

@@ -79,6 +79,9 @@
     return unsafe record.slot >= 0 ? record : nil
   }
 
+  /// Whether all handlers have been looked at since the first was.
+  var isRoundDone: Bool { unsafe Int(sweep.band) >= max(1, index.count) || first == nil }
+
   // MARK: Bands
 
   /// The band of a priority that there is.
