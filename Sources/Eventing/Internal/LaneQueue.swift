@@ -11,6 +11,8 @@ struct LaneQueue<Payload: Sendable> {
   /// Barriers and the end, each with how many calls were appended before it.
   private var followers = Queue<(after: UInt64, item: LaneItem<Payload>)>()
   private var appended: UInt64 = 0
+  /// The turns that the first calls had when they were taken out before.
+  private var turnsPutBack: [UInt64] = []
 
   init(_ buffering: Buffering) { self.buffering = buffering }
 
@@ -28,7 +30,7 @@ struct LaneQueue<Payload: Sendable> {
     switch buffering.decision(waiting: calls.count, isSend: flight?.isSend == true) {
     case .keep: break
     case .dropIt: return (payload, flight, true)
-    case .dropOldest: dropped = calls.popFirst().map { ($0.payload, $0.flight, false) }
+    case .dropOldest: dropped = popFirstCall().map { ($0.payload, $0.flight, false) }
     }
     calls.append((payload, flight))
     appended += 1
@@ -37,6 +39,13 @@ struct LaneQueue<Payload: Sendable> {
 
   /// Puts back the call that was first.
   mutating func putBack(_ payload: Payload, _ flight: Flight?) { calls.prepend((payload, flight)) }
+
+  /// Puts back one of several calls that were taken out and are put back in any order: they come to stand in the order of their turns.
+  mutating func putBack(_ payload: Payload, _ flight: Flight?, turn: UInt64) {
+    let at = turnsPutBack.firstIndex { $0 > turn } ?? turnsPutBack.count
+    turnsPutBack.insert(turn, at: at)
+    calls.insert((payload, flight), at: at)
+  }
 
   /// From now on nobody waits for what is here: gives whoever did, for calls, and to be let through.
   mutating func withoutWaiting() -> (calls: [Flight], barriers: [Flight]) {
@@ -58,6 +67,11 @@ struct LaneQueue<Payload: Sendable> {
     if let follower = followers.first, follower.after <= appended - UInt64(calls.count) {
       return followers.popFirst()?.item
     }
-    return calls.popFirst().map { .call($0.payload, $0.flight) }
+    return popFirstCall().map { .call($0.payload, $0.flight) }
+  }
+
+  private mutating func popFirstCall() -> Waiting? {
+    if !turnsPutBack.isEmpty { turnsPutBack.removeFirst() }
+    return calls.popFirst()
   }
 }

@@ -255,7 +255,7 @@ import Synchronization
       if case .pause = refusal {
         unsafe isPaused = true
         waiting = unsafe items.withoutWaiting()
-        unsafe items.putBack(payload, flight?.withoutWaiting)
+        unsafe items.putBack(payload, flight?.withoutWaiting, turn: active[ObjectIdentifier(seat)]?.turn ?? nextTurn)
       }
       return refusal
     }

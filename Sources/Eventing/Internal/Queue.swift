@@ -11,12 +11,14 @@ struct Queue<Element> {
   /// O(1), amortized.
   mutating func append(_ element: Element) { elements.append(element) }
 
-  mutating func withFirst(_ body: (inout Element) -> Void) {
-    if !isEmpty, var first = elements[head] {
-      elements[head] = nil
-      body(&first)
-      elements[head] = first
-    }
+  mutating func withFirst(_ body: (inout Element) -> Void) { if !isEmpty { withElement(at: 0, body) } }
+
+  /// Changes the element that is at a distance from the first; there has to be one.
+  mutating func withElement(at distance: Int, _ body: (inout Element) -> Void) {
+    guard var element = elements[head + distance] else { return }
+    elements[head + distance] = nil
+    body(&element)
+    elements[head + distance] = element
   }
 
   mutating func forEach(_ body: (inout Element) -> Void) {
@@ -26,6 +28,12 @@ struct Queue<Element> {
       body(&element)
       elements[i] = element
     }
+  }
+
+  /// Puts an element back that was among the first. O(distance), but where nothing was taken before.
+  mutating func insert(_ element: Element, at distance: Int) {
+    prepend(element)
+    for i in head..<head + distance { elements.swapAt(i, i + 1) }
   }
 
   /// Puts back what was first. O(1), but where nothing was taken before.

@@ -27,10 +27,32 @@
     noteOnly()
   }
 
-  /// Under the lock: after the inlets have changed.
+  // MARK: Under the lock
+
+  /// After the inlets have changed.
   private func noteOnly() {
-    let all = unsafe inlets + (origin.map { [$0] } ?? [])
-    unsafe only = all.count == 1 ? .passUnretained(all[0]) : nil
+    let one = unsafe origin == nil && inlets.count == 1 ? inlets[0] : inlets.isEmpty ? origin : nil
+    unsafe only = unsafe one.map { unsafe .passUnretained($0) }
+  }
+
+  /// Of each iterator, and of the sequence itself.
+  private func forEachInlet(_ body: (Inlet<Payload>) -> Void) {
+    for inlet in unsafe inlets { body(inlet) }
+    if let origin = unsafe origin { body(origin) }
+  }
+
+  private func insert(_ inlet: Inlet<Payload>) {
+    unsafe inlet.slot = inlets.count
+    unsafe inlets.append(inlet)
+  }
+
+  /// O(1): the last one takes its place.
+  private func remove(_ inlet: Inlet<Payload>) {
+    guard let slot = unsafe inlet.slot else { return }
+    unsafe inlet.slot = nil
+    unsafe inlets.swapAt(slot, inlets.count - 1)
+    unsafe inlets.removeLast()
+    if unsafe slot < inlets.count { unsafe inlets[slot].slot = slot }
   }
 
   /// Adds the handler.
@@ -81,8 +103,7 @@
     var (taken, missing, dropped): (Int, Int, [Payload]) = (0, 0, [])
     var sleepers: [UnsafeContinuation<Void, Never>] = unsafe []
     lock.lock()
-    let origin = unsafe origin
-    for inlet in unsafe inlets + (origin.map { [$0] } ?? []) {
+    forEachInlet { inlet in
       let outcome = unsafe inlet.inbox.append(payload, isSend: isSend, senders[ObjectIdentifier(inlet)])
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(inlet)] = nil }
@@ -134,7 +155,7 @@
     lock.lock()
     unsafe isEnded = true
     unsafe token = nil
-    for inlet in unsafe inlets + (origin.map { [$0] } ?? []) {
+    forEachInlet { inlet in
       if isRemoved { empty(inlet, &senders, &released, &lists) } else { unsafe senders += inlet.inbox.takeSenders() }
       if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
@@ -167,7 +188,7 @@
         // The sends that wait for the first iterator are in one copy only.
         if unsafe inlets.isEmpty { _ = unsafe origin.inbox.takeSenders() } else { _ = unsafe inlet.inbox.takeSenders() }
       }
-      unsafe inlets.append(inlet)
+      insert(inlet)
       noteOnly()
       return origin
     }
@@ -185,7 +206,7 @@
     lock.lock()
     if let inlet {
       empty(inlet, &senders, &boxes, &lists)
-      unsafe inlets.removeAll { $0 === inlet }
+      remove(inlet)
     }
     if let origin = unsafe origin, unsafe inlet == nil || inlets.isEmpty {
       empty(origin, &senders, &boxes, &lists)
@@ -213,10 +234,11 @@
     lock.lock()
     if !isBounded {
       unsafe swap(&batch, &inlet.items)
-    } else if let item = unsafe inlet.inbox.popFirst() {
+    } else if let (item, room) = unsafe inlet.inbox.popFirst() {
       batch.append(item.payload)
       lag = item.lag
       if let sender = item.sender { senders.append(sender) }
+      if let room { senders.append(room) }
     } else {
       lag = unsafe inlet.inbox.takeLag()
     }
@@ -235,15 +257,20 @@
     return taken
   }
 
-  /// Before an iterator waits.
-  func begin(_ inlet: Inlet<Payload>) {
-    lock.withLock { unsafe inlet.isCancelled = false }
+  /// Before an iterator waits; false if a task waits with it already.
+  func begin(_ inlet: Inlet<Payload>) -> Bool {
+    lock.withLock {
+      guard unsafe inlet.sleeper == nil else { return false }
+      unsafe inlet.isCancelled = false
+      return true
+    }
   }
 
   /// Lets an iterator wait; false if there is something for it.
   func park(_ inlet: Inlet<Payload>, _ sleeper: UnsafeContinuation<Void, Never>) -> Bool {
     lock.withLock {
-      guard unsafe !isEnded, unsafe !inlet.isCancelled, unsafe inlet.items.isEmpty, unsafe inlet.inbox.isEmpty else { return false }
+      guard unsafe inlet.sleeper == nil, unsafe !isEnded, unsafe !inlet.isCancelled else { return false }
+      guard unsafe inlet.items.isEmpty, unsafe inlet.inbox.isEmpty else { return false }
       unsafe inlet.sleeper = unsafe sleeper
       return true
     }

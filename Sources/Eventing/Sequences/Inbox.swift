@@ -24,7 +24,7 @@ struct Inbox<Payload: Sendable> {
     var dropped: Payload?
   }
 
-  /// - Parameter sender: of a `send`; it is kept, and waits, if there is no room.
+  /// - Parameter sender: of a `send`; it is kept, and waits, if there is no room: until its item lies within the bound.
   mutating func append(_ payload: Payload, isSend: Bool, _ sender: WaitingSender?) -> Outcome {
     let waiting = items.count
     switch buffering.decision(waiting: waiting, isSend: isSend) {
@@ -47,7 +47,15 @@ struct Inbox<Payload: Sendable> {
   /// Whether there is nothing to be told.
   var isEmpty: Bool { items.isEmpty && lag == 0 }
 
-  mutating func popFirst() -> Item? { items.popFirst() }
+  /// The item that is next, and the sends that need not wait any more: the one whose item now lies within the bound.
+  mutating func popFirst() -> (item: Item, room: WaitingSender?)? {
+    guard let item = items.popFirst() else { return nil }
+    // One item was taken, so at most one has come within the bound. The sender of an item that is taken has waited no longer than for that.
+    guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
+    var room: WaitingSender?
+    items.withElement(at: count - 1) { swap(&room, &$0.sender) }
+    return (item, room)
+  }
 
   /// What was dropped after the last item, once nothing is left before it.
   mutating func takeLag() -> Int {
@@ -68,7 +76,7 @@ struct Inbox<Payload: Sendable> {
   }
 }
 
-/// A `send` that waits until what it brought is taken.
+/// A `send` that waits until there is room for what it brought.
 struct WaitingSender: Sendable {
   let flight: Flight
   let node: WaitNode

@@ -9,6 +9,8 @@
   @usableFromInline @exclusivity(unchecked) var sleeper: UnsafeContinuation<Void, Never>?
 
   @exclusivity(unchecked) var isCancelled = false
+  /// Its place among the inlets of the iterators; nil for the sequence's own, and afterwards.
+  @exclusivity(unchecked) var slot: Int?
 
   /// The call of a handler that iterates, if it is one: changed by who iterates alone, and under the lock of the wait graph.
   @exclusivity(unchecked) private var call: Running?
@@ -33,21 +35,27 @@
     let call = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
     let task = TaskNumber.current
     if unsafe call === self.call, unsafe task == loop?.task ?? 0 { return }
-    WaitGraph.lock.withLock {
+    let gone = WaitGraph.lock.withLock {
+      let before = unsafe (self.call, loop?.running)
       unsafe self.call = call
-      guard unsafe task != loop?.task ?? 0 else { return }
+      guard unsafe task != loop?.task ?? 0 else { return before }
       if let before = unsafe loop { Loops.leave(before.task) }
       unsafe loop = task == 0 ? nil : (task, Loops.join(task))
+      return before
     }
+    withExtendedLifetime(gone) {}  // released outside of the lock
   }
 
   /// Nobody iterates any more.
   func forgetConsumer() {
-    WaitGraph.lock.withLock {
+    let gone = WaitGraph.lock.withLock {
+      let before = unsafe (call, loop?.running)
       if let before = unsafe loop { Loops.leave(before.task) }
       unsafe loop = nil
       unsafe call = nil
+      return before
     }
+    withExtendedLifetime(gone) {}  // released outside of the lock
   }
 
   /// Sends that came to wait here wait for that iterator now.

@@ -23,20 +23,29 @@
   /// The next payload; nil at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next(isolation: isolated (any Actor)?) async -> Payload? {
     while unsafe batch.isEmpty || !mayGoOn {
-      guard await fill(isolation: isolation) else { return nil }
-      unsafe batch.reverse()
+      guard let isNew = await fill(isolation: isolation) else { return nil }
+      if isNew { unsafe batch.reverse() }
     }
-    return unsafe batch.popLast()
+    let payload = unsafe batch.popLast()
+    if unsafe batch.isEmpty { giveBackRoom() }
+    return payload
+  }
+
+  /// A flood leaves no buffer behind. The next one is made by the senders.
+  @inlinable @inline(__always) func giveBackRoom() {
+    if unsafe batch.capacity > 2 * Flood.limit { unsafe batch = [] }
   }
 
   /// The same, and what is missing.
   @usableFromInline func nextArrival(isolation: isolated (any Actor)?) async -> Arrival<Payload>? {
     while unsafe batch.isEmpty || !mayGoOn {
-      guard await fill(isolation: isolation) else { return nil }
-      unsafe batch.reverse()
+      guard let isNew = await fill(isolation: isolation) else { return nil }
+      if isNew { unsafe batch.reverse() }
       if let missing = takeLag() { return .lagged(missing) }
     }
-    return unsafe batch.popLast().map { .payload($0) }
+    let payload = unsafe batch.popLast()
+    if unsafe batch.isEmpty { giveBackRoom() }
+    return payload.map { .payload($0) }
   }
 
   /// If the handler was removed, nothing that waits is taken any more.
@@ -47,8 +56,10 @@
     return unsafe lag > 0 ? lag : nil
   }
 
-  /// Waits until there is something to tell, and takes it, in order; false at the end.
-  @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
+  /// Waits until there is something to tell, and takes it, in order.
+  ///
+  /// - Returns: whether that was taken now; false if another task did so meanwhile. Nil at the end.
+  @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool? {
     // As a lane does: batches get longer, and waking a task again would cost a sender more.
     if !channel.isBounded, unsafe batch.capacity > 0 { Thread.spin(1_000) }
     while unsafe !isOver {
@@ -56,19 +67,26 @@
         end()
         break
       }
+      if unsafe !batch.isEmpty { return false }
       if channel.buffering.suspendsSender { inlet.noteConsumer() }
       switch unsafe channel.take(inlet, &batch, &lag) {
       case .something: return true
-      case .nothing: await sleep(isolation: isolation)
+      case .nothing: guard await sleep(isolation: isolation) else { return nil }
       case .end: end()
       }
     }
-    return false
+    return nil
   }
 
-  private func sleep(isolation: isolated (any Actor)?) async {
+  /// False if another task waits with this iterator: the second one is refused, since nobody could say which of them gets what.
+  private func sleep(isolation: isolated (any Actor)?) async -> Bool {
     let (channel, inlet) = (channel, inlet)
-    channel.begin(inlet)  // another task may have been cancelled that had the iterator before
+    // Also forgets that another task was cancelled that had the iterator before.
+    guard channel.begin(inlet) else {
+      Warning.tell(
+        "expected one task at a time to ask an iterator of \(Payload.self); another task waits for its next payload. This one is told nil.")
+      return false
+    }
     await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
         if unsafe !channel.park(inlet, continuation) { unsafe continuation.resume() }
@@ -76,6 +94,7 @@
     } onCancel: {
       channel.cancel(inlet)
     }
+    return true
   }
 
   private func end() {

@@ -1,0 +1,17 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Tells the standard error of a wrong use that the compiler cannot see and that nothing can throw.
+enum Warning {
+  static func tell(_ text: String) {
+    let bytes = Array("eventing: \(text)\n".utf8)
+    _ = unsafe write(2, bytes, bytes.count)
+  }
+}
