@@ -12,6 +12,9 @@ package import Synchronization
   package static let simulations = Atomic<Int>(0)
   private static var currentSimulation: (any SimulatedScheduling)? { simulations.load(ordering: .relaxed) == 0 ? nil : simulation }
 
+  /// Whether the caller belongs to a simulation.
+  @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
+
   #if DEBUG
     @usableFromInline static func isPlanted(_ mutant: Mutant) -> Bool {
       unsafe Mutant.everywhere == mutant || currentSimulation.map { $0.mutant == mutant } ?? false

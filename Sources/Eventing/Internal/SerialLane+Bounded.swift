@@ -19,9 +19,9 @@ extension SerialLane {
   /// Under the lock.
   @usableFromInline var isBoundedDry: Bool { unsafe bounded?.isEmpty ?? true }
 
-  @usableFromInline func nextBounded(_ left: inout Int) -> (Payload, Flight?)? {
+  @usableFromInline func nextBounded(_ turn: inout Turn) -> (Payload, Flight?)? {
     while true {
-      if left == 0 {
+      if turn.isOver {
         schedule()
         return nil
       }
@@ -31,7 +31,7 @@ extension SerialLane {
       lock.unlock()
       guard let item else { return nil }
       if let call = opened(item) {
-        left -= 1
+        turn.left &-= 1
         return call
       }
     }

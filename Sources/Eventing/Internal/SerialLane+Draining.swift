@@ -21,8 +21,8 @@ extension SerialLane {
     guard let body = unsafe body, isPlain, body.isDirect else { return drainDetailed() }
     // Held for all calls: one that is loaded for each call is retained for each.
     let direct = body.direct
-    var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) {
+    var turn = Turn(isMain: isMain)
+    while let (payload, flight) = next(&turn) {
       let isBound = if let flight { flight.isBound } else { false }
       guard conclude(isBound ? callNow(payload, body, flight) : callDirect(payload, direct), payload, flight) else { return }
     }
@@ -30,37 +30,37 @@ extension SerialLane {
 
   @inlinable @inline(never) func drainDetailed() {
     let body = unsafe body
-    var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) {
+    var turn = Turn(isMain: isMain)
+    while let (payload, flight) = next(&turn) {
       guard conclude(callNow(payload, body, flight), payload, flight) else { return }
     }
   }
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
   @inlinable func drainTask(on place: isolated (any Actor)?) async {
-    var left = SerialLane.callsBeforeGivingWay
-    while await drainBound(&left, on: place) {}
+    var turn = Turn(isMain: isMain)
+    while await drainBound(&turn, on: place) {}
   }
 
   /// Runs calls under one binding of ``Context/running``, until there are none or one leaves a task behind.
   ///
   /// - Returns: whether there may be more.
-  @inlinable func drainBound(_ left: inout Int, on place: isolated (any Actor)?) async -> Bool {
+  @inlinable func drainBound(_ turn: inout Turn, on place: isolated (any Actor)?) async -> Bool {
     guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
     let running = unsafe Unmanaged.passRetained(Running(seat))
     return await Context.running.withValue(unsafe running.takeRetainedValue()) {
       _ = place  // a closure is isolated to what it captures: without this it would leave the actor, and come back after the claim
-      let hasMore = await unsafe drainBound(running, &left, on: place)
+      let hasMore = await unsafe drainBound(running, &turn, on: place)
       unsafe running._withUnsafeGuaranteedRef { $0.end() }
       return hasMore
     }
   }
 
-  @inlinable func drainBound(_ running: Unmanaged<Running>, _ left: inout Int, on place: isolated (any Actor)?) async -> Bool {
+  @inlinable func drainBound(_ running: Unmanaged<Running>, _ turn: inout Turn, on place: isolated (any Actor)?) async -> Bool {
     let references = unsafe Running.references(to: running)
     let body = unsafe body
     if isPlain, let body, case .directAsync(let direct) = body.body {
-      while let (payload, flight) = next(&left) {
+      while let (payload, flight) = next(&turn) {
         let isBound = if let flight { flight.isBound } else { false }
         let outcome = isBound ? await callNow(payload, body, flight, on: place) : await callDirect(payload, direct, on: place)
         guard conclude(outcome, payload, flight) else { return false }
@@ -68,7 +68,7 @@ extension SerialLane {
       }
       return false
     }
-    while let (payload, flight) = next(&left) {
+    while let (payload, flight) = next(&turn) {
       guard conclude(await callNow(payload, body, flight, on: place), payload, flight) else { return false }
       if unsafe Running.references(to: running) != references { return true }
     }
@@ -78,8 +78,8 @@ extension SerialLane {
   /// The same on an actor that is the owner: a hop each call, because the actor is held for the length of a call only.
   @usableFromInline func drainOnOwner() async {
     guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
-    var left = SerialLane.callsBeforeGivingWay
-    while let (payload, flight) = next(&left) {
+    var turn = Turn(isMain: isMain)
+    while let (payload, flight) = next(&turn) {
       let running = Running(seat)
       let goesOn = await Context.running.withValue(running) { await callOnOwner(payload, flight) }
       running.end()
@@ -116,13 +116,13 @@ extension SerialLane {
   ///
   /// Before a refill, but for the first, it passes a moment without touching what the senders write: batches get longer, and starting a block or a task again would
   /// cost a sender 150 to 300 ns.
-  @inlinable func next(_ left: inout Int) -> (Payload, Flight?)? {
-    if isBounded { return nextBounded(&left) }
+  @inlinable func next(_ turn: inout Turn) -> (Payload, Flight?)? {
+    if isBounded { return nextBounded(&turn) }
     while true {
       if unsafe at == batch.count {
         unsafe batch.removeAll(keepingCapacity: batch.capacity <= 2 * Flood.limit)
         unsafe at = 0
-        if left < SerialLane.callsBeforeGivingWay { Thread.spin(1_000) }
+        if turn.hasBegun { Thread.spin(1_000) }
         lock.lock()
         unsafe swap(&items, &batch)
         let isDry = unsafe batch.isEmpty
@@ -131,7 +131,7 @@ extension SerialLane {
         lock.unlock()
         if isDry { return nil }
       }
-      if left == 0 {
+      if turn.isOver {
         schedule()
         return nil
       }
@@ -139,7 +139,7 @@ extension SerialLane {
       unsafe swap(&item, &batch[at])  // a payload goes when it is delivered, not with its batch
       unsafe at += 1
       if let call = opened(item) {
-        left -= 1
+        turn.left &-= 1
         return call
       }
     }

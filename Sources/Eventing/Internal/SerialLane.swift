@@ -28,8 +28,6 @@ public import Synchronization
   @usableFromInline let seat: Seat?
   @usableFromInline let executor: (any TaskExecutor)?
 
-  @usableFromInline static var callsBeforeGivingWay: Int { 256 }
-
   /// Who looks without the lock may only spare itself a question that is asked again under it.
   @inlinable var phase: LanePhase {
     get { phaseWord.load(ordering: .relaxed) }
