@@ -189,10 +189,14 @@ extension AwaitTests {
   }
 
   @Test func whoHasItsAnswerWaitsForTheOtherRespondersNoMore() async {
-    let (event, question, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate())
+    let (event, question, begun, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate(), Gate())
     let report = Guarded<SendReport?>(nil)
-    question.addResponder { _ in 1 }
     question.addResponder { _ in
+      await begun.opened()  // or the other one would not be asked any more
+      return 1
+    }
+    question.addResponder { _ in
+      begun.open()
       await answered.opened()
       let it = await event.send(2)
       report.withLock { $0 = it }

@@ -13,20 +13,24 @@
 
   enum End: Sendable { case answered, finished, late, cancelled }
 
-  let query: Query
   /// The first answer ends it.
   private let wantsOne: Bool
   private let lock = Lock()
 
   // Under the lock.
+  /// What is asked, until the end: a responder that stands still keeps nothing of those who gave up.
+  @exclusivity(unchecked) private var asked: Query?
   @exclusivity(unchecked) private var replies: [(place: Place, reply: Reply)] = []
   @exclusivity(unchecked) private var end: End?
   @exclusivity(unchecked) private var sleeper: UnsafeContinuation<Void, Never>?
 
   init(_ query: Query, wantsOne: Bool) {
-    self.query = query
+    unsafe asked = query
     self.wantsOne = wantsOne
   }
+
+  /// What is asked; nil after the end, when no answer is wanted any more.
+  var query: Query? { lock.withLock { unsafe asked } }
 
   /// Takes an answer; one that comes after the end is left out.
   func take(_ reply: Reply, at place: Place) {
@@ -45,7 +49,10 @@
     if unsafe self.end == nil { unsafe self.end = end }
     let sleeper = unsafe sleeper
     unsafe self.sleeper = nil
+    let asked = unsafe asked
+    unsafe self.asked = nil
     lock.unlock()
+    withExtendedLifetime(asked) {}  // released outside of the lock
     unsafe sleeper?.resume()
   }
 
@@ -62,9 +69,11 @@
     } onCancel: {
       end(.cancelled)
     }
-    return lock.withLock {
-      let sorted = unsafe replies.sorted { $0.place.isBefore($1.place) }
-      return unsafe (end ?? .finished, sorted.map(\.reply))
+    // Taken out: the inquiry may wait for a responder much longer than the one who asked.
+    let (reason, replies) = lock.withLock {
+      defer { unsafe self.replies = [] }
+      return unsafe (self.end ?? .finished, self.replies)
     }
+    return (reason, replies.sorted { $0.place.isBefore($1.place) }.map(\.reply))
   }
 }

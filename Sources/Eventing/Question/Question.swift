@@ -19,14 +19,18 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Parameters:
   ///   - name: for logs and snapshots.
   ///   - priority: the place of its answer in ``all(_:within:clock:)``: higher ones first, then as they were added.
+  ///   - buffering: how many questions may wait for it while it answers another one, and which are dropped beyond that; it passes on those.
+  ///     Questions that nobody waits for any more are not put to it, but count as waiting until their turn comes.
   ///   - body: what answers. An error is an answer for ``all(_:within:clock:)``; ``first(_:within:clock:)`` waits for another one.
   @discardableResult public func addResponder(
-    named name: String? = nil, priority: Int = 0, _ body: @escaping @Sendable (Query) async throws -> Answer?
+    named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
+    _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
     let place = Inquiry<Query, Answer>.Place(priority: priority, number: Record.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
-    return event.addHandler(named: name, priority: priority) { inquiry in
+    return event.addHandler(named: name, on: .inOrder(buffering: buffering), priority: priority) { inquiry in
+      guard let query = inquiry.query else { return }  // it has ended
       do {
-        if let answer = try await body(inquiry.query) { inquiry.take(.success(answer), at: place) }
+        if let answer = try await body(query) { inquiry.take(.success(answer), at: place) }
       } catch {
         inquiry.take(.failure(error), at: place)
         throw error
@@ -40,7 +44,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// How many responders there are. O(responders).
   public var responderCount: Int { event.handlerCount }
 
-  /// The first answer that comes; the other responders finish by themselves.
+  /// The first answer that comes. Responders that have begun finish by themselves; the others are not asked any more.
   ///
   /// - Parameters:
   ///   - query: what is asked.
@@ -78,11 +82,11 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     let asking = Running.current.map { Running($0.seat) }
     let reporting = Context.running.withValue(asking) {
       Scheduling.cancelledWhenDropped {
-        _ = await ticket.report
-        inquiry.end(.finished)
+        // Given up as soon as the one who asks has an answer, or has gone: a responder may never return.
+        if await ticket.flight.waitUnlessCancelled() { inquiry.end(.finished) }
       }
     }
-    let timing = limit.map { limit in
+    let timing = limit.flatMap { $0.isForever ? nil : $0 }.map { limit in
       Scheduling.cancelledWhenDropped {
         guard (try? await clock.sleep(for: limit)) != nil else { return }
         inquiry.end(.late)

@@ -11,7 +11,7 @@ extension EventSource {
   /// - In a task that is cancelled, before or meanwhile, it throws `CancellationError` at once.
   /// - Complexity: O(1) for each payload that comes by.
   /// - Parameters:
-  ///   - limit: how long to wait; `nil` for ever.
+  ///   - limit: how long to wait; `nil` for ever, and so is more than a hundred years.
   ///   - clock: what measures that.
   ///   - isIncluded: whether a payload fits; asked in the order of the event, where no lock is held, not on the thread that sends.
   /// - Throws: ``EventingError`` if nothing came in time or the event was finished; what `isIncluded` throws.
@@ -22,7 +22,7 @@ extension EventSource {
     let channel = Channel<Payload>(.unbounded)
     channel.listen(to: self)
     defer { withExtendedLifetime(self) {} }
-    guard let limit else { return try await channel.first(where: isIncluded) }
+    guard let limit, !limit.isForever else { return try await channel.first(where: isIncluded) }
     return try await withThrowingTaskGroup(of: Payload.self) { group in
       group.addTask { try await channel.first(where: isIncluded) }
       group.addTask {
