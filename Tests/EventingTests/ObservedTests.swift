@@ -64,7 +64,7 @@ import Testing
       if change.isPrior, change == Change(old: 0, new: 1, isPrior: true) { value.value = 5 }
     }
     value.value = 1
-    #expect(seen.values == ["before 0 → 1", "before 0 → 5", "0 → 5", "before 5 → 1", "5 → 1"])
+    #expect(seen.values == ["before 0 → 1", "before 0 → 5", "0 → 5", "5 → 1"])
     #expect(value.value == 1)
   }
 

@@ -38,7 +38,8 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// The value after the change.
   public static let new = ChangeOptions(rawValue: 4)
   /// A call before the change, too: before the value changes if the handler is inline and nothing else is going on, otherwise directly before the
-  /// change is told.
+  /// change is told. It comes once for each change. What is set in between, by such a call or by another thread, is then the old value that the
+  /// change tells.
   public static let prior = ChangeOptions(rawValue: 8)
 }
 

@@ -8,6 +8,8 @@ extension Observed {
     @exclusivity(unchecked) private var current: Value
     /// How often the value was set.
     @exclusivity(unchecked) private var version: UInt64 = 0
+    /// The threads that compute a value for the second time, or more often, and the version that each expects. Under the lock.
+    @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = []
 
     init(_ value: Value) {
       unsafe current = value
@@ -32,22 +34,54 @@ extension Observed {
     /// Computes again if another thread was faster. Not under the lock: computing a value is the caller's code.
     func update(_ next: (Value) -> Value) {
       let mailbox = event.mailbox
+      let thread = Thread.current
       // Entered once at most: a handler that is called before the change may change the value each time.
       var mayEnter = true
       while true {
-        let (old, seen) = mailbox.lock.withLock { unsafe (current, version) }
+        let (old, seen) = mailbox.lock.withLock {
+          // From the second attempt on it is known which thread computes: its closure may be what changes the value each time.
+          if !mayEnter { unsafe computing.append((thread, version)) }
+          return unsafe (current, version)
+        }
         let new = next(old)
+        let ifStill: UInt64? = mayEnter ? seen : mailbox.lock.withLock { endComputing(thread) }
         let own = mayEnter ? mailbox.enter() : 0
         mayEnter = false
         if own != 0 {
-          let isSet = setInside(new, ifStill: seen)
+          let isSet = setInside(new, ifStill: ifStill)
           mailbox.leave(own)
           if isSet { return }
-        } else if let isFlooded = queue(new, ifStill: seen) {
+        } else if let isFlooded = queue(new, ifStill: ifStill) {
           if isFlooded { Flood.slowDown() }
           return
         }
       }
+    }
+
+    /// Under the lock: the version that the innermost `update` of a thread expects.
+    private func endComputing(_ thread: UInt) -> UInt64? {
+      unsafe computing.lastIndex { $0.thread == thread }.map { unsafe computing.remove(at: $0).version }
+    }
+
+    /// Under the lock: the value has changed. If the closure of an `update` has changed it, that `update` is to go on all the same:
+    /// it would call its closure, which changes the value, for ever.
+    private func noteChange() -> Bool {
+      unsafe version += 1
+      guard unsafe !computing.isEmpty else { return false }
+      let thread = Thread.current
+      var isNested = false
+      for i in unsafe computing.indices where unsafe computing[i].thread == thread && computing[i].version == version - 1 {
+        unsafe computing[i].version = version
+        isNested = true
+      }
+      return isNested
+    }
+
+    /// A change was made by the closure of an `update` of the same value.
+    private func refuseNested() {
+      assertionFailure(
+        "expected the closure of Observed.update to leave the value alone; it sets it, or updates it. What it sets is overwritten: change what the closure is given."
+      )
     }
 
     /// Inside, and idle till now: false if another thread was faster.
@@ -55,7 +89,8 @@ extension Observed {
       let mailbox = event.mailbox
       let backlog = mailbox.backlog
       let flight = flightOfSender
-      if unsafe backlog.wantPrior > 0 { mailbox.deliverQueued(Change(old: value, new: new, isPrior: true), nil) }
+      let isPriorTold = unsafe backlog.wantPrior > 0
+      if isPriorTold { mailbox.deliverQueued(Change(old: value, new: new, isPrior: true), nil) }
       mailbox.lock.lock()
       if let seen, unsafe version != seen {
         mailbox.lock.unlock()
@@ -63,11 +98,12 @@ extension Observed {
       }
       let change = unsafe Change(old: current, new: new)
       unsafe current = new
-      unsafe version += 1
+      let isNested = noteChange()
       // What was queued meanwhile comes first: it may be another change, or a handler that wants to hear of this one.
       let isNext = unsafe backlog.queue.isEmpty
-      if !isNext { append(change, to: backlog, flight) }
+      if !isNext { append(change, to: backlog, flight, isPriorTold: isPriorTold) }
       mailbox.lock.unlock()
+      if isNested { refuseNested() }
       if isNext { mailbox.deliverQueued(change, nil) }
       return true
     }
@@ -75,26 +111,28 @@ extension Observed {
     /// Busy: nil if another thread was faster, otherwise whether to slow down.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
       var old: Value?  // released after the lock
+      var isNested = false
       let flight = flightOfSender
       let isFlooded = event.mailbox.queue { backlog in
         if let seen, unsafe version != seen { return false }
         let change = unsafe Change(old: current, new: new)
         unsafe old = current
         unsafe current = new
-        unsafe version += 1
-        append(change, to: backlog, flight)
+        isNested = noteChange()
+        append(change, to: backlog, flight, isPriorTold: false)
         return backlog.isFlooded
       }
+      if isNested { refuseNested() }
       return old == nil ? nil : isFlooded
     }
 
     /// What has the task-local values of whoever sets the value.
     private var flightOfSender: Flight? { CarriedContext.isCarrying ? Flight(.post) : nil }
 
-    /// Under the lock: queues a change, after what is told before it.
-    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>, _ flight: Flight?) {
+    /// Under the lock: queues a change, after what is told before it, unless that was told already.
+    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>, _ flight: Flight?, isPriorTold: Bool) {
       let thread = Thread.current
-      if unsafe backlog.wantPrior + backlog.joiningPrior > 0 {
+      if !isPriorTold, unsafe backlog.wantPrior + backlog.joiningPrior > 0 {
         unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, flight))
         unsafe backlog.occurrences &+= 1
       }

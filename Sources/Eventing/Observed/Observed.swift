@@ -37,7 +37,8 @@ public struct Observed<Value: Sendable>: Sendable {
 
   /// Changes the value in one step: no other change comes in between.
   ///
-  /// - Parameter change: is called again if another thread was faster (and so are those who are told before a change).
+  /// - Parameter change: is called again if another thread was faster (and so are the handlers that are told before a change). It changes what it is given, not this
+  ///   value: a change that it makes to that itself is overwritten, and stops a debug build.
   public func update(_ change: (inout Value) -> Void) {
     storage.update { old in
       var value = old
