@@ -157,8 +157,9 @@ import Testing
     let bag = HandlerBag()
     let tokens = (0..<3).map { _ in event.addHandler { _ in } }
     for token in tokens { token.store(in: bag) }
-    event.remove(tokens[0])
     #expect(bag.description == "bag of 3 handlers")
+    event.remove(tokens[0])
+    #expect(bag.description == "bag of 2 handlers")
     #expect(bag.removeAll() == 2)
     #expect(bag.description == "bag of 0 handlers")
     #expect(bag.removeAll() == 0)

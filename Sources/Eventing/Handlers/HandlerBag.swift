@@ -5,15 +5,32 @@ public final class HandlerBag: Sendable {
   private let lock = Lock()
   // Safe: guarded by `lock`.
   @exclusivity(unchecked) nonisolated(unsafe) private var tokens: [HandlerToken] = []
+  /// How many tokens there may be before those of handlers that are gone are dropped. Guarded by `lock`.
+  @exclusivity(unchecked) nonisolated(unsafe) private var limit = 64
 
   /// An empty bag.
   public init() {}
 
   deinit { removeAll() }
 
-  /// Takes a token in. O(1), spread over the insertions.
+  /// Takes a token in.
+  ///
+  /// Tokens of handlers that are gone are dropped now and then: a bag holds at most twice as many tokens as there are handlers, or 64.
+  /// - Complexity: O(1), amortized.
   public func insert(_ token: HandlerToken) {
-    lock.withLock { unsafe tokens.append(token) }
+    let gone = lock.withLock { () -> [HandlerToken] in
+      unsafe tokens.append(token)
+      return unsafe tokens.count > limit ? takeGone() : []
+    }
+    withExtendedLifetime(gone) {}  // released outside of the lock
+  }
+
+  /// Under the lock: takes the tokens out whose handlers are gone.
+  private func takeGone() -> [HandlerToken] {
+    let all = unsafe tokens
+    unsafe tokens = all.filter { !$0.record.has(Bit.gone) }
+    unsafe limit = unsafe max(64, 2 * tokens.count)
+    return all
   }
 
   /// Removes all handlers now, as ``Event/remove(_:)-(HandlerToken)`` does, and forgets them.
@@ -23,6 +40,7 @@ public final class HandlerBag: Sendable {
     let taken = lock.withLock {
       let taken = unsafe tokens
       unsafe tokens = []
+      unsafe limit = 64
       return taken
     }
     return taken.count { $0.home.remove($0.record) }
@@ -30,6 +48,10 @@ public final class HandlerBag: Sendable {
 }
 
 extension HandlerBag: CustomStringConvertible {
-  /// In one line.
-  public var description: String { "bag of \(lock.withLock { unsafe tokens.count }) handlers" }
+  /// How many handlers it holds that are there. O(tokens)
+  public var description: String {
+    let tokens = lock.withLock { unsafe self.tokens }
+    let count = tokens.count { !$0.record.has(Bit.gone) && $0.record.details?.options.owner.map { $0.object == nil } != true }
+    return "bag of \(count) handlers"
+  }
 }
