@@ -44,7 +44,7 @@ final class Box: @unchecked Sendable {
 @main struct Program {
   static func main() async {
     let box = Box()
-    let end = ContinuousClock.now + .seconds(5)
+    let end = ContinuousClock.now + .seconds(20)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { while ContinuousClock.now < end { for i in 1...1_000 { box.replace(by: Thing(i)) } } }
       group.addTask { while ContinuousClock.now < end { for _ in 1...1_000 { precondition(box.read().number > 0) } } }
