@@ -31,6 +31,7 @@
     @inlinable @inline(__always) borrowing func acquire() {
       if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
     }
+    // A plain store would let retains leave the critical section: Publishing.swift.
     @inlinable @inline(__always) borrowing func release() { word.publish(0) }
 
     @usableFromInline @inline(never) borrowing func wait() {
