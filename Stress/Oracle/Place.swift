@@ -80,7 +80,8 @@ enum MainQueue {
 
   static func mark() { DispatchQueue.main.setSpecific(key: key, value: true) }
 
-  static func expectHere(_ probe: Probe) {
-    probe.checks.expect(.g13, DispatchQueue.getSpecific(key: key) == true, "\(probe) runs elsewhere")
-  }
+  /// Whether the caller runs on the main queue.
+  static var isHere: Bool { DispatchQueue.getSpecific(key: key) == true }
+
+  static func expectHere(_ probe: Probe) { probe.checks.expect(.g13, isHere, "\(probe) runs elsewhere") }
 }

@@ -17,5 +17,5 @@ protocol Scenario: Sendable {
 let scenarios: [any Scenario.Type] = [
   Churn.self, Once.self, Locking.self, HeldLocks.self, Owners.self, Lanes.self, Nested.self, Flood.self, SlowConsumer.self, Ending.self,
   Reuse.self,
-  ManyEvents.self, Forwarding.self, Keyed.self, Bus.self, Observing.self, Sequences.self,
+  ManyEvents.self, Forwarding.self, Keyed.self, Bus.self, Observing.self, Sequences.self, Meddle.self,
 ]

@@ -1,0 +1,164 @@
+import Eventing
+import Synchronization
+
+extension Meddle {
+  /// The part of a handler that checks its calls and makes further trouble.
+  final class Callee: Sendable {
+    let world: World
+    private let canary = Canary(.handler)
+    private let fate: UInt64
+    private let isOnce: Bool
+    /// The limit of calls that run at a time; nil for none.
+    private let limit: Int?
+    private let calls = Counter()
+    private let running = Counter()
+    /// One more than the sequence number of the latest call. A value that was never sent has 0.
+    private let nextSequence = Atomic<UInt64>(0)
+
+    init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {
+      self.world = world
+      fate = worker.makeFate()
+      self.isOnce = isOnce
+      self.limit = limit
+    }
+
+    /// A call of a synchronous handler.
+    func call(_ freight: some Freight) throws {
+      let number = begin(freight)
+      defer { running.add(-1) }
+      var luck = Random(seed: fate, number)
+      if freight.depth > 0 { world.react(to: freight, &luck) }
+      world.inspect(freight, "at the end of a call")
+      try world.checks.faults.meet(fate, number)
+    }
+
+    /// A call of an asynchronous handler, on the actor where it began.
+    func callInTask(_ freight: some Freight) async throws {
+      let number = begin(freight)
+      defer { running.add(-1) }
+      var luck = Random(seed: fate, number)
+      await world.checks.faults.delayTask(&luck, isSuspended: luck.oneIn(8))
+      if freight.depth > 0 { await world.reactInTask(to: freight, &luck) }
+      world.inspect(freight, "at the end of an asynchronous call")
+      try world.checks.faults.fail(&luck)
+    }
+
+    /// A call of a handler that takes nothing, or nothing that can be checked.
+    func callEmpty() throws {
+      let number = begin()
+      defer { running.add(-1) }
+      try world.checks.faults.meet(fate, number)
+    }
+
+    /// A call with a whole occurrence, by a handler that is called in order.
+    func call(_ occurrence: Occurrence<some Freight>) throws {
+      let next = nextSequence.exchange(occurrence.sequence + 1, ordering: .relaxed)
+      world.checks.expect(.g1, occurrence.sequence >= next, "\(occurrence.sequence) came where \(next) was the least")
+      if let owner = occurrence.sender as? Owner {
+        world.checks.expect(.g10, owner.isWhole, "a sender is not whole")
+      }
+      try call(occurrence.payload)
+    }
+
+    /// A call with an owner, which must be alive.
+    func call(_ freight: some Freight, _ owner: Owner) throws {
+      world.checks.expect(.g10, owner.isWhole, "a handler was called with an owner that is not whole")
+      try call(freight)
+    }
+
+    /// An asynchronous call with an owner, which must be alive until the end of the call.
+    func callInTask(_ freight: some Freight, _ owner: Owner) async throws {
+      try await callInTask(freight)
+      world.checks.expect(.g10, owner.isWhole, "a handler was called with an owner that is not whole")
+    }
+
+    private func begin(_ freight: some Freight) -> Int {
+      world.inspect(freight, "where a handler is called")
+      return begin()
+    }
+
+    private func begin() -> Int {
+      let (number, checks) = (calls.add(), world.checks)
+      world.calls.add()
+      checks.expect(.g22, canary.isAlive, "a handler was called whose closure is gone")
+      if isOnce { checks.expect(.g8, number == 1, "call \(number) of a handler that is called once") }
+      let now = running.add()
+      if let limit { checks.expect(.g13, now <= limit, "\(now) calls of a handler at a time that may have \(limit)") }
+      if let badge = Meddle.badge { checks.expect(.g21, badge.isWhole, "a task-local value is not whole") }
+      return number
+    }
+  }
+}
+
+// Handlers do to the world what workers do, as long as the depth of the payload lasts.
+extension Meddle.World {
+  /// A verb that does not await, inside a handler.
+  func react(to freight: some Meddle.Freight, _ luck: inout Random) {
+    guard luck.oneIn(2) else { return }
+    checks.faults.count(.reenter)
+    switch luck.below(10) {
+    case 0: pairs.current.post(freight.next())
+    case 1: triples.current.post(freight.next(), from: owners.current)
+    case 2: observedPair.current.value = freight.next()
+    case 3: keyed.current.post(freight.next(), to: key(luck.below(12)))
+    case 4: objects.current.post(freight.next(), to: owners.current)
+    case 5: buses.current.post(freight.next(Meddle.Pair.self))
+    case 6:
+      if let token = tokens.pick(luck.below(48)) { pairs.current.remove(token) }
+    case 7:
+      guard let token = tokens.pick(luck.below(48)) else { return }
+      if luck.oneIn(2) { triples.current.lock(token, holding: .latest) } else { triples.current.unlock(token) }
+    case 8:
+      let (canary, checks) = (Canary(.handler), checks)
+      keep(
+        choices.current.once { choice in
+          checks.expect(.g21, choice.isWhole && canary.isAlive, "a payload is not whole for a handler of a handler")
+        })
+    default: tickets.put(choices.current.submit(freight.next()))
+    }
+  }
+
+  /// A verb that awaits, inside an asynchronous handler.
+  func reactInTask(to freight: some Meddle.Freight, _ luck: inout Random) async {
+    switch luck.below(12) {
+    case 0: inspect(await pairs.current.send(freight.next()))
+    case 1: inspect(await triples.current.send(freight.next(), from: owners.current))
+    case 2: if let ticket = tickets.pick(luck.below(12)) { inspect(await ticket.report) }
+    case 3: if let ticket = tickets.last { inspect(await ticket.report) }
+    case 4:
+      let ticket = crates.current.submit(freight.next())
+      tickets.put(ticket)
+      inspect(await ticket.report)
+    case 5: await choices.current.quiesce()
+    case 6: inspect(await keyed.current.send(freight.next(), to: key(luck.below(12))))
+    case 7:
+      let answer = try? await questions.current.first(freight.next(), within: .microseconds(200))
+      if let answer { inspect(answer, "as an answer") }
+    case 8: inspect(await history.current.handlers)
+    default: react(to: freight, &luck)
+    }
+  }
+
+  // MARK: What verbs return
+
+  func inspect(_ report: SendReport) {
+    let numbers = [report.delivered, report.skipped, report.dropped, report.deferred]
+    checks.expect(.g21, numbers.allSatisfy { $0 >= 0 }, "a report with a number below 0: \(report)")
+    for failure in report.failures {
+      checks.expect(.g19, failure.error is Faults.Problem, "a handler failed that threw nothing: \(failure)")
+    }
+  }
+
+  func inspect(_ handlers: [HandlerSnapshot]) {
+    for handler in handlers {
+      let numbers = [handler.callCount, handler.skippedCount, handler.droppedCount, handler.heldCount]
+      checks.expect(.g21, numbers.allSatisfy { $0 >= 0 }, "a handler with a number below 0: \(handler)")
+      checks.expect(.g8, !handler.isOnce || handler.callCount <= 1, "a once handler was called often: \(handler)")
+    }
+  }
+
+  /// One of a dozen keys; two of one number are equal, and hold different objects.
+  func key(_ number: Int) -> Meddle.HostileKey {
+    Meddle.HostileKey(number: number, mark: Meddle.Mark(number), target: otherPairs)
+  }
+}

@@ -1,0 +1,153 @@
+import Eventing
+import Synchronization
+
+extension Meddle {
+  /// A payload whose parts all carry one number.
+  protocol Freight: Sendable {
+    static func make(_ number: Int) -> Self
+    var number: Int { get }
+    /// Whether every part is alive and carries the number.
+    var isWhole: Bool { get }
+  }
+
+  /// A part of a payload. Its number goes when it is released, so that a use after that shows.
+  final class Mark: Sendable {
+    private let stamp: Atomic<Int>
+    private let canary = Canary(.payload)
+
+    init(_ number: Int) { stamp = Atomic(number) }
+    deinit { stamp.store(-1, ordering: .relaxed) }
+
+    var number: Int { stamp.load(ordering: .relaxed) }
+    func carries(_ number: Int) -> Bool { self.number == number && canary.isAlive }
+  }
+
+  /// Two references.
+  struct Pair: Freight {
+    let first: Mark
+    let second: Mark
+
+    static func make(_ number: Int) -> Pair { Pair(first: Mark(number), second: Mark(number)) }
+    var number: Int { first.number }
+    var isWhole: Bool { first.carries(number) && second.carries(number) && number >= 0 }
+  }
+
+  /// Three references.
+  struct Triple: Freight {
+    let first: Mark
+    let second: Mark
+    let third: Mark
+
+    static func make(_ number: Int) -> Triple {
+      Triple(first: Mark(number), second: Mark(number), third: Mark(number))
+    }
+    var number: Int { third.number }
+    var isWhole: Bool {
+      first.carries(number) && second.carries(number) && third.carries(number) && number >= 0
+    }
+  }
+
+  /// A string that does not fit into its own value, and the number that it names.
+  struct Text: Freight {
+    let line: String
+    let number: Int
+
+    static func make(_ number: Int) -> Text { Text(line: line(number), number: number) }
+    var isWhole: Bool { line == Text.line(number) }
+    private static func line(_ number: Int) -> String { "a line that is too long to be inline, number \(number)" }
+  }
+
+  /// An enum whose cases hold references, strings and itself.
+  enum Choice: Freight {
+    case plain(Int)
+    case mark(Mark)
+    case pair(Pair)
+    case text(Text)
+    indirect case nested(Choice, Mark)
+
+    static func make(_ number: Int) -> Choice {
+      switch (number >> 2) % 5 {
+      case 0: .plain(number)
+      case 1: .mark(Mark(number))
+      case 2: .pair(.make(number))
+      case 3: .text(.make(number))
+      default: .nested(.pair(.make(number)), Mark(number))
+      }
+    }
+
+    var number: Int {
+      switch self {
+      case .plain(let number): number
+      case .mark(let mark): mark.number
+      case .pair(let pair): pair.number
+      case .text(let text): text.number
+      case .nested(_, let mark): mark.number
+      }
+    }
+
+    var isWhole: Bool {
+      switch self {
+      case .plain(let number): number >= 0
+      case .mark(let mark): mark.carries(number) && number >= 0
+      case .pair(let pair): pair.isWhole
+      case .text(let text): text.isWhole
+      case .nested(let choice, let mark): choice.isWhole && mark.carries(choice.number)
+      }
+    }
+  }
+
+  /// An existential and a reference beside it.
+  struct Crate: Freight {
+    let content: any Freight
+    let mark: Mark
+
+    static func make(_ number: Int) -> Crate {
+      let content: any Freight =
+        switch (number >> 2) % 3 {
+        case 0: Triple.make(number)
+        case 1: Text.make(number)
+        default: Choice.make(number)
+        }
+      return Crate(content: content, mark: Mark(number))
+    }
+    var number: Int { mark.number }
+    var isWhole: Bool { content.isWhole && mark.carries(content.number) && number >= 0 }
+  }
+
+  /// A task-local value with a reference.
+  struct Badge: Sendable {
+    private let pair: Pair
+    init(_ number: Int) { pair = .make(number) }
+    var isWhole: Bool { pair.isWhole }
+  }
+
+  @TaskLocal static var badge: Badge?
+
+  /// A key that posts to another event whenever it is compared.
+  struct HostileKey: Hashable, Sendable {
+    let number: Int
+    let mark: Mark
+    let target: Slot<Event<Pair>>
+
+    static func == (a: HostileKey, b: HostileKey) -> Bool {
+      if a.number % 8 == 0 { a.target.current.post(.make(0)) }
+      return a.number == b.number && a.mark.carries(a.number) && b.mark.carries(b.number)
+    }
+    func hash(into hasher: inout Hasher) { hasher.combine(number % 4) }
+  }
+}
+
+extension Meddle.Freight {
+  /// The number of further payloads that may follow, each because of the one before.
+  var depth: Int { number & 3 }
+
+  /// A payload that a handler sends because of this one.
+  func next<Other: Meddle.Freight>(_: Other.Type = Other.self) -> Other { .make(number - 1) }
+}
+
+extension Worker {
+  /// A new payload. A quarter of them make handlers send further ones.
+  func freight<Payload: Meddle.Freight>(_: Payload.Type = Payload.self) -> Payload {
+    .make(random.below(1 << 20) << 2 | (random.oneIn(4) ? 1 + random.below(2) : 0))
+  }
+}

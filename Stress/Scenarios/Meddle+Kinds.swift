@@ -1,0 +1,206 @@
+import Eventing
+
+// Verbs that do not await, of everything that is no plain event.
+extension Meddle.World {
+  // MARK: Keyed events
+
+  func meddleWithKeys(_ worker: Worker) {
+    let event = keyed.current
+    let (key, other) = (key(worker.random.below(12)), key(worker.random.below(12)))
+    switch worker.random.below(16) {
+    case 0..<4: worker.action(.post) { event.post(worker.freight(), to: key, from: owners.current) }
+    case 4: worker.action(.post) { event.post(worker.freight(), to: [key, other, key]) }
+    case 5: worker.action(.post) { event.post(worker.freight()) }
+    case 6: worker.action(.submit) { tickets.put(event.submit(worker.freight(), to: key)) }
+    case 7..<10: worker.change(.add) { add(to: event[key], worker) }
+    case 10: worker.change(.add) { add(to: event.untargeted, worker) }
+    case 11: worker.change(.add) { add(to: event.anyKey.map(\.payload), worker) }
+    case 12:
+      let callee = Meddle.Callee(self, worker, limit: 1)
+      worker.change(.add) {
+        keep(event.occurrences.addHandler(on: .background) { try callee.call($0.payload.payload) })
+      }
+    case 13: worker.change(.lock) { lock(event, worker) }
+    default: worker.change(.remove) { remove(from: event, worker) }
+    }
+  }
+
+  func meddleWithObjects(_ worker: Worker) {
+    let (event, owner) = (objects.current, owners.current)
+    switch worker.random.below(12) {
+    case 0..<3: worker.action(.post) { event.post(worker.freight(), to: owner) }
+    case 3: worker.action(.post) { event.post(worker.freight(), to: [owner, owners.current]) }
+    case 4: worker.action(.submit) { tickets.put(event.submit(worker.freight(), to: owner)) }
+    case 5..<8: worker.change(.add) { add(to: event[owner], worker) }
+    case 8:
+      let (mortal, callee) = (Meddle.Owner(), Meddle.Callee(self, worker, limit: 1))
+      worker.change(.add) {
+        event[mortal].addHandler { try callee.call($0) }
+        event[ObjectKey(mortal)].addHandler(on: .background) { try callee.call($0) }
+        event.post(worker.freight(), to: mortal)
+      }
+    case 9: worker.change(.lock) { lock(event, worker) }
+    case 10:
+      worker.change(.add) {
+        if let oldest = observations.put(event.observe(with: Watch(checks: checks))) { oldest.end() }
+      }
+    default: worker.change(.remove) { remove(from: event, worker) }
+    }
+  }
+
+  private func remove<Key, Payload>(from event: KeyedEvent<Key, Payload>, _ worker: Worker) {
+    switch worker.random.below(8) {
+    case 0: event.remove(named: name(worker))
+    case 1: event.remove(tagged: "io")
+    case 2: event.remove(ownedBy: owners.current)
+    case 3: if worker.random.oneIn(4) { event.removeAll() }
+    case 4: if worker.random.oneIn(8) { event.finish() }
+    default:
+      guard let token = tokens.pick(worker.random.below(48)) else { return }
+      event.remove(token)
+      checks.expect(.g7, !event.contains(token) && event.isLocked(token) == nil, "a removed handler is there")
+      _ = (event.handlerCount, event.contains(named: name(worker)), event.description)
+    }
+  }
+
+  private func lock<Key, Payload>(_ event: KeyedEvent<Key, Payload>, _ worker: Worker) {
+    let (holding, token) = (holding(worker), tokens.pick(worker.random.below(48)))
+    switch worker.random.below(12) {
+    case 0: event.lock(holding: holding)
+    case 1, 2: event.unlock()
+    case 3: event.lock(named: name(worker), holding: holding)
+    case 4: event.unlock(named: name(worker))
+    case 5: event.lock(tagged: "io", holding: holding)
+    case 6: event.unlock(tagged: "io")
+    case 7: event.lock(ownedBy: owners.current, holding: holding)
+    case 8: event.lockAll(holding: holding)
+    case 9: event.unlockAll()
+    case 10: if let token { event.lock(token, holding: holding) }
+    default: if let token { event.unlock(token) }
+    }
+  }
+
+  // MARK: Observed values
+
+  func meddle<Value: Meddle.Freight>(_ slot: Meddle.Slot<Observed<Value>>, _ worker: Worker) {
+    let observed = slot.current
+    switch worker.random.below(16) {
+    case 0..<4: worker.action(.post) { observed.value = worker.freight() }
+    case 4..<6: worker.action(.look) { inspect(observed.value, "as a value") }
+    case 6..<8:
+      let new: Value = worker.freight()
+      worker.action(.post) {
+        observed.update { value in
+          inspect(value, "in an update")
+          value = new
+        }
+      }
+    case 8: worker.change(.add) { add(to: observed.currentValues, worker) }
+    case 9: worker.change(.add) { add(to: observed.values, worker) }
+    case 10..<13: worker.change(.add) { addChanges(to: observed, worker) }
+    case 13:
+      worker.change(.lock) {
+        guard let token = tokens.pick(worker.random.below(48)) else { return }
+        if observed.isLocked(token) == true {
+          observed.unlock(token)
+        } else {
+          observed.lock(token, holding: holding(worker))
+        }
+      }
+    case 14:
+      worker.change(.remove) {
+        if worker.random.oneIn(4) { observed.removeAll() } else { observed.remove(ownedBy: owners.current) }
+      }
+    default:
+      worker.change(.remove) {
+        guard let token = tokens.pick(worker.random.below(48)) else { return }
+        observed.remove(token)
+        checks.expect(.g7, !observed.contains(token) && observed.handlerCount >= 0, "a removed handler is there")
+      }
+    }
+  }
+
+  private func addChanges<Value: Meddle.Freight>(to observed: Observed<Value>, _ worker: Worker) {
+    let options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
+    let callee = Meddle.Callee(self, worker, limit: 1)
+    let take: @Sendable (Change<Value>) throws -> Void = { change in
+      if let old = change.old { callee.world.inspect(old, "as the value before a change") }
+      if let new = change.new { callee.world.inspect(new, "as the value after a change") }
+      callee.world.checks.expect(
+        .g21, (change.old == nil || options.contains(.old)) && (change.new == nil || options.contains(.new)),
+        "a handler with \(options) was told more than that")
+      try callee.callEmpty()
+    }
+    switch worker.random.below(5) {
+    case 0: keep(observed.addHandler(options: options) { try take($0) })
+    case 1: keep(observed.addHandler(options: options, on: .background(buffering: buffering(worker))) { try take($0) })
+    case 2: keep(observed.addHandler(options: options) { change async throws in try take(change) })
+    case 3: keep(observed.addHandler(options: options, on: .main) { try take($0) })
+    default: keep(observed.changes(options).addHandler { try take($0) })
+    }
+  }
+
+  // MARK: Buses
+
+  func meddleWithBus(_ worker: Worker) {
+    let bus = worker.random.oneIn(4) ? EventBus.shared : buses.current
+    switch worker.random.below(16) {
+    case 0..<3: worker.action(.post) { bus.post(worker.freight(Meddle.Pair.self), from: owners.current) }
+    case 3..<5: worker.action(.post) { for _ in 0..<16 { bus.post(worker.freight(Meddle.Triple.self)) } }
+    case 5: worker.action(.post) { bus.post(worker.freight(Meddle.Text.self)) }
+    case 6: worker.action(.submit) { tickets.put(bus.submit(worker.freight(Meddle.Choice.self))) }
+    case 7..<9: worker.change(.add) { add(to: bus.event(for: Meddle.Pair.self), worker) }
+    case 9: worker.change(.add) { add(to: bus.event(for: Meddle.Triple.self), worker) }
+    case 10: worker.change(.add) { addHandlers(for: bus, worker) }
+    case 11, 12: worker.change(.remove) { for _ in 0..<8 { bus.finish() } }
+    default: meddleWithOwned(worker)
+    }
+  }
+
+  private func addHandlers(for bus: EventBus, _ worker: Worker) {
+    let first = Meddle.Callee(self, worker, limit: 1)
+    let second = Meddle.Callee(self, worker, isOnce: true, limit: 1)
+    keep(bus.addHandler(for: Meddle.Text.self, named: name(worker)) { try first.call($0) })
+    keep(bus.addHandler(for: Meddle.Choice.self, once: true) { try await second.callInTask($0) })
+    _ = bus.description
+  }
+
+  /// Events that belong to an owner, which others let go of.
+  func meddleWithOwned(_ worker: Worker) {
+    let bus = worker.random.oneIn(4) ? EventBus.shared : buses.current
+    let owner = worker.random.oneIn(4) ? Meddle.Owner() : owners.current
+    let key = EventKey<Meddle.Pair>(worker.random.oneIn(2) ? "word" : "a key that is too long to be inline")
+    switch worker.random.below(10) {
+    case 0..<3: worker.action(.post) { ask { try bus.event(key, of: owner).post(worker.freight()) } }
+    case 3, 4: worker.change(.add) { ask { add(to: try bus.event(key, of: owner), worker) } }
+    case 5:
+      let contested = EventKey<Meddle.Triple>("word")
+      worker.action(.post) { ask { try bus.event(contested, of: owner).post(worker.freight()) } }
+    case 6:
+      worker.action(.look) {
+        for event in bus.events(of: owner) {
+          checks.expect(.g21, event.handlerCount >= 0, "an event counts less than 0")
+        }
+        checks.expect(.g21, bus.names(of: owner).allSatisfy { !$0.isEmpty }, "an event has no name")
+      }
+    case 7:
+      worker.change(.lock) {
+        for event in bus.events(of: owner) {
+          event.lock(holding: holding(worker))
+          event.unlock()
+          if worker.random.oneIn(4) { event.finish() } else { event.removeAll() }
+        }
+      }
+    case 8: worker.change(.remove) { bus.remove(key, of: owner) }
+    default: worker.change(.remove) { bus.removeAll(of: owner) }
+    }
+  }
+
+  /// Asks a bus, which refuses a key whose event carries something else.
+  private func ask(_ body: () throws -> Void) {
+    do { try body() } catch {
+      let code = (error as? EventingError)?.code
+      checks.expect(.g24, code == .payloadMismatch, "a bus refused for another reason: \(error)")
+    }
+  }
+}

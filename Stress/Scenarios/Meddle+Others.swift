@@ -1,0 +1,138 @@
+import Eventing
+
+// Bags, events of several values or none, and events that only one worker knows.
+extension Meddle.World {
+  func meddleWithBag(_ worker: Worker) {
+    let bag = bags.current
+    let callee = Meddle.Callee(self, worker, limit: 1)
+    switch worker.random.below(4) {
+    case 0: worker.change(.add) { pairs.current.addHandler { try callee.call($0) }.store(in: bag) }
+    case 1:
+      worker.change(.add) {
+        triples.current.add(Handler(on: .background) { try callee.call($0) }).store(in: bag)
+        if let token = tokens.pick(worker.random.below(48)) { bag.insert(token) }
+      }
+    case 2: worker.change(.remove) { checks.expect(.g21, bag.removeAll() >= 0, "a bag counts less than 0") }
+    default: worker.action(.look) { _ = bag.description }
+    }
+  }
+
+  /// Events of two values, signals, and methods of owners.
+  func meddleWithTuples(_ worker: Worker) {
+    let (event, signal, owner) = (tuples.current, signals.current, owners.current)
+    let number = worker.random.below(1 << 20)
+    let callee = Meddle.Callee(self, worker, limit: 1)
+    switch worker.random.below(12) {
+    case 0..<4: worker.action(.post) { event.post(Meddle.Mark(number), Meddle.Mark(number)) }
+    case 4: worker.action(.submit) { tickets.put(event.submit(Meddle.Mark(number), Meddle.Mark(number))) }
+    case 5:
+      worker.change(.add) {
+        keep(
+          event.addHandler(on: .background) { first, second in
+            callee.world.inspect(Meddle.Pair(first: first, second: second), "as two values")
+            try callee.callEmpty()
+          })
+      }
+    case 6: worker.change(.add) { keep(event.addHandler(Meddle.Owner.takeMarks, of: owner)) }
+    case 7: worker.change(.add) { keep(pairs.current.addHandler(Meddle.Owner.takePair, of: owner)) }
+    case 8:
+      worker.change(.add) {
+        let method = Meddle.Owner.takeTriple
+        keep(triples.current.addHandler(on: .background, method, of: owner, with: checks, "bound"))
+      }
+    case 9: worker.action(.post) { signal.post(from: owner) }
+    case 10:
+      worker.change(.add) { keep(signal.addHandler(on: .background, owner: owner) { _ in try callee.callEmpty() }) }
+    default:
+      worker.change(.add) {
+        keep(signal.addHandler(isolatedTo: accounts.current) { account in _ = account.enter() })
+        signal.removeForwarding(to: event)
+      }
+    }
+  }
+
+  /// An event whose last reference goes in the middle of things, and whose counts are known.
+  func meddleWithPrivateEvent(_ worker: Worker) {
+    let (first, second) = (Meddle.Callee(self, worker, limit: 1), Meddle.Callee(self, worker, limit: 1))
+    let freight = worker.freight(Meddle.Pair.self)
+    worker.lost()
+    worker.change(.remove) {
+      let event = Event<Meddle.Pair>(worker.random.oneIn(2) ? "private" : nil)
+      let token = event.addHandler(named: "io") { try first.call($0) }
+      event.addHandler { [weak event] pair in
+        event?.post(.make(pair.number & ~3))
+        event?.finish()
+        try await second.callInTask(pair)
+      }
+      checks.expect(.g11, !stranger.contains(token) && event.contains(token), "a token is of another event")
+      event.post(freight)
+      let isThere = event.contains(named: "io")
+      let removed = event.remove(named: "io")
+      checks.expect(.g7, removed == (isThere ? 1 : 0) || removed == 0, "\(removed) handlers of one name were removed")
+      tickets.put(event.submit(freight))
+      for number in 0..<worker.random.below(16) {
+        // Neither is known to anybody else but observers.
+        let mortal = Event<Meddle.Triple>(number % 2 == 0 ? nil : "an event that dies at once, number \(number)")
+        mortal.addHandler { second.world.inspect($0, "where all is gone") }
+        if number % 4 == 0 { mortal.post(.make(number << 2)) }
+      }
+    }
+  }
+
+  /// Makes handlers of two events await the ticket of an occurrence that reaches both, by forwards.
+  func meddleWithTickets(_ worker: Worker) {
+    let (event, other, freight) = (triples.current, choices.current, worker.freight(Meddle.Pair.self))
+    let canary = Canary(.handler)
+    worker.change(.add) {
+      switch worker.random.below(6) {
+      case 0: keep(event.addHandler { [weak self] triple in await self?.waitForLatest(triple, canary) })
+      case 1: keep(other.addHandler { [weak self] choice in await self?.waitForLatest(choice, canary) })
+      case 2:
+        keep(
+          pairs.current.addHandler(on: .concurrent(limit: 2)) { [weak self] pair in
+            await self?.waitForLatest(pair, canary)
+          })
+      case 3:
+        let first = pairs.current.forward(to: event) { .make($0.number) }
+        let second = pairs.current.forward(to: other) { .make($0.number) }
+        for token in [first, second] {
+          let bag = HandlerBag()
+          token.store(in: bag)
+          forwards.put(bag)
+        }
+      default:
+        // The event is busy with the first occurrence, so the second one waits while it is awaited.
+        let slot = pairs
+        pairs.current.once(priority: 9) { [tickets] pair in
+          tickets.put(slot.current.submit(freight))
+          event.post(.make(freight.number & ~3))
+          other.post(.make(freight.number & ~3))
+          if canary.isAlive { RawThread.spin(30_000) }
+        }
+        pairs.current.post(.make(freight.number & ~3))
+      }
+    }
+  }
+
+  private func waitForLatest(_ freight: some Meddle.Freight, _ canary: Canary) async {
+    inspect(freight, "where a ticket is awaited")
+    if canary.isAlive, let ticket = tickets.last { inspect(await ticket.report) }
+  }
+}
+
+extension Meddle.Owner {
+  @Sendable func takeMarks(_ first: Meddle.Mark, _ second: Meddle.Mark) throws {
+    guard isWhole, first.carries(second.number) else { throw Meddle.Broken() }
+  }
+  @Sendable func takePair(_ pair: Meddle.Pair) throws {
+    guard isWhole, pair.isWhole else { throw Meddle.Broken() }
+  }
+  @Sendable func takeTriple(_ triple: Meddle.Triple, _ checks: Checks, _ text: String) {
+    checks.expect(.g21, isWhole && triple.isWhole && text == "bound", "a method was called with what is not whole")
+  }
+}
+
+extension Meddle {
+  /// An error of methods that cannot report. A failure of this kind is a violation.
+  struct Broken: Error {}
+}

@@ -1,0 +1,147 @@
+import Eventing
+
+// Loops, observers, diagnostics, and what is shared by the whole process.
+extension Meddle.World {
+  /// Starts a loop over an event. It ends after some payloads, with its event, or when it is
+  /// cancelled because newer ones are there.
+  func listen<Payload: Meddle.Freight>(to event: Event<Payload>, _ worker: Worker) {
+    let (buffering, most) = (buffering(worker), 1 + worker.random.below(40))
+    switch worker.random.below(8) {
+    case 0..<3:
+      let payloads = event.payloads(buffering: buffering)
+      keep(Task { await iterate(payloads, most) })
+    case 3, 4:
+      let arrivals = event.arrivals(buffering: buffering)
+      keep(
+        Task {
+          var left = most
+          for await arrival in arrivals where left > 0 {
+            switch arrival {
+            case .payload(let freight): take(freight)
+            case .lagged(let count): checks.expect(.g15, count > 0, "a loop was told that \(count) were dropped")
+            }
+            left -= 1
+            if left == 0 { break }
+          }
+        })
+    case 5:
+      let occurrences = event.occurrences(buffering: buffering)
+      keep(
+        Task {
+          var next: UInt64 = 0
+          for await occurrence in occurrences.prefix(most) {
+            checks.expect(.g1, occurrence.sequence >= next, "\(occurrence.sequence) came where \(next) was the least")
+            next = occurrence.sequence + 1
+            take(occurrence.payload)
+          }
+        })
+    case 6:
+      // Two loops over one sequence, each of which sees everything.
+      let payloads = event.payloads(buffering: buffering)
+      keep(Task { await iterate(payloads, most) })
+      keep(Task { await iterate(payloads, 1) })
+    default: _ = event.payloads(buffering: buffering)
+    }
+  }
+
+  private func keep(_ loop: Task<Void, Never>) {
+    guard let oldest = loops.put(loop) else { return }
+    checks.faults.count(.cancel)
+    oldest.cancel()
+  }
+
+  private func iterate<Payload: Meddle.Freight>(
+    _ payloads: some AsyncSequence<Payload, Never> & Sendable, _ most: Int
+  ) async {
+    for await freight in payloads.prefix(most) {
+      take(freight)
+      if freight.depth > 0 { inspect(await triples.current.send(freight.next())) }
+    }
+  }
+
+  private func take(_ freight: some Meddle.Freight) {
+    received.add()
+    inspect(freight, "in a loop")
+  }
+
+  // MARK: Observers
+
+  /// Checks that observers are told of what there is.
+  struct Watch: EventObserver {
+    let checks: Checks
+    let canary = Canary(.handler)
+
+    func accepted(sequence: UInt64, event: String?) {
+      let isSound = sequence > 0 && event?.isEmpty != true && canary.isAlive
+      checks.expect(.g21, isSound, "an observer was told of occurrence \(sequence)")
+    }
+    func began(_ handler: HandlerToken, sequence: UInt64) {
+      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "an observer is gone that is told")
+    }
+    func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
+      let isOurs = error == nil || error is Faults.Problem
+      checks.expect(.g19, isOurs && duration >= .zero && canary.isAlive, "an observer was told of \(duration)")
+    }
+    func removed(_ handler: HandlerToken) {
+      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "an observer is gone that is told")
+    }
+  }
+
+  /// Observes one event for a while.
+  func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
+    let observation: EventObservation
+    switch worker.random.below(5) {
+    case 0: observation = event.observe(with: Watch(checks: checks))
+    case 1: observation = event.observe(with: diagnostics.current)
+    case 2:
+      for _ in 0..<4 { event.observe(with: diagnostics.current).end() }
+      return
+    case 3:
+      let callee = Meddle.Callee(self, worker, isOnce: true, limit: 1)
+      keep(event.unheard.once { try callee.call($0) })
+      return
+    default:
+      event.observe(with: Watch(checks: checks)).end()
+      return
+    }
+    if let oldest = observations.put(observation) { oldest.end() }
+    event.post(worker.freight())
+  }
+
+  /// Observes events that are made from now on, and ends that.
+  func meddleWithNewEvents(_ worker: Worker) {
+    worker.change(.add) {
+      switch worker.random.below(6) {
+      case 0: if let oldest = observations.put(diagnostics.current.observeNewEvents()) { oldest.end() }
+      case 1: if let oldest = observations.put(Watch(checks: checks).observeNewEvents()) { oldest.end() }
+      case 2: observations.take(worker.random.below(3))?.end()
+      case 3: diagnostics.replace()
+      case 4: for _ in 0..<8 { Watch(checks: checks).observeNewEvents().end() }
+      default:
+        let observation = diagnostics.current.observeNewEvents()
+        let (event, callee) = (Event<Meddle.Pair>("observed"), Meddle.Callee(self, worker))
+        for _ in 0..<3 { event.addHandler(named: name(worker)) { try callee.call($0) } }
+        event.post(worker.freight())
+        observation.end()
+      }
+    }
+  }
+
+  // MARK: Context
+
+  /// Carries a task-local value for a while.
+  func meddleWithContext(_ worker: Worker) {
+    worker.change(.add) {
+      switch worker.random.below(4) {
+      case 0: if let oldest = carried.put(EventContext.carry(Meddle.$badge)) { oldest.end() }
+      case 1: carried.take(worker.random.below(2))?.end()
+      case 2: for _ in 0..<16 { EventContext.carry(Meddle.$badge).end() }
+      default:
+        let carrying = EventContext.carry(Meddle.$badge)
+        let badge = Meddle.Badge(worker.random.below(1_000))
+        Meddle.$badge.withValue(badge) { pairs.current.post(worker.freight()) }
+        carrying.end()
+      }
+    }
+  }
+}

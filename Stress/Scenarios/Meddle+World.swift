@@ -1,0 +1,229 @@
+import Dispatch
+import Eventing
+import Foundation
+
+extension Meddle {
+  /// Holds an object that all workers use and that any of them may replace.
+  // Safe: `object` is guarded by `lock`, which is no lock of the library.
+  final class Slot<Object: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private let make: @Sendable () -> Object
+    private var object: Object?
+
+    init(_ make: @escaping @Sendable () -> Object) {
+      self.make = make
+      object = make()
+    }
+
+    /// The object. After the end of the round, one that the slot does not keep.
+    var current: Object { lock.withLock { object } ?? make() }
+
+    /// Puts a new object into the slot, and returns the old one.
+    @discardableResult func replace() -> Object { exchange(for: make()) }
+
+    /// Empties the slot for good, and returns the object.
+    func close() -> Object { exchange(for: nil) }
+
+    private func exchange(for new: Object?) -> Object {
+      let old = lock.withLock {
+        let old = object
+        object = new
+        return old
+      }
+      return old ?? make()
+    }
+  }
+
+  /// Holds the latest things of a kind that the workers share: a new one pushes the oldest out.
+  // Safe: `items` and `most` are guarded by `lock`.
+  final class Shelf<Item: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var items: [Item] = []
+    private var most: Int
+
+    init(_ most: Int) { self.most = most }
+
+    /// Takes an item in, and returns the one for which no room is left.
+    @discardableResult func put(_ item: Item) -> Item? {
+      lock.withLock {
+        items.append(item)
+        return items.count > most ? items.removeFirst() : nil
+      }
+    }
+
+    /// Any item; it stays.
+    func pick(_ number: Int) -> Item? { lock.withLock { items.isEmpty ? nil : items[number % items.count] } }
+
+    /// The newest item; it stays.
+    var last: Item? { lock.withLock { items.last } }
+
+    /// Removes any item, and returns it.
+    func take(_ number: Int) -> Item? {
+      lock.withLock { items.isEmpty ? nil : items.remove(at: number % items.count) }
+    }
+
+    /// Removes all items for good, and returns them.
+    func close() -> [Item] {
+      lock.withLock {
+        defer { (items, most) = ([], 0) }
+        return items
+      }
+    }
+  }
+
+  /// Owns handlers and events, and is the address of some.
+  final class Owner: Sendable {
+    let mark = Mark(7)
+    private let canary = Canary(.owner)
+
+    var isWhole: Bool { mark.carries(7) && canary.isAlive }
+  }
+
+  /// An actor for handlers to run on. `calls` is guarded by nothing but the actor.
+  actor Account {
+    private let canary = Canary(.owner)
+    private(set) var calls = 0
+
+    func enter() -> Bool {
+      calls += 1
+      return canary.isAlive
+    }
+  }
+
+  /// The objects of one round.
+  final class World: Sendable {
+    let checks: Checks
+    let calls = Counter()
+    let received = Counter()
+    let replacements = Counter()
+    let findings = Counter()
+
+    let pairs = Slot { Event<Pair>("pairs") }
+    let otherPairs = Slot { Event<Pair>("pairs, in a name too long to be inline", onFailure: .remove(after: 2)) }
+    let triples = Slot { Event<Triple>() }
+    let history = Slot { Event<Triple>("history", replaying: .last(3)) }
+    let choices = Slot { Event<Choice>("choices", onFailure: .stop) }
+    let current = Slot { Event<Choice>("current", replaying: .current(.make(0))) }
+    let crates = Slot { Event<Crate>("crates") }
+    let texts = Slot { Event<Text>("texts", replaying: .last(1)) }
+    let tuples = Slot { Event<(Mark, Mark)>("tuples") }
+    let signals = Slot { Signal("signals") }
+    let keyed = Slot { KeyedEvent<HostileKey, Pair>("keyed") }
+    let objects = Slot { KeyedEvent<ObjectKey, Triple>("objects") }
+    let observedPair = Slot { Observed(Pair.make(0)) }
+    let observedText = Slot { Observed(Text.make(0)) }
+    let buses = Slot { EventBus() }
+    let questions = Slot { Question<Pair, Triple>("question") }
+    let owners = Slot { Owner() }
+    let accounts = Slot { Account() }
+    let bags = Slot { HandlerBag() }
+    /// An event whose handlers are never among the tokens of the shelf.
+    let stranger = Event<Pair>("stranger")
+
+    let tokens = Shelf<HandlerToken>(48)
+    let forwards = Shelf<HandlerBag>(5)
+    let tickets = Shelf<Ticket>(12)
+    let loops = Shelf<Task<Void, Never>>(6)
+    let observations = Shelf<EventObservation>(3)
+    let carried = Shelf<EventContext.Carrying>(2)
+
+    let serial = DispatchQueue(label: "stress.meddle.serial")
+    let crowd = DispatchQueue(label: "stress.meddle.crowd", attributes: .concurrent)
+
+    /// The numbers of the verbs in `stepHere` that are frequent in this round.
+    let theme: [Int]
+    /// Observes many events at a time.
+    let diagnostics: Slot<EventDiagnostics>
+
+    init(_ checks: Checks, theme: [Int]) {
+      self.checks = checks
+      self.theme = theme
+      diagnostics = Slot { [findings] in
+        let canary = Canary(.handler)
+        return EventDiagnostics(slowerThan: .microseconds(10), moreHandlersThan: 2) { finding in
+          findings.add()
+          checks.expect(.g21, canary.isAlive && !finding.description.isEmpty, "a finding came too late")
+        }
+      }
+    }
+
+    /// Takes a token in. The handler for which no room is left is removed from its own event.
+    func keep(_ token: HandlerToken) {
+      if let oldest = tokens.put(token) { HandlerBag().insert(oldest) }
+    }
+
+    /// Checks that a payload is whole where it arrives.
+    func inspect(_ freight: some Freight, _ place: @autoclosure () -> String) {
+      checks.expect(.g21, freight.isWhole, "a payload with the number \(freight.number) is not whole \(place())")
+    }
+
+    // MARK: The end of a round
+
+    /// Ends everything, waits until nothing runs any more, and lets go.
+    func end(_ note: Note) async {
+      for observation in observations.close() { observation.end() }
+      for carrying in carried.close() { carrying.end() }
+      _ = forwards.close()
+      let loops = loops.close()
+      for loop in loops.prefix(loops.count / 2) { loop.cancel() }
+      await close(pairs, note)
+      await close(otherPairs, note)
+      await close(triples, note)
+      await close(history, note)
+      await close(choices, note)
+      await close(current, note)
+      await close(crates, note)
+      await close(texts, note)
+      await close(tuples, note)
+      await close(signals, note)
+      await close(keyed.close(), note)
+      await close(objects.close(), note)
+      await close(observedPair.close(), note)
+      await close(observedText.close(), note)
+      for bus in [buses.close(), EventBus.shared] {
+        await bus.quiesce()
+        bus.finish()
+        note.move()
+      }
+      _ = (diagnostics.close(), questions.close(), owners.close(), accounts.close(), bags.close(), tokens.close())
+      for ticket in tickets.close() {
+        inspect(await ticket.report)
+        note.move()
+      }
+      // Loops that were not cancelled end with their events.
+      for loop in loops {
+        await loop.value
+        note.move()
+      }
+    }
+
+    private func close<Payload>(_ slot: Slot<Event<Payload>>, _ note: Note) async {
+      let event = slot.close()
+      event.unlock()
+      event.unlockAll()
+      event.finish()
+      await event.quiesce()
+      // A handler of another event may just be adding one, which goes at once.
+      let isEmpty = await eventually { event.handlerCount == 0 }
+      checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
+      note.move()
+    }
+
+    private func close<Key, Payload>(_ event: KeyedEvent<Key, Payload>, _ note: Note) async {
+      event.unlock()
+      event.unlockAll()
+      event.finish()
+      await event.quiesce()
+      // A handler of another event may just be adding one, which goes at once.
+      let isEmpty = await eventually { event.handlerCount == 0 }
+      checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
+      note.move()
+    }
+
+    private func close<Value>(_ observed: Observed<Value>, _ note: Note) async {
+      observed.removeAll()
+      await observed.quiesce()
+      note.move()
+    }
+  }
+}
