@@ -9,6 +9,7 @@ let package = Package(
   platforms: [.macOS(.v26)],  // the typed notifications of Foundation, one of the peers
   products: [
     .executable(name: "event-benchmarks", targets: ["EventBenchmarks"]),
+    .executable(name: "Locks", targets: ["Locks"]),
     .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"]),
   ],
   dependencies: [
@@ -43,6 +44,8 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
       ]),
+    // Ways to lock, without any library.
+    .executableTarget(name: "Locks", dependencies: ["BenchmarkKit", "CMeasure"]),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

@@ -3,21 +3,21 @@ import Foundation
 
 /// How much CPU others (and the hypervisor) take: what /proc/stat counts, less our own time. Where there is no such file nobody else
 /// seems to be there.
-struct SystemLoad {
+package struct SystemLoad {
   private let busy: Double
   private let own: Double
   private let time: Double
 
-  static func now() -> SystemLoad { SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now())) }
+  package static func now() -> SystemLoad { SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now())) }
 
   /// The CPU that others took since, as a fraction of one core.
-  func others(until later: SystemLoad) -> Double {
+  package func others(until later: SystemLoad) -> Double {
     max(0, (later.busy - busy) - (later.own - own)) / max(1, later.time - time)
   }
   func nanoseconds(until later: SystemLoad) -> Double { later.time - time }
 
   /// Sleeps until others leave the machine alone, for `limit` nanoseconds at most; returns how long.
-  static func waitForQuiet(limit: Double) -> Double {
+  package static func waitForQuiet(limit: Double) -> Double {
     let start = now()
     while start.nanoseconds(until: now()) < limit {
       let before = now()

@@ -1,0 +1,80 @@
+import BenchmarkKit
+import Foundation
+
+/// Compares ways to lock: `swift run -c release Locks`. `README.md` of this package says what the columns are.
+@main enum Locks {
+  private static let contests = [
+    Contest(ByteLock<PlainStore>.self), Contest(ByteLock<FencedStore>.self), Contest(ByteLock<Exchange>.self),
+    Contest(ByteLock<OpaqueStore>.self), Contest(LibraryMutex.self), Contest(ThreadMutex.self),
+  ]
+
+  static func main() {
+    let arguments = CommandLine.arguments.dropFirst().compactMap(Int.init)
+    if arguments.count == 2 {  // under callgrind
+      return contests[arguments[0]].repeatAlone(arguments[1])
+    }
+    let turns = turns(rounds: arguments.first ?? 11)
+    print("| lock | ns | instructions | 2 threads, M/s | 4 threads, M/s | wait, 99 %, ns | longest wait, µs |")
+    print("|---|---|---|---|---|---|---|")
+    for (index, contest) in contests.enumerated() {
+      func median(_ value: (Turn) -> Double) -> Double { turns[index].map(value).sorted()[turns[index].count / 2] }
+      let columns = [
+        text(median(\.uncontended), 1), instructions(of: index).map { text($0, 1) } ?? "-",
+        text(median(\.pairsOfTwo) / 1e6, 1), text(median(\.pairsOfFour) / 1e6, 1),
+        text(median(\.wait99), 0), text(median(\.waitMost) / 1e3, 0),
+      ]
+      print("| \(contest.title) | \(columns.joined(separator: " | ")) |")
+    }
+    let noise = turns.joined().map(\.noise).sorted()
+    print("\nOthers took \(text(noise[noise.count / 2] * 100, 0)) % of a core meanwhile (median of the turns).")
+  }
+
+  /// For each lock its quietest turns, of three times as many. The locks take turns.
+  private static func turns(rounds: Int) -> [[Turn]] {
+    var turns: [[Turn]] = contests.map { _ in [] }
+    for round in 0..<(3 * rounds) {
+      for step in contests.indices {
+        let index = (step + round) % contests.count
+        _ = SystemLoad.waitForQuiet(limit: 0.3e9)
+        let before = SystemLoad.now()
+        var turn = contests[index].measure(0.2)
+        turn.noise = before.others(until: .now())
+        turns[index].append(turn)
+      }
+    }
+    return turns.map { Array($0.sorted { $0.noise < $1.noise }.prefix(rounds)) }
+  }
+
+  private static func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
+
+  /// For one pair: what 200,000 of them take beyond what 100,000 take. Nothing, if a tool is missing.
+  private static func instructions(of index: Int) -> Double? {
+    // Valgrind cannot read the debug information of Swift 6.3.
+    let stripped = FileManager.default.temporaryDirectory.appendingPathComponent("Locks-\(getpid())").path
+    defer { try? FileManager.default.removeItem(atPath: stripped) }
+    guard
+      run("objcopy", "--strip-debug", CommandLine.arguments[0], stripped) != nil,
+      let once = callgrind(stripped, index, 100_000), let twice = callgrind(stripped, index, 200_000)
+    else { return nil }
+    return Double(twice - once) / 100_000
+  }
+
+  private static func callgrind(_ program: String, _ index: Int, _ count: Int) -> Int? {
+    run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, String(index), String(count))?
+      .split(separator: "\n").first { $0.contains("Collected :") }?
+      .split(separator: " ").last.flatMap { Int($0) }
+  }
+
+  /// Returns what the command wrote to its standard error, nothing if it failed.
+  private static func run(_ command: String...) -> String? {
+    let process = Process()
+    let errors = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardError = errors
+    guard (try? process.run()) != nil else { return nil }
+    let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return process.terminationStatus == 0 ? said : nil
+  }
+}
