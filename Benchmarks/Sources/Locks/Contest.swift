@@ -72,7 +72,8 @@ struct Contest: Sendable {
 
   /// Each thread does some 20 ns of other work between two sections.
   private static func together<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ threads: Int, _ seconds: Double) -> Double {
-    let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: threads * 16)  // a cache line each
+    // Two cache lines for each thread.
+    let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: threads * 16)
     counts.initialize(repeating: 0)
     defer { counts.deallocate() }
     nonisolated(unsafe) let cells = counts
@@ -93,7 +94,7 @@ struct Contest: Sendable {
     return Double((0..<threads).reduce(0) { $0 + counts[$1 * 16] }) / (Double(taken) / 1e9)
   }
 
-  /// The first thread does nothing but take the lock; the second measures how long it takes to get and give it back.
+  /// Measures how long the second thread takes for each section, while the first does nothing else.
   private static func waits<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> (Double, Double) {
     nonisolated(unsafe) var samples: [Int] = []
     samples.reserveCapacity(Int(seconds * 2e7))

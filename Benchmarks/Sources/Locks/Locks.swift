@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Foundation
 
-/// Compares ways to lock: `swift run -c release Locks`. `README.md` of this package says what the columns are.
+/// Compares ways to lock: `swift run -c release Locks`. README.md says what the columns are.
 @main enum Locks {
   private static let contests = [
     Contest(ByteLock<PlainStore>.self), Contest(ByteLock<FencedStore>.self), Contest(ByteLock<Exchange>.self),
@@ -47,7 +47,8 @@ import Foundation
 
   private static func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
-  /// For one pair: what 200,000 of them take beyond what 100,000 take. Nothing, if a tool is missing.
+  /// Returns the instructions of one pair: what 200,000 of them take beyond what 100,000 take.
+  /// Nothing, if a tool is missing.
   private static func instructions(of index: Int) -> Double? {
     // Valgrind cannot read the debug information of Swift 6.3.
     let stripped = FileManager.default.temporaryDirectory.appendingPathComponent("Locks-\(getpid())").path

@@ -45,7 +45,7 @@ enum OpaqueStore: Unlocking {
   @inline(never) @_optimize(none) static func unlock(_ word: borrowing Atomic<UInt8>) { word.store(0, ordering: .releasing) }
 }
 
-/// The lock of `Eventing` on Linux, as in `Sources/Eventing/Internal/Lock.swift`, with one of the ways to unlock.
+/// The lock of `Eventing` on Linux (`Internal/Lock.swift`), with one of the ways to unlock.
 struct ByteLock<Unlock: Unlocking>: MeasuredLock, ~Copyable, Sendable {
   static var title: String { Unlock.title }
   private let word = Atomic<UInt8>(0)
