@@ -122,7 +122,8 @@ final class StepExecutor: TaskExecutor {
     await quiescing.value
   }
 
-  private func runHere() -> Int {
+  /// Runs all that can run, on the calling thread; returns how much that was.
+  @discardableResult func runHere() -> Int {
     var count = 0
     while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
       unsafe job.runSynchronously(on: asUnownedTaskExecutor())
