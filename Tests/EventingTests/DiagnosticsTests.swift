@@ -1,0 +1,52 @@
+import Eventing
+import Testing
+
+/// `EventDiagnostics` beside events that come and go, and beside many handlers.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DiagnosticsTests {
+  static let rounds: Int = {
+    #if DEBUG
+      20_000
+    #else
+      150_000
+    #endif
+  }()
+
+  /// Makes some events at a time, which then go one after the other while others are looked at.
+  static func makeEvents() {
+    for _ in 0..<rounds / 32 {
+      let events = (0..<32).map { _ in Event<Int>() }
+      for event in events { event.addHandler { _ in } }
+    }
+  }
+
+  @Test func observationsThatEndBesideDyingEventsComeBack() async {
+    await #expect(processExitsWith: .success) {
+      endProcessIfItHangs()
+      let diagnostics = EventDiagnostics(moreHandlersThan: 1_000_000) { _ in }
+      let (all, other) = (diagnostics.observeNewEvents(), Event<Int>())
+      await onThreads(2) { index in
+        if index == 0 { Self.makeEvents() } else { for _ in 0..<Self.rounds { other.observe(with: diagnostics).end() } }
+      }
+      all.end()
+    }
+  }
+
+  @Test func diagnosticsThatAreSwitchedOffAndOnBesideDyingEventsComeBack() async {
+    await #expect(processExitsWith: .success) {
+      endProcessIfItHangs()
+      let diagnostics = EventDiagnostics(moreHandlersThan: 1_000_000) { _ in }
+      await onThreads(3) { index in
+        if index < 2 { Self.makeEvents() } else { for _ in 0..<Self.rounds { diagnostics.observeNewEvents().end() } }
+      }
+    }
+  }
+
+  @Test func addingAHandlerToAnObservedEventCostsAsMuchAmongManyAsAmongFew() async {
+    let growth = await growth(from: 1_000, to: 16_000, isEnough: 3) { count in
+      let event = Event<Int>()
+      event.observe(with: EventDiagnostics(moreHandlersThan: 1_000_000) { _ in })
+      return processorTime { for _ in 0..<count { event.addHandler { _ in } } }
+    }
+    #expect(growth < 3)  // 16 if each add looks at all
+  }
+}
