@@ -91,4 +91,83 @@ import Testing
     }
     #expect(await comesBack { try? await question.first(0) } == 0)
   }
+
+  // MARK: A responder that stands still
+
+  @Test func whatWasGivenUpIsNotPutToAResponderLater() async throws {
+    let (question, clock, gate, asked) = (Question<Int, Int>(), ManualClock(), Gate(), Recorder<Int>())
+    question.addResponder { number in
+      asked.record(number)
+      await gate.opened()
+      return number
+    }
+    let first = Task { try await question.first(0) }
+    #expect(await eventually { asked.count == 1 })
+    let late = (1...3).map { number in Task { try await question.first(number, within: .seconds(1), clock: clock) } }
+    let lateOnes = Task { await question.all(4, within: .seconds(1), clock: clock).count }
+    let cancelled = Task { try await question.first(5, within: .seconds(9), clock: clock) }
+    #expect(await eventually { clock.sleeperCount == 5 })
+    clock.advance(by: .seconds(1))
+    cancelled.cancel()
+    for task in late { #expect(await #expect(throws: EventingError.self) { try await task.value }?.code == .timedOut) }
+    #expect(await lateOnes.value == 0)
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    let last = Task { try await question.first(6) }
+    gate.open()
+    #expect(try await first.value == 0)
+    #expect(try await last.value == 6)
+    #expect(asked.values == [0, 6])
+  }
+
+  @Test func whatWasGivenUpIsReleasedThoughTheResponderStandsStill() async throws {
+    let (question, clock, gate, live) = (Question<Canary, Int>(), ManualClock(), Gate(), LiveCount())
+    let began = Gate()
+    question.addResponder { canary in
+      canary.sing()
+      began.open()
+      await gate.opened()
+      return 1
+    }
+    let first = Task { try await question.first(Canary(live)) }
+    await began.opened()
+    let late = (0..<50).map { _ in Task { _ = try? await question.first(Canary(live), within: .seconds(1), clock: clock) } }
+    let lateOnes = (0..<50).map { _ in Task { _ = await question.all(Canary(live), within: .seconds(1), clock: clock) } }
+    #expect(await eventually { clock.sleeperCount == 100 })
+    #expect(live.alive == 101)
+    clock.advance(by: .seconds(1))
+    for task in late + lateOnes { await task.value }
+    #expect(await eventually(within: .seconds(20)) { live.alive == 1 })
+    gate.open()
+    #expect(try await first.value == 1)
+    #expect(await eventually { live.alive == 0 })
+  }
+
+  @Test func whatFindsNoRoomBeforeAResponderCountsAsPassed() async throws {
+    let (question, gate, asked, seen) = (Question<Int, Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
+    question.addResponder(buffering: .newest(4)) { number in
+      asked.record(number)
+      await gate.opened()
+      return number
+    }
+    question.addResponder { number in
+      seen.record(number)
+      return number == 9 ? 90 : nil
+    }
+    var tasks: [Task<Int, any Error>] = []
+    for number in 0...8 {
+      tasks.append(Task { try await question.first(number) })
+      #expect(await eventually { seen.count == number + 1 && asked.count == 1 })
+    }
+    for task in tasks[1...4] {  // the responder stands still all the time
+      #expect(await #expect(throws: EventingError.self) { try await task.value }?.code == .unanswered)
+    }
+    let all = Task { await question.all(9).map { try? $0.get() } }
+    #expect(await eventually { seen.count == 10 })
+    for number in 10...13 { tasks.append(Task { try await question.first(number) }) }
+    #expect(await comesBack { await all.value } == [90])
+    gate.open()
+    #expect(try await tasks[0].value == 0)
+    for number in 10...13 { #expect(try await tasks[number - 1].value == number) }
+    #expect(Set(asked.values) == [0, 10, 11, 12, 13])
+  }
 }
