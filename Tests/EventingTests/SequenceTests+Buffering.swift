@@ -77,10 +77,58 @@ extension SequenceTests {
     #expect(sent.values == [])
     var iterator = payloads.makeAsyncIterator()
     #expect(await [iterator.next(isolation: #isolation), iterator.next(isolation: #isolation)] == [1, 2])
-    #expect(sent.values == [])  // none of them has been taken
+    #expect(await eventually(within: .seconds(20)) { sent.count == 2 })  // these two are what waits now
+    #expect(Set(sent.values) == Set(taken.values.prefix(2)))
     for number in taken.values { #expect(await iterator.next(isolation: #isolation) == number) }
     for send in sends { #expect(await comesBack { await send.value }?.delivered == 2) }
     #expect(await event.handlers.first?.droppedCount == 2)
+  }
+
+  @Test func aSendGoesOnAsSoonAsThereIsRoomForWhatItBrought() async {
+    let (event, reached, sent) = (Event<Int>(), Recorder<Int>(), Recorder<Int>())
+    let payloads = event.payloads(buffering: .suspendingSender(3))
+    var iterator = payloads.makeAsyncIterator()
+    event.addHandler { reached.record($0) }
+    for number in 1...3 { await event.send(number) }
+    var sends: [Task<Void, Never>] = []
+    for number in 4...8 {
+      sends.append(
+        Task {
+          await event.send(number)
+          sent.record(number)
+        })
+      #expect(await eventually { reached.count == number })
+    }
+    for number in 1...5 {  // each take lets the next one go on, and no other
+      #expect(await iterator.next(isolation: #isolation) == number)
+      let isNext = await eventually(within: .seconds(10)) { sent.count == number }
+      for _ in 0..<20 { await Task.yield() }
+      #expect(isNext && sent.values == Array(4..<(4 + number)))
+      guard isNext else { break }
+    }
+    event.finish()
+    while await iterator.next(isolation: #isolation) != nil {}
+    for send in sends { await comesBack { await send.value } }
+  }
+
+  @Test func aSendWaitsForRoomBeforeEachOfTwoIterators() async {
+    let (event, sent, reached) = (Event<Int>(), Gate(), Gate())
+    let payloads = event.payloads(buffering: .suspendingSender(2))
+    var (one, two) = (payloads.makeAsyncIterator(), payloads.makeAsyncIterator())
+    for number in 1...2 { await event.send(number) }
+    event.addHandler { _ in reached.open() }
+    let send = Task {
+      await event.send(3)
+      sent.open()
+    }
+    await reached.opened()
+    for number in 1...2 { #expect(await one.next(isolation: #isolation) == number) }
+    for _ in 0..<100 { await Task.yield() }
+    #expect(!sent.isOpen)
+    #expect(await two.next(isolation: #isolation) == 1)
+    #expect(await eventually(within: .seconds(10)) { sent.isOpen })
+    #expect(await [two.next(isolation: #isolation), two.next(isolation: #isolation), one.next(isolation: #isolation)] == [2, 3, 3])
+    await comesBack { await send.value }
   }
 
   @Test(arguments: ["iterator", "sequence", "cancel", "remove", "finish"])
