@@ -1,0 +1,87 @@
+import Eventing
+import Testing
+
+// Many iterators of one sequence, and one iterator of many tasks.
+extension SequenceTests {
+  @Test(arguments: [true, false]) func makingAndDroppingAnIteratorCostsAsMuchAmongManyAsAmongFew(areDroppedBackwards: Bool) async {
+    let growth = await growth(from: 500, to: 4_000, isEnough: 3) { count in
+      let event = Event<Int>()
+      let payloads = event.payloads()
+      return processorTime {
+        var iterators = (0..<count).map { _ in payloads.makeAsyncIterator() }
+        if areDroppedBackwards { while iterators.popLast() != nil {} } else { iterators.removeAll() }
+      }
+    }
+    #expect(growth < 3)  // 8 if each looks at all
+  }
+
+  /// An iterator that several tasks can ask: legal, and without anything unsafe.
+  actor Shared {
+    private let get: (isolated Shared) async -> Int?
+
+    init(_ event: Event<Int>) {
+      var iterator = event.payloads().makeAsyncIterator()
+      get = { actor in
+        var copy = iterator
+        let payload = await copy.next(isolation: actor)
+        iterator = copy
+        return payload
+      }
+    }
+
+    func next() async -> Int? { await get(self) }
+  }
+
+  @Test func aTaskThatAsksAnIteratorThatAnotherTaskWaitsForGetsNothing() async {
+    let (event, steps, seen) = (Event<Int>(), StepExecutor(), Recorder<String>())
+    let shared = Shared(event)
+    func ask(_ name: String) {
+      Task(executorPreference: steps) {
+        repeat {
+          let payload = await shared.next()
+          seen.record("\(name) \(payload.map(String.init) ?? "nil")")
+          if payload == nil { break }
+        } while true
+      }
+    }
+    ask("first")
+    while await steps.run() {}
+    ask("second")
+    while await steps.run() {}
+    #expect(seen.values == ["second nil"])
+    for number in 1...2 {
+      event.post(number)
+      while await steps.run() {}
+    }
+    event.finish()
+    while await steps.run() {}
+    #expect(seen.values == ["second nil", "first 1", "first 2", "first nil"])
+  }
+
+  @Test func aSharedIteratorGivesEachPayloadOnceAndLetsAllTasksGo() async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    let (shared, over) = (Shared(event), Counter())
+    for _ in 0..<4 {
+      Task {
+        while !event.isOver {
+          if let payload = await shared.next() { seen.record(payload) } else { await Task.yield() }
+        }
+        over.add()
+      }
+    }
+    await onThread { for number in 0..<2_000 { event.post(number) } }
+    #expect(await eventually(within: .seconds(60)) { seen.count == 2_000 })
+    event.finish()
+    #expect(await eventually(within: .seconds(20)) { over.value == 4 })
+    #expect(seen.values.sorted() == Array(0..<2_000))
+  }
+}
+
+extension Event {
+  /// Whether it was finished: nothing can be added any more.
+  fileprivate nonisolated var isOver: Bool {
+    let token = addHandler { _ in }
+    defer { remove(token) }
+    return !contains(token)
+  }
+}
