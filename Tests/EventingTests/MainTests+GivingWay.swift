@@ -1,0 +1,38 @@
+import Dispatch
+import Eventing
+import Testing
+
+// G14, G15: long calls let other blocks of the main queue in between.
+extension MainTests {
+  @Test func longSynchronousCallsLetOtherBlocksIn() async {
+    #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ in body() } } <= 8)
+  }
+
+  @Test func longAsynchronousCallsLetOtherBlocksIn() async {
+    #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ async in body() } } <= 8)
+  }
+
+  /// Returns how many of 200 calls of a millisecond each run between two blocks of the main queue,
+  /// at most.
+  private static func longestRun(_ add: (Event<Int>, @escaping @Sendable () -> Void) -> Void) async -> Int {
+    let (event, calls, over) = (Event<Int>(), Counter(), Gate())
+    add(event) {
+      let end = ContinuousClock.now.advanced(by: .milliseconds(1))
+      while ContinuousClock.now < end {}
+      calls.add()
+    }
+    let marks = Recorder<Int>()
+    @Sendable func mark() {
+      marks.record(calls.value)
+      if calls.value == 200 { over.open() } else { DispatchQueue.main.async(execute: mark) }
+    }
+    DispatchQueue.main.async {
+      // All wait before the first one begins.
+      let posting = startThread { for number in 0..<200 { event.post(number) } }
+      posting.wait()
+      mark()
+    }
+    await over.opened()
+    return zip(marks.values, marks.values.dropFirst()).map { $1 - $0 }.max() ?? 200
+  }
+}
