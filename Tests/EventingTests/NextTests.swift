@@ -83,6 +83,31 @@ import Testing
     await #expect(throws: Odd.self) { try await next.value }
   }
 
+  @Test func theLongestTimeThereIsIsLongEnough() async {
+    // A clock that traps ends the process.
+    await #expect(processExitsWith: .success) {
+      endProcessIfItHangs()
+      let (event, question) = (Event<Int>(), Question<Int, Int>())
+      let limits = [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .seconds(10_000_000_000)]
+      for limit in limits {
+        let next = Task { try? await event.next(within: limit) }
+        #expect(await eventually { event.handlerCount == 1 })
+        for _ in 0..<100 { await Task.yield() }  // both of its tasks have begun, most of the time
+        event.post(1)
+        #expect(await next.value == 1)
+      }
+      question.addResponder { number in
+        for _ in 0..<100 { await Task.yield() }
+        return number
+      }
+      for limit in limits {
+        let first = try? await question.first(2, within: limit)
+        #expect(first == 2)
+        #expect(await question.all(3, within: limit).count == 1)
+      }
+    }
+  }
+
   @Test func whoWaitsKeepsTheEvent() async throws {
     var event: Event<Int>? = Event()
     weak let weakEvent = event
