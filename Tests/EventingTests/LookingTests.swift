@@ -48,6 +48,7 @@ import Testing
     }
     #expect(atReturn.values == [[1, 2, 3]])
     while !looked.isOpen { await steps.run() }
+    await event.quiesce()
     #expect(seen.values == [1, 2, 3])
   }
 
