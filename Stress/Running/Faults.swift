@@ -89,8 +89,13 @@ final class Faults: Sendable {
 
   /// The same for an asynchronous one, which leaves the thread to others.
   ///
-  /// - Parameter isSuspended: whether it suspends in any case.
-  func delayTask(_ luck: inout Random, isSuspended: Bool) async {
+  /// It says its isolation, as an optimized build of Swift 6.3.1 otherwise leaves the main actor
+  /// behind where a path with an await and a path without one meet.
+  ///
+  /// - Parameters:
+  ///   - isSuspended: whether it suspends in any case.
+  ///   - place: the actor of the caller, on which it returns.
+  func delayTask(_ luck: inout Random, isSuspended: Bool, on place: isolated (any Actor)? = #isolation) async {
     if strikes(.stall, &luck) { await Faults.stallTask(&luck) }
     guard isDue(.preempt, &luck) || isSuspended else { return }
     count(.preempt)
@@ -115,7 +120,7 @@ final class Faults: Sendable {
   }
 
   /// The same for a task, which leaves the thread to others when it sleeps.
-  private static func stallTask(_ luck: inout Random) async {
+  private static func stallTask(_ luck: inout Random, on place: isolated (any Actor)? = #isolation) async {
     if luck.oneIn(2) { RawThread.spin(UInt64(luck.below(50_000))) } else { try? await Task.sleep(for: .microseconds(50)) }
   }
 }
