@@ -58,7 +58,7 @@ extension Meddle.World {
       }
     default:
       return source.addHandler(named: name, on: .main(buffering: buffering), once: isOnce) { freight in
-        callee.expectMain("a call")
+        callee.expectMain("in a call")
         try callee.call(freight)
       }
     }
@@ -81,9 +81,9 @@ extension Meddle.World {
       }
     case 3:
       return source.addHandler(named: name, on: .main(buffering: buffering), once: isOnce) { freight in
-        callee.expectMain("the beginning of an asynchronous call")
+        callee.expectMain("where a call begins")
         try await callee.callInTask(freight)
-        callee.expectMain("the end of an asynchronous call")
+        callee.expectMain("where a call ends")
       }
     default:
       return source.addHandler(named: name, on: .inOrder(buffering: buffering), once: isOnce) {
@@ -164,11 +164,5 @@ extension Meddle.World {
     _ callee: Meddle.Callee, to occurrences: some EventSource<Occurrence<Payload>>
   ) -> HandlerToken {
     occurrences.addHandler(on: .inOrder) { occurrence async throws in try callee.call(occurrence) }
-  }
-}
-
-extension Meddle.Callee {
-  func expectMain(_ place: String) {
-    world.checks.expect(.g13, MainQueue.isHere, "\(place) of a handler of the main actor is elsewhere")
   }
 }

@@ -37,10 +37,21 @@ extension Meddle {
       let number = begin(freight)
       defer { running.add(-1) }
       var luck = Random(seed: fate, number)
+      let isOnMain = MainQueue.isHere
       await world.checks.faults.delayTask(&luck, isSuspended: luck.oneIn(8))
-      if freight.depth > 0 { await world.reactInTask(to: freight, &luck) }
+      if isOnMain { expectMain("after a delay") }
+      if freight.depth > 0 {
+        let verb = luck.below(12)
+        await world.reactInTask(verb, to: freight, &luck)
+        if isOnMain { expectMain("after verb \(verb) of a handler") }
+      }
       world.inspect(freight, "at the end of an asynchronous call")
       try world.checks.faults.fail(&luck)
+    }
+
+    /// Checks that the call of a handler on the main actor is there.
+    func expectMain(_ place: @autoclosure () -> String) {
+      world.checks.expect(.g13, MainQueue.isHere, "a handler of the main actor is elsewhere \(place())")
     }
 
     /// A call of a handler that takes nothing, or nothing that can be checked.
@@ -119,8 +130,8 @@ extension Meddle.World {
   }
 
   /// A verb that awaits, inside an asynchronous handler.
-  func reactInTask(to freight: some Meddle.Freight, _ luck: inout Random) async {
-    switch luck.below(12) {
+  func reactInTask(_ verb: Int, to freight: some Meddle.Freight, _ luck: inout Random) async {
+    switch verb {
     case 0: inspect(await pairs.current.send(freight.next()))
     case 1: inspect(await triples.current.send(freight.next(), from: owners.current))
     case 2: if let ticket = tickets.pick(luck.below(12)) { inspect(await ticket.report) }
