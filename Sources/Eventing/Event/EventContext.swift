@@ -54,8 +54,8 @@ final class ContextRegistry: @unchecked Sendable {
 
   /// The values as they are here.
   func capture() -> CarriedContext? {
-    let captures = lock.withLock { unsafe self.captures }
-    return captures.isEmpty ? nil : CarriedContext(captures.map { $0.capture() })
+    let captures = lock.withLock { unsafe self.captures.map(\.capture) }  // no array leaves the lock that is changed in place there
+    return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }
 }
 

@@ -50,7 +50,7 @@ public final class HandlerBag: Sendable {
 extension HandlerBag: CustomStringConvertible {
   /// How many handlers it holds that are there. O(tokens)
   public var description: String {
-    let tokens = lock.withLock { unsafe self.tokens }
+    let tokens = lock.withLock { unsafe self.tokens.map { $0 } }
     let count = tokens.count { !$0.record.has(Bit.gone) && $0.record.details?.options.owner.map { $0.object == nil } != true }
     return "bag of \(count) handlers"
   }

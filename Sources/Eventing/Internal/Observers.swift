@@ -108,7 +108,7 @@ enum NewEvents {
   /// Before anybody else knows the event.
   static func tell<Payload>(_ mailbox: Mailbox<Payload>, _ name: String?) {
     guard isObserved.load(ordering: .acquiring) else { return }
-    let slots = registry.lock.withLock { unsafe registry.slots }
+    let slots = registry.lock.withLock { unsafe registry.slots.map { $0 } }  // no array leaves the lock that is changed in place there
     for slot in slots { mailbox.observe(in: slot, name) }
   }
 }

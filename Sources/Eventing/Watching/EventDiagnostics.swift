@@ -31,11 +31,11 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     var limit: Int
 
     /// Notes a handler, and returns all names if there are too many handlers by now.
-    mutating func note(_ handler: UInt64, _ name: String?) -> [UInt64: String?]? {
+    mutating func note(_ handler: UInt64, _ name: String?) -> [String?]? {
       names[handler] = .some(name)
       guard names.count > limit else { return nil }
       limit = max(1, limit) * 2
-      return names
+      return Array(names.values)
     }
   }
 
@@ -53,11 +53,11 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   public func added(_ handler: HandlerToken, event: String?) {
     let (id, name) = (ObjectIdentifier(handler.home), handler.name)
     // Changed in place: a copy for each handler would make n handlers cost n * n.
-    let tooMany = lock.withLock { () -> [UInt64: String?]? in
+    let tooMany = lock.withLock { () -> [String?]? in
       unsafe handlers[id, default: Handlers(event: event, home: handler.home, limit: max(0, most ?? .max))].note(handler.id, name)
     }
     guard let most, let names = tooMany else { return }
-    let counts = Dictionary(grouping: names.values, by: \.self).map { (name: $0.key, count: $0.value.count) }
+    let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }
     let sorted = counts.sorted { $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "") }
     report(.manyHandlers(event: event, count: names.count, limit: most, names: sorted))
   }
