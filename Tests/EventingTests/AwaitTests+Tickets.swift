@@ -106,7 +106,7 @@ private struct WaitingWorld {
   func run(_ random: inout SeededGenerator) async {
     let senders = (0..<4).map { number in
       let event = any(&random)
-      return Task { for _ in 0..<3 { await event.send(3 + number % 2) } }
+      return Task { for _ in 0..<3 { await event.send(2 + number % 2) } }
     }
     for sender in senders { await sender.value }
     for event in events { await event.quiesce() }
