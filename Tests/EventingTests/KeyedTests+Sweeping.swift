@@ -29,6 +29,23 @@ extension KeyedTests {
     #expect(event.handlerCount == Self.count)
   }
 
+  /// A key whose type breaks the rules of `Hashable`: it changes.
+  private final class Changing: Hashable, Sendable {
+    let number: Guarded<Int>
+    init(_ number: Int) { self.number = Guarded(number) }
+    static func == (a: Changing, b: Changing) -> Bool { a.number.withLock { $0 } == b.number.withLock { $0 } }
+    func hash(into hasher: inout Hasher) { hasher.combine(number.withLock { $0 }) }
+  }
+
+  @Test func twoKeysThatBecomeEqualStopNothing() {
+    let event = KeyedEvent<Changing, Int>()
+    let keys = (0..<Self.count).map(Changing.init)
+    let tokens = keys.map { event[$0].addHandler { _ in } }
+    keys[Self.count - 2].number.withLock { $0 = Self.count - 1 }
+    for token in tokens.dropLast(8) { #expect(event.remove(token)) }
+    #expect(event.handlerCount == 8)
+  }
+
   /// As many adds as there are dead handlers: none is left then, and no add had all of them to
   /// release.
   private static func sweep(_ live: LiveCount, _ add: () -> HandlerToken) {

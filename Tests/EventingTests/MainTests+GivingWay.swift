@@ -8,6 +8,10 @@ extension MainTests {
     #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ in body() } } <= 8)
   }
 
+  @Test func longCallsOnTheMainQueueAsAQueueLetOtherBlocksIn() async {
+    #expect(await Self.longestRun { event, body in event.addHandler(on: .queue(.main)) { _ in body() } } <= 8)
+  }
+
   @Test func longAsynchronousCallsLetOtherBlocksIn() async {
     #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ async in body() } } <= 8)
   }

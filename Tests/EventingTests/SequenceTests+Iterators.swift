@@ -19,8 +19,8 @@ extension SequenceTests {
   actor Shared {
     private let get: (isolated Shared) async -> Int?
 
-    init(_ event: Event<Int>) {
-      var iterator = event.payloads().makeAsyncIterator()
+    init(_ event: Event<Int>, _ buffering: Buffering = .unbounded) {
+      var iterator = event.payloads(buffering: buffering).makeAsyncIterator()
       get = { actor in
         var copy = iterator
         let payload = await copy.next(isolation: actor)
@@ -56,6 +56,19 @@ extension SequenceTests {
     event.finish()
     while await steps.run() {}
     #expect(seen.values == ["second nil", "first 1", "first 2", "first nil"])
+  }
+
+  @Test(arguments: [Buffering.unbounded, .newest(4)]) func aTaskThatIsCancelledAndAsksAnIteratorDoesNotStrandTheOneThatWaits(
+    _ buffering: Buffering
+  ) async {
+    let (event, steps, seen) = (Event<Int>(), StepExecutor(), Recorder<String>())
+    let shared = Shared(event, buffering)
+    Task(executorPreference: steps) { seen.record("first \(await shared.next().map(String.init) ?? "nil")") }
+    while await steps.run() {}
+    let second = Task(executorPreference: steps) { seen.record("second \(await shared.next().map(String.init) ?? "nil")") }
+    second.cancel()
+    while await steps.run() {}
+    #expect(seen.values.sorted() == ["first nil", "second nil"])
   }
 
   @Test func aSharedIteratorGivesEachPayloadOnceAndLetsAllTasksGo() async {

@@ -11,14 +11,17 @@ struct LaneQueue<Payload: Sendable> {
   /// Barriers and the end, each with how many calls were appended before it.
   private var followers = Queue<(after: UInt64, item: LaneItem<Payload>)>()
   private var appended: UInt64 = 0
-  /// The turns that the first calls had when they were taken out before.
-  private var turnsPutBack: [UInt64] = []
+  /// Calls that were taken out and put back, with the turns that they had: they come first, in the order of their turns.
+  private var returned: [(turn: UInt64, call: Waiting)] = []
+  /// Whether `returned` is in order, the first one last.
+  private var isSorted = true
 
   init(_ buffering: Buffering) { self.buffering = buffering }
 
   /// How many calls, barriers and ends wait.
-  var count: Int { calls.count + followers.count }
-  var isEmpty: Bool { calls.isEmpty && followers.isEmpty }
+  var count: Int { waiting + followers.count }
+  var isEmpty: Bool { waiting == 0 && followers.isEmpty }
+  private var waiting: Int { calls.count + returned.count }
 
   /// - Returns: the call that is dropped instead, if there is no room.
   mutating func append(_ item: LaneItem<Payload>) -> Dropped? {
@@ -27,7 +30,7 @@ struct LaneQueue<Payload: Sendable> {
       return nil
     }
     var dropped: Dropped?
-    switch buffering.decision(waiting: calls.count, isSend: flight?.isSend == true) {
+    switch buffering.decision(waiting: waiting, isSend: flight?.isSend == true) {
     case .keep: break
     case .dropIt: return (payload, flight, true)
     case .dropOldest: dropped = popFirstCall().map { ($0.payload, $0.flight, false) }
@@ -40,11 +43,10 @@ struct LaneQueue<Payload: Sendable> {
   /// Puts back the call that was first.
   mutating func putBack(_ payload: Payload, _ flight: Flight?) { calls.prepend((payload, flight)) }
 
-  /// Puts back one of several calls that were taken out and are put back in any order: they come to stand in the order of their turns.
+  /// Puts back one of several calls that were taken out and are put back in any order: they come to stand in the order of their turns. Nobody waits for it any more.
   mutating func putBack(_ payload: Payload, _ flight: Flight?, turn: UInt64) {
-    let at = turnsPutBack.firstIndex { $0 > turn } ?? turnsPutBack.count
-    turnsPutBack.insert(turn, at: at)
-    calls.insert((payload, flight), at: at)
+    returned.append((turn, (payload, flight)))
+    isSorted = false
   }
 
   /// From now on nobody waits for what is here: gives whoever did, for calls, and to be let through.
@@ -64,14 +66,16 @@ struct LaneQueue<Payload: Sendable> {
   }
 
   mutating func popFirst() -> LaneItem<Payload>? {
-    if let follower = followers.first, follower.after <= appended - UInt64(calls.count) {
+    if let follower = followers.first, follower.after <= appended - UInt64(waiting) {
       return followers.popFirst()?.item
     }
     return popFirstCall().map { .call($0.payload, $0.flight) }
   }
 
   private mutating func popFirstCall() -> Waiting? {
-    if !turnsPutBack.isEmpty { turnsPutBack.removeFirst() }
-    return calls.popFirst()
+    if returned.isEmpty { return calls.popFirst() }
+    if !isSorted { returned.sort { $0.turn > $1.turn } }
+    isSorted = true
+    return returned.removeLast().call
   }
 }

@@ -253,8 +253,9 @@ import Synchronization
     let refusal = lock.withLock { () -> Refusal in
       let refusal = unsafe self.refusal(isEnding: isEnding)
       if case .pause = refusal {
+        // What is put back, or comes, later is waited for by nobody.
+        if unsafe !isPaused { waiting = unsafe items.withoutWaiting() }
         unsafe isPaused = true
-        waiting = unsafe items.withoutWaiting()
         unsafe items.putBack(payload, flight?.withoutWaiting, turn: active[ObjectIdentifier(seat)]?.turn ?? nextTurn)
       }
       return refusal

@@ -30,12 +30,6 @@ struct Queue<Element> {
     }
   }
 
-  /// Puts an element back that was among the first. O(distance), but where nothing was taken before.
-  mutating func insert(_ element: Element, at distance: Int) {
-    prepend(element)
-    for i in head..<head + distance { elements.swapAt(i, i + 1) }
-  }
-
   /// Puts back what was first. O(1), but where nothing was taken before.
   mutating func prepend(_ element: Element) {
     if head > 0 {

@@ -21,7 +21,7 @@ extension SerialLane {
     guard let body = unsafe body, isPlain, body.isDirect else { return drainDetailed() }
     // Held for all calls: one that is loaded for each call is retained for each.
     let direct = body.direct
-    var turn = Turn(isMain: isMain)
+    var turn = Turn(isMain: isOnMainQueue)
     while let (payload, flight) = next(&turn) {
       let isBound = if let flight { flight.isBound } else { false }
       guard conclude(isBound ? callNow(payload, body, flight) : callDirect(payload, direct), payload, flight) else { return }
@@ -30,7 +30,7 @@ extension SerialLane {
 
   @inlinable @inline(never) func drainDetailed() {
     let body = unsafe body
-    var turn = Turn(isMain: isMain)
+    var turn = Turn(isMain: isOnMainQueue)
     while let (payload, flight) = next(&turn) {
       guard conclude(callNow(payload, body, flight), payload, flight) else { return }
     }
@@ -38,7 +38,7 @@ extension SerialLane {
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
   @inlinable func drainTask(on place: isolated (any Actor)?) async {
-    var turn = Turn(isMain: isMain)
+    var turn = Turn(isMain: isOnMainQueue)
     while await drainBound(&turn, on: place) {}
   }
 
@@ -78,7 +78,7 @@ extension SerialLane {
   /// The same on an actor that is the owner: a hop each call, because the actor is held for the length of a call only.
   @usableFromInline func drainOnOwner() async {
     guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
-    var turn = Turn(isMain: isMain)
+    var turn = Turn(isMain: isOnMainQueue)
     while let (payload, flight) = next(&turn) {
       let running = Running(seat)
       let goesOn = await Context.running.withValue(running) { await callOnOwner(payload, flight) }

@@ -23,6 +23,8 @@ public import Synchronization
   @exclusivity(unchecked) var bounded: LaneQueue<Payload>?
 
   @usableFromInline let isMain: Bool
+  /// It runs on the main queue, as a handler of the main actor or not.
+  @usableFromInline let isOnMainQueue: Bool
   @usableFromInline let isBounded: Bool
   /// There for asynchronous handlers: only they can wait.
   @usableFromInline let seat: Seat?
@@ -47,6 +49,7 @@ public import Synchronization
       seat = Seat()
       executor = Scheduling.executorOfThisTask
     }
+    if case .queue(let queue, _) = record.place { isOnMainQueue = queue === DispatchQueue.main } else { isOnMainQueue = isMain }
     let buffering = record.place.buffering
     isBounded = buffering.isBounded
     unsafe bounded = isBounded ? LaneQueue(buffering) : nil

@@ -39,7 +39,7 @@ public struct ChangeOptions: OptionSet, Sendable {
   public static let new = ChangeOptions(rawValue: 4)
   /// A call before the change, too: before the value changes if the handler is inline and nothing else is going on, otherwise directly before the
   /// change is told. It comes once for each change. What is set in between, by such a call or by another thread, is then the old value that the
-  /// change tells.
+  /// change tells. A handler that is added while the others are told of a change beforehand is told of the change alone.
   public static let prior = ChangeOptions(rawValue: 8)
 }
 

@@ -204,6 +204,8 @@
     var senders: [WaitingSender] = []
     var (boxes, lists, gone): ([Inbox<Payload>], [ContiguousArray<Payload>], Inlet<Payload>?) = ([], [], nil)
     lock.lock()
+    // Another task may wait with this iterator, and nobody finds it after this.
+    let sleeper = unsafe inlet?.takeSleeper()
     if let inlet {
       empty(inlet, &senders, &boxes, &lists)
       remove(inlet)
@@ -222,6 +224,7 @@
     lock.unlock()
     if buffering.suspendsSender { inlet?.forgetConsumer() }
     pass(senders)
+    unsafe sleeper?.resume()
     if let last { _ = last.home.remove(last.record) }
     withExtendedLifetime(gone) {}
   }

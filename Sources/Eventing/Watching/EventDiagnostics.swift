@@ -67,7 +67,9 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     let id = ObjectIdentifier(handler.home)
     let gone = lock.withLock { () -> Handlers? in
       unsafe handlers[id]?.names[handler.id] = nil
-      return unsafe handlers[id]?.names.isEmpty == true ? handlers.removeValue(forKey: id) : nil
+      guard unsafe handlers[id]?.names.isEmpty == true else { return nil }
+      defer { unsafe living = unsafe min(living, handlers.count) }
+      return unsafe handlers.removeValue(forKey: id)
     }
     withExtendedLifetime(gone) {}  // released outside of the lock: the home may go with it
   }
