@@ -5,11 +5,13 @@
 
   /// What waits on a bounded or parallel lane, without threads.
   @Suite(.fewAtATime) struct LaneQueueTests {
+    private func pop(_ queue: inout LaneQueue<Int>) -> Int? { if case .call(let number, _)? = queue.popFirst() { number } else { nil } }
+
     /// Takes all out, and puts them back in the opposite order.
     private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue<Int>) {
       for number in 0..<count { _ = queue.append(.call(number, nil)) }
       var taken: [Int] = []
-      while case .call(let number, _)? = queue.popFirst() { taken.append(number) }
+      while let number = pop(&queue) { taken.append(number) }
       for number in taken.reversed() { queue.putBack(number, nil, turn: UInt64(number)) }
     }
 
@@ -19,13 +21,11 @@
       _ = queue.append(.call(100, nil))
       #expect(queue.count == 101)
       for expected in 0...50 {
-        guard case .call(let number, _)? = queue.popFirst() else { return Issue.record("expected 101 calls") }
-        #expect(number == expected)
+        #expect(pop(&queue) == expected)
       }
       queue.putBack(50, nil, turn: 50)
       for expected in 50...100 {
-        guard case .call(let number, _)? = queue.popFirst() else { return Issue.record("expected 51 calls") }
-        #expect(number == expected)
+        #expect(pop(&queue) == expected)
       }
       #expect(queue.isEmpty)
     }

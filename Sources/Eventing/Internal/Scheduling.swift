@@ -94,6 +94,9 @@ package import Synchronization
     currentSimulation.map(\.isInMainBlock) ?? (DispatchQueue.getSpecific(key: mainKey) == true)
   }
 
+  /// Whether a queue is the main one. Not by its identity: on Linux `DispatchQueue.main` is another object each time.
+  static func isMainQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) == true }
+
   /// In a block for the main queue.
   @usableFromInline static func checkMain() { if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() } }
 }

@@ -49,7 +49,7 @@ public import Synchronization
       seat = Seat()
       executor = Scheduling.executorOfThisTask
     }
-    if case .queue(let queue, _) = record.place { isOnMainQueue = queue === DispatchQueue.main } else { isOnMainQueue = isMain }
+    if case .queue(let queue, _) = record.place { isOnMainQueue = Scheduling.isMainQueue(queue) } else { isOnMainQueue = isMain }
     let buffering = record.place.buffering
     isBounded = buffering.isBounded
     unsafe bounded = isBounded ? LaneQueue(buffering) : nil
