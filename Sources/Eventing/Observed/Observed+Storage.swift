@@ -133,7 +133,9 @@ extension Observed {
     private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>, _ flight: Flight?, isPriorTold: Bool) {
       let thread = Thread.current
       if !isPriorTold, unsafe backlog.wantPrior + backlog.joiningPrior > 0 {
-        unsafe backlog.queue.append(.occurrence(Change(old: change.old, new: change.new, isPrior: true), by: thread, flight))
+        // A flight of its own: lanes may have this one while the change gets its observers.
+        let prior = Change(old: change.old, new: change.new, isPrior: true)
+        unsafe backlog.queue.append(.occurrence(prior, by: thread, flight?.withoutWaiting))
         unsafe backlog.occurrences &+= 1
       }
       unsafe backlog.queue.append(.occurrence(change, by: thread, flight))

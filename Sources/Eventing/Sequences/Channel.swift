@@ -137,7 +137,8 @@
   private func waiting(_ flight: Flight?) -> [ObjectIdentifier: WaitingSender] {
     guard let flight else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
-    let targets = lock.withLock { unsafe inlets.isEmpty ? origin.map { [$0] } ?? [] : inlets }
+    // Copied: no array leaves the lock that is changed in place there.
+    let targets = lock.withLock { unsafe inlets.isEmpty ? origin.map { [$0] } ?? [] : inlets.map { $0 } }
     for inlet in targets {
       flight.expectUncounted(inlet)
       senders[ObjectIdentifier(inlet)] = WaitingSender(flight: flight, node: inlet)
