@@ -60,6 +60,17 @@ def sending(r):
 def instructions(r):
     for n, most in [("1 handler", 67), ("8 handlers", 230)]:
         yield Line("P2", f"post, {n}: instructions", "<=", most, r.value(POST, n), r.first(POST, n))
+    for n, most in KINDS:
+        yield Line("P14", f"{n}: instructions", "<=", most, r.value(POST, n), r.first(POST, n))
+
+
+KINDS = [("by key, Int", 380), ("last value replayed", 250), ("value set, 0 handlers", 90), ("value set, 1 handler", 240), ("map.filter", 210)]
+KIND_TIMES = [("by key, Int", 45), ("last value replayed", 35), ("value set, 0 handlers", 20), ("value set, 1 handler", 30), ("map.filter", 20)]
+
+
+def kinds(r):
+    for n, most in KIND_TIMES:
+        yield Line("P14", f"{n}: ns", "<=", most, r.value(POST, n), r.first(POST, n))
 
 
 def contention(r):
@@ -137,7 +148,7 @@ def flood(r):
 CHECKS = {
     check.__name__.replace("_", "-"): check
     for check in [
-        sending, instructions, contention, add_remove, replace_random, add_by_priority, mixed, once, lanes, latency, memory, backlog, flood]
+        sending, instructions, contention, add_remove, replace_random, add_by_priority, mixed, once, lanes, latency, memory, backlog, flood, kinds]
 }
 # The limit that a ratio is taken to, where it is not the lowest of them all.
 FLOORS = {"P1": LIMIT, "P2": LIMIT, "P3": LIMIT}

@@ -6,7 +6,7 @@
 
   /// The way into an event, and where in memory that is.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EnteringTests {
-    private let mailbox = Mailbox<Int>()
+    private let mailbox = Mailbox(Int.self)
     private let own: UInt = 0x1000 | Word.busy
 
     @Test func whoFindsAnIdleEventIsInside() {
@@ -53,7 +53,7 @@
       for place in [address(of: home.changes), address(of: &home.settled), address(of: &home.settledForPosts)] {
         #expect(abs(place - counts) >= 64)
       }
-      for place in [address(of: &backlog.pending), address(of: &backlog.at), address(of: &backlog.history)] {
+      for place in [address(of: &backlog.pending), address(of: backlog.historyReference)] {
         for other in [address(of: &backlog.occurrences), address(of: &backlog.queue), address(of: &backlog.leaving)] {
           #expect(abs(place - other) >= 64)
         }
@@ -64,7 +64,7 @@
       unsafe withUnsafePointer(to: value) { Int(bitPattern: $0) }
     }
 
-    private func address<Value>(of value: inout Value) -> Int {
+    private func address<Value: ~Copyable>(of value: inout Value) -> Int {
       unsafe withUnsafeMutablePointer(to: &value) { Int(bitPattern: $0) }
     }
   }

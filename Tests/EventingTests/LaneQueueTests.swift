@@ -5,37 +5,49 @@
 
   /// What waits on a bounded or parallel lane, without threads.
   @Suite(.fewAtATime) struct LaneQueueTests {
-    private func pop(_ queue: inout LaneQueue<Int>) -> Int? { if case .call(let number, _)? = queue.popFirst() { number } else { nil } }
+    private func append(_ number: Int, _ queue: inout LaneQueue) { lend(number) { _ = queue.append($0, nil) } }
+
+    private func pop(_ queue: inout LaneQueue) -> ParallelCall? {
+      if let call = queue.popReturned() { return call }
+      switch queue.popFirst() {
+      case nil: return nil
+      case let popped?: return popped.call(nil)
+      }
+    }
+
+    private func number(_ call: ParallelCall) -> Int { call.payload.loan.payload() }
 
     /// Takes all out, and puts them back in the opposite order.
-    private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue<Int>) {
-      for number in 0..<count { _ = queue.append(.call(number, nil)) }
-      var taken: [Int] = []
-      while let number = pop(&queue) { taken.append(number) }
-      for number in taken.reversed() { queue.putBack(number, nil, turn: UInt64(number)) }
+    private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue) {
+      for number in 0..<count { append(number, &queue) }
+      var taken: [ParallelCall] = []
+      while let call = pop(&queue) { taken.append(call) }
+      for call in taken.reversed() { queue.putBack(call, turn: UInt64(number(call))) }
     }
 
     @Test func callsThatArePutBackInAnyOrderComeInTheOrderOfTheirTurns() {
-      var queue = LaneQueue<Int>(.unbounded)
+      var queue = LaneQueue(.unbounded, Int.self)
       takeAndPutBack(100, &queue)
-      _ = queue.append(.call(100, nil))
-      #expect(queue.count == 101)
+      append(100, &queue)
+      let count = queue.count
+      #expect(count == 101)
+      var last: ParallelCall?
       for expected in 0...50 {
-        #expect(pop(&queue) == expected)
+        last = pop(&queue)
+        #expect(last.map(number) == expected)
       }
-      queue.putBack(50, nil, turn: 50)
-      for expected in 50...100 {
-        #expect(pop(&queue) == expected)
-      }
-      #expect(queue.isEmpty)
+      if let last { queue.putBack(last, turn: 50) }
+      for expected in 50...100 { #expect(pop(&queue).map(number) == expected) }
+      let isEmpty = queue.isEmpty
+      #expect(isEmpty)
     }
 
     @Test func puttingBackCostsAsMuchAmongManyAsAmongFew() async {
       let growth = await growth(from: 1_000, to: 8_000, isEnough: 3) { count in
         processorTime {
-          var queue = LaneQueue<Int>(.unbounded)
+          var queue = LaneQueue(.unbounded, Int.self)
           takeAndPutBack(count, &queue)
-          while queue.popFirst() != nil {}
+          while pop(&queue) != nil {}
         }
       }
       #expect(growth < 3)  // 8 if each moves all

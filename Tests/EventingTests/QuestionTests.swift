@@ -37,7 +37,7 @@ import Testing
     let question = Question<Int, Int>()
     let nobody = await #expect(throws: EventingError.self) { try await question.first(1) }
     #expect(nobody?.code == .unanswered)
-    #expect(nobody?.description == "expected an answer to 1; there is none from 0 responders")
+    #expect(nobody?.description == "expected an answer to 1; of 0 responders each passed, had no room for it, or waits for this very call")
     let token = question.addResponder { _ in nil }
     #expect(await #expect(throws: EventingError.self) { try await question.first(1) }?.code == .unanswered)
     question.addResponder { throw Odd(number: $0) }

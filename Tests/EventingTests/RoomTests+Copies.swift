@@ -5,11 +5,12 @@
   extension RoomTests {
     /// Between a look for iterators and what it brings, a send may be overtaken by the first iterator: then it waits beside that, where a second one begins.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
-      let channel = Channel<Int>(.suspendingSender(1))
+      let channel = Channel(.suspendingSender(1), Int.self)
       let first = channel.makeInlet()
       let flight = Flight(.ticket)
-      func bring(_ number: Int, to inlet: Inlet<Int>, _ sender: WaitingSender?) {
-        channel.lock.withLock { _ = inlet.inbox.append(number, isSend: true, sender) }
+      func bring(_ number: Int, to inlet: Inlet, _ sender: WaitingSender?) {
+        var dropped = PayloadQueue<PayloadAlone>(Int.self)
+        channel.lock.withLock { lend(number) { _ = inlet.inbox.append($0, isSend: true, sender, &dropped) } }
       }
       guard let origin = channel.lock.withLock({ channel.origin }) else {
         Issue.record("nothing was taken yet")

@@ -52,14 +52,14 @@
     }
 
     @Test func aRemovedRowGivesItsOwnClosureBackAndTheTableLetsGoOfIt() {
-      var table = Table<Int>()
+      var table = Table()
       let closures = LiveCount()
       let seen = Recorder<Int>()
       let records = (0..<5).map { number in
         let canary = Canary(closures)
         let record = Record(0)
         table.append(
-          { _ in
+          handler { _ in
             canary.sing()
             seen.record(number)
           }, record, priority: 0)
@@ -68,7 +68,7 @@
       for number in [2, 4, 0, 3, 1] {
         do {
           let row = table.remove(records[number], priority: 0)
-          try? row.call(1)
+          lend(1) { try? row.call($0) }
           #expect(row.record === records[number])
         }
         #expect(seen.values.last == number)
@@ -79,17 +79,17 @@
     }
 
     @Test func aDeadRowIsCalledInVainUntilItIsCompactedAway() {
-      var table = Table<Int>()
+      var table = Table()
       let seen = Recorder<Int>()
       let records = (0..<4).map { number in
         let record = Record(0)
-        table.append({ _ in seen.record(number) }, record, priority: 0)
+        table.append(handler { _ in seen.record(number) }, record, priority: 0)
         return record
       }
       _ = table.remove(records[1], priority: 0)
       #expect(table.count == 4)
       #expect(table.dead == 1)
-      unsafe table.forEachRow { row in unsafe try? row.pointee.call(1) }
+      unsafe table.forEachRow { row in lend(1) { unsafe try? row.pointee.call($0) } }
       #expect(seen.values == [0, 2, 3])
       table.compact()
       #expect(table.count == 3)
@@ -100,12 +100,12 @@
       let closures = LiveCount()
       weak var record: Record?
       do {
-        var table = Table<Int>()
+        var table = Table()
         for number in 0..<100 {
           let canary = Canary(closures)
           let new = Record(0)
           record = new
-          table.append({ _ in canary.sing() }, new, priority: number % 3)
+          table.append(handler { _ in canary.sing() }, new, priority: number % 3)
         }
         #expect(closures.alive == 100)
         #expect(record != nil)
@@ -115,10 +115,10 @@
     }
 
     @Test func aTableOfManyPrioritiesForgetsThoseThatNobodyHas() {
-      var table = Table<Int>()
+      var table = Table()
       let records = (1...200).map { priority in
         let record = Record(0)
-        table.append({ _ in }, record, priority: priority)
+        table.append(.none, record, priority: priority)
         return (record, priority)
       }
       #expect(unsafe table.index.count == 200)
@@ -168,9 +168,11 @@
     }
   }
 
+  private func handler(_ body: @escaping @Sendable (Int) throws -> Void) -> ErasedHandler { HandlerClosure<Int>(body).erased }
+
   /// A table beside an array that says what must be in it.
   private struct CheckedTable: ~Copyable {
-    private var table = Table<Int>()
+    private var table = Table()
     private var expected: [(record: Record, priority: Int)] = []
     private let closures = LiveCount()
 
@@ -189,7 +191,7 @@
     mutating func append(priority: Int) {
       let record = Record(0)
       let canary = Canary(closures)
-      table.append({ _ in canary.sing() }, record, priority: priority)
+      table.append(handler { _ in canary.sing() }, record, priority: priority)
       expected.insert((record, priority), at: expected.firstIndex { $0.priority < priority } ?? expected.endIndex)
     }
 

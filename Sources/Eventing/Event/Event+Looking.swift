@@ -16,7 +16,7 @@ extension Event {
   }
 
   /// Those of a keyed event that are in certain tables.
-  func handlers(in isIncluded: (AddressTable<Payload>?) -> Bool) -> [HandlerSnapshot] {
+  func handlers(in isIncluded: (AddressTable?) -> Bool) -> [HandlerSnapshot] {
     mailbox.snapshots(where: { _ in true }, in: isIncluded)
   }
 

@@ -2,15 +2,15 @@ extension Event: EventSource {
   /// Adds handlers as a group: every one of them sees an occurrence, or none.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
     let home = mailbox.home
-    let joiners = ContiguousArray(handlers.map { mailbox.joiner($0, home) })
+    let joiners = ContiguousArray(handlers.map { mailbox.joiner($0.any, home) })
     mailbox.add(joiners)
     return joiners.map { HandlerToken($0.record, home) }
   }
 
   /// Adds a handler: what every adding verb comes down to.
-  @inlinable @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
+  @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
     let home = mailbox.home
-    let joiner = mailbox.joiner(handler, home)
+    let joiner = mailbox.joiner(handler.any, home)
     mailbox.add(joiner)
     return HandlerToken(joiner.record, home)
   }
@@ -19,10 +19,7 @@ extension Event: EventSource {
   @inlinable @discardableResult public nonisolated func attachInline(
     once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    let home = mailbox.home  // there before the handler, which may be called before this returns
-    let record = Record(once ? Bit.once : 0)
-    mailbox.add(body, record)
-    return HandlerToken(record, home)
+    mailbox.attachInline(once: once, HandlerClosure<Payload>(body).erased)
   }
 
   /// The event without its sending half, to be handed to those who only listen. It keeps the event alive.

@@ -6,7 +6,11 @@ extension Handler {
   public func priority(_ priority: Int) -> Handler { with { $0.options.priority = priority } }
 
   /// Called once: see ``EventSource/once(named:on:priority:_:)-(_,Delivery,_,_)``.
-  public func once() -> Handler { with { $0.isOnce = true } }
+  @inlinable public func once() -> Handler {
+    var copy = self
+    copy.isOnce = true
+    return copy
+  }
 
   /// With tags, beside those it has, by which it can be removed and locked.
   public func tagged(_ tags: String...) -> Handler {

@@ -7,34 +7,38 @@
 ///
 /// ``named(_:)``, ``tagged(_:)``, ``priority(_:)``, ``once()`` and ``owned(by:)`` say the rest, each giving a new value.
 public struct Handler<Payload: Sendable>: Sendable {
-  @usableFromInline var options = HandlerOptions()
-  @usableFromInline var isOnce = false
-  @usableFromInline var place: Place
-  @usableFromInline var body: Body
-
-  @inlinable init(_ place: Place, _ body: Body) {
-    self.place = place
-    self.body = body
+  @usableFromInline var any: AnyHandler
+  @usableFromInline var options: HandlerOptions {
+    get { any.options }
+    set { any.options = newValue }
   }
+  @usableFromInline var isOnce: Bool {
+    get { any.isOnce }
+    set { any.isOnce = newValue }
+  }
+  var place: Place { any.place }
+
+  @usableFromInline init(_ place: Place, _ body: Body) { any = AnyHandler(place, body, Payload.self) }
 
   /// A synchronous handler.
   @inlinable public init(on delivery: Delivery = .inline, _ body: @escaping @Sendable (Payload) throws -> Void) {
-    self.init(delivery.place, .direct(body))
+    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased))
   }
 
   /// An asynchronous handler.
-  public init(on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void) {
-    self.init(delivery.place, .directAsync(body))
+  @inlinable public init(on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void) {
+    self.init(delivery.place, .directAsync(AsyncHandlerClosure<Payload>(body).erased))
   }
 
   /// A handler on the main actor.
-  public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) throws -> Void) {
-    self.init(delivery.place, .direct(onMainActor(body)))
+  @inlinable public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) throws -> Void) {
+    let body = onMainActor(body)
+    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased))
   }
 
   /// An asynchronous handler on the main actor.
-  public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void) {
-    self.init(delivery.place, .mainAsync { try await body($0.payload) })
+  @inlinable public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void) {
+    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) })
   }
 }
 

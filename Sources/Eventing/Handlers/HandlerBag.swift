@@ -15,7 +15,8 @@ public final class HandlerBag: Sendable {
 
   /// Takes a token in.
   ///
-  /// Tokens of handlers that are gone are dropped now and then: a bag holds at most twice as many tokens as there are handlers, or 64.
+  /// An insertion drops the tokens of handlers that are gone, if there are twice as many tokens as the last such look left, and more than 64. Between
+  /// insertions a bag keeps the tokens that it has.
   /// - Complexity: O(1), amortized.
   public func insert(_ token: HandlerToken) {
     let gone = lock.withLock { () -> [HandlerToken] in
@@ -52,6 +53,6 @@ extension HandlerBag: CustomStringConvertible {
   public var description: String {
     let tokens = lock.withLock { unsafe self.tokens.map { $0 } }
     let count = tokens.count { !$0.record.has(Bit.gone) && $0.record.details?.options.owner.map { $0.object == nil } != true }
-    return "bag of \(count) handlers"
+    return "bag of \(count) handler\(count == 1 ? "" : "s")"
   }
 }

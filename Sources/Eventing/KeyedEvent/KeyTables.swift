@@ -1,4 +1,4 @@
-/// What goes through a keyed event: a payload, and the key that it is sent to.
+/// A payload of a keyed event, with the key that it is sent to.
 @usableFromInline struct Addressed<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
   @usableFromInline let key: Key?
   @usableFromInline let payload: Payload
@@ -9,74 +9,97 @@
   }
 }
 
-final class KeyAddress<Key: Hashable & Sendable>: Address, @unchecked Sendable {
-  let key: Key?
-  init(_ key: Key?) { self.key = key }
+/// The key that a handler listens to; nil for what is sent to no key.
+@usableFromInline final class KeyAddress<Key: Hashable & Sendable>: Sendable {
+  @usableFromInline let key: Key?
+  @usableFromInline init(_ key: Key?) { self.key = key }
 }
 
-final class KeyTable<Key: Hashable & Sendable, Payload: Sendable>: AddressTable<Addressed<Key, Payload>>, @unchecked Sendable {
-  let key: Key?
-  init(_ key: Key?) { self.key = key }
+/// The handlers of one key, or of none.
+// Safe: as its superclass.
+@usableFromInline final class KeyTable<Key: Hashable & Sendable>: AddressTable, @unchecked Sendable {
+  @usableFromInline let key: Key?
+  @usableFromInline init(_ key: Key?) { self.key = key }
 }
 
 /// Where the handlers of each key are.
 // Safe: touched only from inside the mailbox.
-@usableFromInline
-class KeyTables<Key: Hashable & Sendable, Payload: Sendable>:
-  Addresses<Addressed<Key, Payload>>, @unchecked Sendable
-{
-  @exclusivity(unchecked) private var tables: [Key?: KeyTable<Key, Payload>] = [:]
+@safe @usableFromInline final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: Addresses, @unchecked Sendable {
+  /// Retained while they are here: a post lends its table, and counts no references.
+  @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable<Key>>] = unsafe [:]
+  @usableFromInline @exclusivity(unchecked) var untargeted: KeyTable<Key>?
+  /// Instead of `tables`, if the keys are objects.
+  @usableFromInline let objects: ObjectTables?
 
-  @usableFromInline override func table(for addressed: Addressed<Key, Payload>) -> AddressTable<Addressed<Key, Payload>>? {
-    unsafe tables[addressed.key]
+  override init() { objects = Key.self == ObjectKey.self ? ObjectTables() : nil }
+
+  deinit { unsafe tables.values.forEach { unsafe $0.release() } }
+
+  /// Returns the table of a key, nil if it has no handlers. Valid until the next change of tables.
+  @inlinable @inline(__always) func table(of key: Key?) -> Unmanaged<AddressTable>? {
+    guard let key else { return unsafe untargeted.map { unsafe .passUnretained($0) } }
+    if let objects {
+      // Safe: there are such tables only if the keys are of this type.
+      return unsafe objects.table(of: unsafeBitCast(key, to: ObjectKey.self))
+    }
+    // Safe: a table is one of handlers, whatever its key.
+    return unsafe tables[key].map { unsafe Unmanaged<AddressTable>.fromOpaque($0.toOpaque()) }
   }
 
-  @usableFromInline override func isForAny(_ addressed: Addressed<Key, Payload>) -> Bool { addressed.key != nil }
+  override func table(for payload: Loan) -> Unmanaged<AddressTable>? { unsafe table(of: key(in: payload).pointee) }
+  override func isForAny(_ payload: Loan) -> Bool { unsafe key(in: payload).pointee != nil }
 
-  @usableFromInline override func find(_ address: Address) -> AddressTable<Addressed<Key, Payload>> {
+  /// The address of a payload's key. A copy of the whole would retain what the payload refers to.
+  private func key(in payload: Loan) -> UnsafePointer<Key?> {
+    payload.check(Addressed<Key, Payload>.self)
+    // Safe: the key is the first property of `Addressed`.
+    return unsafe payload.address.assumingMemoryBound(to: Key?.self)
+  }
+
+  override func find(_ address: Address) -> AddressTable {
     guard let address = address as? KeyAddress<Key> else { preconditionFailure("a handler of this event has an address of its keys") }
-    if let table = unsafe tables[address.key] { return table }
-    let table = KeyTable<Key, Payload>(address.key)
-    unsafe tables[address.key] = table
+    if let table = unsafe table(of: address.key) { return unsafe table.takeUnretainedValue() }
+    let table = KeyTable<Key>(address.key)
+    guard let key = address.key else {
+      unsafe untargeted = table
+      return table
+    }
+    if let objects, let table = table as? KeyTable<ObjectKey> { objects.add(table) } else { unsafe tables[key] = .passRetained(table) }
     return table
   }
 
-  override func forget(_ table: AddressTable<Addressed<Key, Payload>>) {
-    guard let table = table as? KeyTable<Key, Payload> else { return }
-    unsafe tables[table.key] = nil
+  override func forget(_ table: AddressTable) {
+    guard let table = table as? KeyTable<Key> else { return }
+    guard let key = table.key else { return unsafe untargeted = nil }
+    if let objects, let table = table as? KeyTable<ObjectKey> { return objects.forget(table) }
+    unsafe tables.removeValue(forKey: key)?.release()
     unsafe tables.giveBackRoom()
   }
 
-  override func isReachable(_ table: AddressTable<Addressed<Key, Payload>>) -> Bool { true }
+  override func isReachable(_ table: AddressTable) -> Bool { (table as? KeyTable<ObjectKey>)?.key?.isAlive ?? true }
 }
 
-/// The same for objects: one table at most for each place in memory, so that those of objects that are gone are in nobody's way until they are swept.
-// Safe: touched only from inside the mailbox.
-final class ObjectTables<Payload: Sendable>: KeyTables<ObjectKey, Payload>, @unchecked Sendable {
-  private typealias ObjectTable = KeyTable<ObjectKey, Payload>
-  @exclusivity(unchecked) private var tables: [ObjectIdentifier?: ObjectTable] = [:]
+/// The tables of keys that are objects: at most one for each address in memory. So a table of an
+/// object that is gone costs nothing until it is swept.
+///
+/// Touched only from inside the mailbox.
+@usableFromInline final class ObjectTables {
+  @exclusivity(unchecked) private var tables: [ObjectIdentifier: KeyTable<ObjectKey>] = [:]
 
-  override func table(for addressed: Addressed<ObjectKey, Payload>) -> AddressTable<Addressed<ObjectKey, Payload>>? {
-    guard let table = unsafe tables[addressed.key?.identity], table.key == addressed.key, isReachable(table) else { return nil }
-    return table
+  @usableFromInline func table(of key: ObjectKey) -> Unmanaged<AddressTable>? {
+    guard let table = unsafe tables[key.identity], table.key == key, key.isAlive else { return nil }
+    return unsafe .passUnretained(table)
   }
 
-  override func find(_ address: Address) -> AddressTable<Addressed<ObjectKey, Payload>> {
-    guard let address = address as? KeyAddress<ObjectKey> else { preconditionFailure("a handler of this event has an address of its keys") }
-    if let table = unsafe tables[address.key?.identity], table.key == address.key { return table }
-    let table = ObjectTable(address.key)
-    // One that is there is of an object that is gone, unless this one is: two that live are in two places.
-    if isReachable(table) { unsafe tables[address.key?.identity] = table }
-    return table
+  fileprivate func add(_ table: KeyTable<ObjectKey>) {
+    // A table that is there already belongs to an object that is gone: two living objects have
+    // two addresses.
+    if let key = table.key, key.isAlive { unsafe tables[key.identity] = table }
   }
 
-  override func forget(_ table: AddressTable<Addressed<ObjectKey, Payload>>) {
-    guard let table = table as? ObjectTable, unsafe tables[table.key?.identity] === table else { return }
-    unsafe tables[table.key?.identity] = nil
+  fileprivate func forget(_ table: KeyTable<ObjectKey>) {
+    guard let key = table.key, unsafe tables[key.identity] === table else { return }
+    unsafe tables[key.identity] = nil
     unsafe tables.giveBackRoom()
-  }
-
-  override func isReachable(_ table: AddressTable<Addressed<ObjectKey, Payload>>) -> Bool {
-    (table as? ObjectTable)?.key?.isAlive ?? true
   }
 }

@@ -49,18 +49,21 @@ extension KeyedEvent {
   @inlinable func post(_ addressed: Addressed<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
     let mailbox = event.mailbox
     let own = mailbox.enter()
-    guard own != 0 else { return event.queue(addressed, from: sender) }
-    _ = mailbox.deliver(addressed, tables, isAwaited: false, sender: sender, nil)
+    guard own != 0 else { return lend(addressed) { mailbox.postBusy($0, from: sender) } }
+    lend(addressed) { unsafe mailbox.post($0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, sender) }
     mailbox.leave(own)
   }
 
-  private nonisolated(nonsending) func send(
+  nonisolated(nonsending) func send(
     _ addressed: Addressed<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) async -> SendReport {
     let mailbox = event.mailbox
     let own = mailbox.enter()
-    guard own != 0 else { return await event.queueAndWait(addressed, from: sender) }
-    let tally = mailbox.deliver(addressed, tables, isAwaited: true, sender: sender, nil)
+    guard own != 0 else { return await lend(addressed) { mailbox.sendBusy($0, from: sender) }.wait() }
+    let tally = lend(addressed) {
+      unsafe mailbox.deliver(
+        $0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, isAwaited: true, sender: sender, nil)
+    }
     mailbox.leave(own)
     return await tally.finish()
   }
@@ -68,7 +71,7 @@ extension KeyedEvent {
 
 extension KeyedEvent where Key == ObjectKey {
   /// Sends to an object without waiting.
-  public func post(_ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil) {
+  @inlinable public func post(_ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil) {
     post(payload, to: ObjectKey(object), from: sender)
   }
 

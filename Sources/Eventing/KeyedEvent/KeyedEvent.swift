@@ -17,7 +17,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   /// An event without handlers.
   public init(_ name: String? = nil) {
     event = Event(name)
-    tables = ObjectTables<Payload>() as? KeyTables<Key, Payload> ?? KeyTables()
+    tables = KeyTables()
     unsafe event.mailbox.backlog.addresses = tables
   }
 
@@ -25,10 +25,10 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   public var name: String? { event.name }
 
   /// What is sent to one key: to be listened to. What sends is ``post(_:to:from:)-(_,Key,_)`` and its like.
-  public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
+  @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
 
   /// What is sent to no key; it does not reach those who listen to ``anyKey``.
-  public var untargeted: some EventSource<Payload> { KeySource(event: event, key: nil) }
+  @inlinable public var untargeted: some EventSource<Payload> { KeySource(event: event, key: nil) }
 
   /// What is sent to any key, with sender, event name, sequence number and instant.
   public var occurrences: some EventSource<Occurrence<(key: Key, payload: Payload)>> {
@@ -42,26 +42,30 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   }
 
   /// What is sent to any key, with the key; not what is sent to none.
-  public var anyKey: some EventSource<(key: Key, payload: Payload)> {
+  @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {
     event.compactMap { addressed in addressed.key.map { (key: $0, payload: addressed.payload) } }
   }
 }
 
 extension KeyedEvent where Key == ObjectKey {
   /// What is sent to one object, which is held weakly.
-  public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> { self[ObjectKey(object)] }
+  @inlinable public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> { self[ObjectKey(object)] }
 }
 
 /// One key of an event, or none.
-struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
-  let event: Event<Addressed<Key, Payload>>
-  let key: Key?
+@usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
+  @usableFromInline let event: Event<Addressed<Key, Payload>>
+  @usableFromInline let key: Key?
 
-  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(addressed)) }
-  func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(addressed(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  @inlinable init(event: Event<Addressed<Key, Payload>>, key: Key?) {
+    self.event = event
+    self.key = key
+  }
+  @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(addressed)) }
+  @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(addressed(handler)) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  private func addressed(_ handler: Handler<Payload>) -> Handler<Addressed<Key, Payload>> {
+  @inlinable func addressed(_ handler: Handler<Payload>) -> Handler<Addressed<Key, Payload>> {
     var handler: Handler<Addressed<Key, Payload>> = handler.ofContents { $0.payload }
     handler.options.address = KeyAddress(key)
     return handler
@@ -70,9 +74,15 @@ struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
 
 extension Handler {
   /// The handler of something that has the payload in it.
-  func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
-    guard case .inline = place, case .direct(let body) = body else { return converted { whole, _ in contents(whole) } }
-    var handler = Handler<Whole>(.inline, .direct { try body(contents($0)) })
+  @inlinable func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
+    guard let body = any.inline else { return viewed(contents) }
+    var handler = Handler<Whole>(
+      .inline,
+      .direct(
+        HandlerClosure<Whole> { whole in
+          let payload = contents(whole)
+          try unsafe withUnsafePointer(to: payload) { unsafe try body(Loan($0)) }
+        }.erased))
     handler.options = options
     handler.isOnce = isOnce
     return handler

@@ -8,7 +8,7 @@ public struct Change<Value: Sendable>: Sendable {
   public let isPrior: Bool
 
   /// A change, as ``Observed`` makes them.
-  public init(old: Value?, new: Value?, isPrior: Bool = false) {
+  @inlinable public init(old: Value?, new: Value?, isPrior: Bool = false) {
     self.old = old
     self.new = new
     self.isPrior = isPrior
@@ -29,18 +29,18 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// The bits.
   public let rawValue: UInt8
   /// From the bits.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The value as it is, at once, and then every change: none is missed in between, and none comes twice. Say ``new``, too: the value itself is told as a new one.
-  public static let initial = ChangeOptions(rawValue: 1)
+  @inlinable public static var initial: ChangeOptions { ChangeOptions(rawValue: 1) }
   /// The value before the change.
-  public static let old = ChangeOptions(rawValue: 2)
+  @inlinable public static var old: ChangeOptions { ChangeOptions(rawValue: 2) }
   /// The value after the change.
-  public static let new = ChangeOptions(rawValue: 4)
+  @inlinable public static var new: ChangeOptions { ChangeOptions(rawValue: 4) }
   /// A call before the change, too: before the value changes if the handler is inline and nothing else is going on, otherwise directly before the
   /// change is told. It comes once for each change. What is set in between, by such a call or by another thread, is then the old value that the
   /// change tells. A handler that is added while the others are told of a change beforehand is told of the change alone.
-  public static let prior = ChangeOptions(rawValue: 8)
+  @inlinable public static var prior: ChangeOptions { ChangeOptions(rawValue: 8) }
 }
 
 extension ChangeOptions: CustomStringConvertible {

@@ -3,32 +3,62 @@ extension Observed {
   ///
   /// The value changes in the step that queues its change, or, if the event is idle, while nothing is queued: so both have one order.
   // Safe: `current` and `version` are guarded by the mailbox's lock.
-  final class Storage: @unchecked Sendable {
-    let event = Event<Change<Value>>()
-    @exclusivity(unchecked) private var current: Value
+  @usableFromInline final class Storage: @unchecked Sendable {
+    @usableFromInline let event: Event<Change<Value>>
+    @usableFromInline let mailbox: Mailbox
+    @usableFromInline let backlog: Backlog
+    @usableFromInline @exclusivity(unchecked) var current: Value
     /// How often the value was set.
-    @exclusivity(unchecked) private var version: UInt64 = 0
+    @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
     /// The threads that compute a value for the second time, or more often, and the version that each expects. Under the lock.
-    @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = []
+    @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
+      didSet { unsafe isComputing = unsafe !computing.isEmpty }
+    }
+    @usableFromInline @exclusivity(unchecked) var isComputing = false
 
     init(_ value: Value) {
+      event = Event<Change<Value>>()
+      mailbox = event.mailbox
+      backlog = mailbox.backlog
       unsafe current = value
+      unsafe backlog.greetsNow = { [unowned self] in Parcel(Change<Value>(old: nil, new: unsafe self.current)) }
       // What those have been told who joined before, which is not always the value as it is.
-      unsafe event.mailbox.backlog.greeting = Change(old: nil, new: value)
-      unsafe event.mailbox.backlog.greets = { $0.isPrior ? nil : Change(old: nil, new: $0.new) }
+      unsafe event.mailbox.backlog.greeting = Parcel(Change<Value>(old: nil, new: value))
+      unsafe event.mailbox.backlog.greets = { loan in
+        let change = loan.payload(Change<Value>.self)
+        return change.isPrior ? nil : Parcel(Change<Value>(old: nil, new: change.new))
+      }
     }
 
-    var value: Value { event.mailbox.lock.withLock { unsafe current } }
+    @inlinable var value: Value { mailbox.lock.withLock { unsafe current } }
 
-    func set(_ new: Value) {
-      let mailbox = event.mailbox
+    /// Nothing is made, and nothing is queued, where nobody listens; a change is told as a post is.
+    @inlinable func set(_ new: Value) {
       let own = mailbox.enter()
-      guard own != 0 else {
-        if queue(new, ifStill: nil) == true { Flood.slowDown() }
-        return
+      guard own != 0 else { return setLate(new) }
+      guard unsafe mailbox.beginChange(backlog, unless: &isComputing) else { return setInside(new, own) }
+      let old = unsafe current
+      unsafe current = new
+      unsafe version &+= 1
+      mailbox.endChange(backlog)
+      if unsafe mailbox.table.first == nil {
+        unsafe mailbox.sequence &+= 1
+      } else {
+        lend(Change(old: old, new: new)) { change in
+          if let position = mailbox.deliver(change, isPost: true) { mailbox.postRest(change, from: position, sender: nil) }
+        }
       }
+      mailbox.leave(own)
+      withExtendedLifetime(old) {}
+    }
+
+    @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil)
       mailbox.leave(own)
+    }
+
+    @usableFromInline @inline(never) func setLate(_ new: Value) {
+      if queue(new, ifStill: nil) == true { Flood.slowDown() }
     }
 
     /// Computes again if another thread was faster. Not under the lock: computing a value is the caller's code.
@@ -90,12 +120,13 @@ extension Observed {
       let backlog = mailbox.backlog
       let flight = flightOfSender
       let isPriorTold = unsafe backlog.wantPrior > 0
-      if isPriorTold { mailbox.deliverQueued(Change(old: value, new: new, isPrior: true), nil) }
+      if isPriorTold { lend(Change(old: value, new: new, isPrior: true)) { mailbox.deliverQueued($0, nil) } }
       mailbox.lock.lock()
       if let seen, unsafe version != seen {
         mailbox.lock.unlock()
         return false
       }
+      keepGreeting()
       let change = unsafe Change(old: current, new: new)
       unsafe current = new
       let isNested = noteChange()
@@ -104,7 +135,7 @@ extension Observed {
       if !isNext { append(change, to: backlog, flight, isPriorTold: isPriorTold) }
       mailbox.lock.unlock()
       if isNested { refuseNested() }
-      if isNext { mailbox.deliverQueued(change, nil) }
+      if isNext { lend(change) { mailbox.deliverQueued($0, nil) } }
       return true
     }
 
@@ -115,6 +146,7 @@ extension Observed {
       let flight = flightOfSender
       let isFlooded = event.mailbox.queue { backlog in
         if let seen, unsafe version != seen { return false }
+        keepGreeting()
         let change = unsafe Change(old: current, new: new)
         unsafe old = current
         unsafe current = new
@@ -126,19 +158,27 @@ extension Observed {
       return old == nil ? nil : isFlooded
     }
 
+    /// Under the lock, before a change that is told later.
+    private func keepGreeting() {
+      guard unsafe backlog.isGreetingCurrent else { return }
+      unsafe backlog.greeting = Parcel(Change<Value>(old: nil, new: current))
+      unsafe backlog.isGreetingCurrent = false
+    }
+
     /// What has the task-local values of whoever sets the value.
     private var flightOfSender: Flight? { CarriedContext.isCarrying ? Flight(.post) : nil }
 
     /// Under the lock: queues a change, after what is told before it, unless that was told already.
-    private func append(_ change: Change<Value>, to backlog: Backlog<Change<Value>>, _ flight: Flight?, isPriorTold: Bool) {
+    private func append(_ change: Change<Value>, to backlog: Backlog, _ flight: Flight?, isPriorTold: Bool) {
       let thread = Thread.current
       if !isPriorTold, unsafe backlog.wantPrior + backlog.joiningPrior > 0 {
-        // A flight of its own: lanes may have this one while the change gets its observers.
-        let prior = Change(old: change.old, new: change.new, isPrior: true)
-        unsafe backlog.queue.append(.occurrence(prior, by: thread, flight?.withoutWaiting))
+        lend(Change(old: change.old, new: change.new, isPrior: true)) {
+          // A flight of its own: lanes may have this one while the change gets its observers.
+          unsafe backlog.queue.append(.occurrence(by: thread, flight?.withoutWaiting), $0)
+        }
         unsafe backlog.occurrences &+= 1
       }
-      unsafe backlog.queue.append(.occurrence(change, by: thread, flight))
+      lend(change) { unsafe backlog.queue.append(.occurrence(by: thread, flight), $0) }
       unsafe backlog.occurrences &+= 1
     }
   }

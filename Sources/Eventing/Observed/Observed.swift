@@ -13,7 +13,7 @@
 /// A copy is the same value: it is a reference.
 @propertyWrapper
 public struct Observed<Value: Sendable>: Sendable {
-  let storage: Storage
+  @usableFromInline let storage: Storage
 
   /// A value, as it is to begin with.
   public init(_ value: Value) { storage = Storage(value) }
@@ -21,19 +21,19 @@ public struct Observed<Value: Sendable>: Sendable {
   public init(wrappedValue: Value) { self.init(wrappedValue) }
 
   /// The value as it is. Setting it tells the handlers, as ``Event/post(_:from:)`` does.
-  public var value: Value {
+  @inlinable public var value: Value {
     get { storage.value }
     nonmutating set { storage.set(newValue) }
   }
 
   /// The value as it is.
-  public var wrappedValue: Value {
+  @inlinable public var wrappedValue: Value {
     get { value }
     nonmutating set { value = newValue }
   }
 
   /// The whole, to listen to its changes.
-  public var projectedValue: Observed { self }
+  @inlinable public var projectedValue: Observed { self }
 
   /// Changes the value in one step: no other change comes in between.
   ///

@@ -20,7 +20,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///   - name: for logs and snapshots.
   ///   - priority: the place of its answer in ``all(_:within:clock:)``: higher ones first, then as they were added.
   ///   - buffering: how many questions may wait for it while it answers another one, and which are dropped beyond that; it passes on those.
-  ///     Questions that nobody waits for any more are not put to it, but count as waiting until their turn comes.
+  ///     Questions that nobody waits for any more are not put to it, but count as waiting until their turn comes. No bound makes those who ask
+  ///     wait: beyond ``Buffering/suspendingSender(_:)``, too, a question is dropped.
   ///   - body: what answers. An error is an answer for ``all(_:within:clock:)``; ``first(_:within:clock:)`` waits for another one.
   @discardableResult public func addResponder(
     named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
@@ -63,7 +64,11 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
       throw EventingError(code: .timedOut, description: "expected an answer to \(query) within \(limit ?? .zero); none came")
     case .answered, .finished:
       if case .failure(let error) = replies.first { throw error }
-      throw EventingError(code: .unanswered, description: "expected an answer to \(query); there is none from \(responderCount) responders")
+      throw EventingError(
+        code: .unanswered,
+        description:
+          "expected an answer to \(query); of \(responderCount) responder\(responderCount == 1 ? "" : "s") each passed, had no room for it, or waits for this very call"
+      )
     }
   }
 

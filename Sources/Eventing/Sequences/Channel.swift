@@ -3,27 +3,32 @@
 /// Until something is taken there is one inlet more, from which each iterator starts: so all of them see everything since the sequence was made. Afterwards
 /// that would have to keep everything for as long as the sequence is there, which a task that iterates over it usually holds.
 // Safe: what changes is guarded by `lock`.
-@safe @usableFromInline final class Channel<Payload: Sendable>: @unchecked Sendable {
+@safe @usableFromInline final class Channel: @unchecked Sendable {
   @usableFromInline let buffering: Buffering
   @usableFromInline let isBounded: Bool
   @usableFromInline let lock = Lock()
 
   // Under the lock.
-  @usableFromInline @exclusivity(unchecked) var origin: Inlet<Payload>?
-  @usableFromInline @exclusivity(unchecked) var inlets: [Inlet<Payload>] = []
+  @usableFromInline @exclusivity(unchecked) var origin: Inlet?
+  @usableFromInline @exclusivity(unchecked) var inlets: [Inlet] = []
   /// The one inlet, if there is one and no more: lent without a retain.
-  @usableFromInline @exclusivity(unchecked) var only: Unmanaged<Inlet<Payload>>?
+  @usableFromInline @exclusivity(unchecked) var only: Unmanaged<Inlet>?
   /// The handler, until it goes.
   @exclusivity(unchecked) private var token: HandlerToken?
   /// Nothing more comes.
   @exclusivity(unchecked) private var isEnded = false
+  /// From inside the event: what was dropped, until it is destroyed.
+  @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
   /// Of the handler; there before any iterator.
   @usableFromInline let recordReference = OnceReference<Record>()
 
-  init(_ buffering: Buffering) {
+  @usableFromInline let type: PayloadType
+  init(_ buffering: Buffering, _ type: PayloadType) {
+    self.type = type
     self.buffering = buffering
     isBounded = buffering.isBounded
-    unsafe origin = Inlet(Inbox(buffering))
+    unsafe dropped = PayloadQueue(type)
+    unsafe origin = Inlet(buffering, type)
     noteOnly()
   }
 
@@ -36,18 +41,18 @@
   }
 
   /// Of each iterator, and of the sequence itself.
-  private func forEachInlet(_ body: (Inlet<Payload>) -> Void) {
+  private func forEachInlet(_ body: (Inlet) -> Void) {
     for inlet in unsafe inlets { body(inlet) }
     if let origin = unsafe origin { body(origin) }
   }
 
-  private func insert(_ inlet: Inlet<Payload>) {
+  private func insert(_ inlet: Inlet) {
     unsafe inlet.slot = inlets.count
     unsafe inlets.append(inlet)
   }
 
   /// O(1): the last one takes its place.
-  private func remove(_ inlet: Inlet<Payload>) {
+  private func remove(_ inlet: Inlet) {
     guard let slot = unsafe inlet.slot else { return }
     unsafe inlet.slot = nil
     unsafe inlets.swapAt(slot, inlets.count - 1)
@@ -56,7 +61,7 @@
   }
 
   /// Adds the handler.
-  func listen(to source: some EventSource<Payload>) {
+  func listen<Payload: Sendable>(to source: some EventSource<Payload>) {
     let token = source.attach(Handler(.sequence(buffering), .sequence(self)))
     _ = recordReference.set(token.record)
     lock.withLock { unsafe self.token = unsafe isEnded ? nil : token }
@@ -65,12 +70,12 @@
   // MARK: For the event, from inside it
 
   /// Gives a payload to all where there is no bound.
-  @inlinable func give(_ payload: Payload) {
+  @usableFromInline func give(_ payload: Loan) {
     var sleeper: UnsafeContinuation<Void, Never>?
     lock.lock()
     if let only = unsafe only {
       unsafe only._withUnsafeGuaranteedRef { inlet in
-        unsafe inlet.items.append(payload)
+        unsafe inlet.items.append(PayloadAlone(), payload)
         unsafe sleeper = inlet.takeSleeper()
       }
     } else {
@@ -81,11 +86,11 @@
   }
 
   /// Under the lock, which it unlocks.
-  @usableFromInline func giveAll(_ payload: Payload) {
+  @usableFromInline func giveAll(_ payload: Loan) {
     var sleepers: [UnsafeContinuation<Void, Never>] = unsafe []
-    unsafe origin?.items.append(payload)
+    unsafe origin?.items.append(PayloadAlone(), payload)
     for inlet in unsafe inlets {
-      unsafe inlet.items.append(payload)
+      unsafe inlet.items.append(PayloadAlone(), payload)
       if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
     lock.unlock()
@@ -95,42 +100,51 @@
   /// The same with a bound.
   ///
   /// - Returns: how many iterators took it, and how many had to drop something.
-  @usableFromInline func give(_ payload: Payload, _ tally: inout Tally) -> (taken: Int, missing: Int) {
+  @usableFromInline func give(_ payload: Loan, _ tally: inout Tally) -> (taken: Int, missing: Int) {
     if !buffering.suspendsSender, let outcome = giveToOnly(payload) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend
     // Who waits is counted before it may be taken, and passed at once if it need not wait.
     var senders = isSend && !tally.isLate ? waiting(tally.flightIfAwaited()) : [:]
-    var (taken, missing, dropped): (Int, Int, [Payload]) = (0, 0, [])
+    var (taken, missing) = (0, 0)
     var sleepers: [UnsafeContinuation<Void, Never>] = unsafe []
     lock.lock()
     forEachInlet { inlet in
-      let outcome = unsafe inlet.inbox.append(payload, isSend: isSend, senders[ObjectIdentifier(inlet)])
+      let outcome = unsafe inlet.inbox.append(payload, isSend: isSend, senders[ObjectIdentifier(inlet)], &dropped)
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(inlet)] = nil }
-      if let payload = outcome.dropped { dropped.append(payload) }
       // The first inlet counts as long as there is no iterator, which has the same otherwise.
-      if !outcome.isTaken || outcome.dropped != nil, unsafe inlet !== origin || inlets.isEmpty { missing += 1 }
+      if !outcome.isTaken || outcome.hasReplaced, unsafe inlet !== origin || inlets.isEmpty { missing += 1 }
       if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
     lock.unlock()
+    destroyDropped()
     pass(Array(senders.values))
     unsafe sleepers.forEach { unsafe $0.resume() }
     return (taken, missing)
   }
 
   /// The same to the only inlet, if there is one and no more, where nobody waits for room.
-  private func giveToOnly(_ payload: Payload) -> (taken: Int, missing: Int)? {
+  private func giveToOnly(_ payload: Loan) -> (taken: Int, missing: Int)? {
     lock.lock()
     guard let only = unsafe only else {
       lock.unlock()
       return nil
     }
     let (outcome, sleeper) = unsafe only._withUnsafeGuaranteedRef {
-      unsafe ($0.inbox.append(payload, isSend: false, nil), $0.takeSleeper())
+      unsafe ($0.inbox.append(payload, isSend: false, nil, &dropped), $0.takeSleeper())
     }
     lock.unlock()
+    destroyDropped()
     unsafe sleeper?.resume()
-    return (outcome.isTaken ? 1 : 0, outcome.isTaken && outcome.dropped == nil ? 0 : 1)
+    return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)
+  }
+
+  private func destroyDropped() {
+    while unsafe !dropped.isEmpty {
+      _ = unsafe dropped.takeFirst()
+      unsafe dropped.destroyTaken()
+    }
+    unsafe dropped.recycle()
   }
 
   /// A send waits for the iterators; as long as there is none, for the first.
@@ -151,13 +165,12 @@
   /// Nothing more comes. What waits can still be taken, unless the handler was removed; no send waits for that any more.
   func end(isRemoved: Bool) {
     var senders: [WaitingSender] = []
-    var (released, sleepers): ([Inbox<Payload>], [UnsafeContinuation<Void, Never>]) = unsafe ([], [])
-    var lists: [ContiguousArray<Payload>] = []
+    var (contents, sleepers): ([InletContents], [UnsafeContinuation<Void, Never>]) = unsafe ([], [])
     lock.lock()
     unsafe isEnded = true
     unsafe token = nil
     forEachInlet { inlet in
-      if isRemoved { empty(inlet, &senders, &released, &lists) } else { unsafe senders += inlet.inbox.takeSenders() }
+      if isRemoved { empty(inlet, &senders, &contents) } else { unsafe senders += inlet.inbox.takeSenders() }
       if let sleeper = unsafe inlet.takeSleeper() { unsafe sleepers.append(sleeper) }
     }
     lock.unlock()
@@ -167,25 +180,21 @@
 
   /// Under the lock; what it had is the caller's to release.
   private func empty(
-    _ inlet: Inlet<Payload>, _ senders: inout [WaitingSender], _ boxes: inout [Inbox<Payload>], _ lists: inout [ContiguousArray<Payload>]
+    _ inlet: Inlet, _ senders: inout [WaitingSender], _ contents: inout [InletContents]
   ) {
     unsafe senders += inlet.inbox.takeSenders()
-    unsafe boxes.append(inlet.inbox)
-    unsafe lists.append(inlet.items)
-    unsafe inlet.inbox = Inbox(buffering)
-    unsafe inlet.items = []
+    contents.append(inlet.takeContents(buffering, type))
   }
 
   // MARK: For iterators
 
   /// Another iterator.
-  func makeInlet() -> Inlet<Payload> {
-    let inlet = Inlet<Payload>(Inbox(buffering))
-    let origin = lock.withLock { () -> Inlet<Payload>? in
+  func makeInlet() -> Inlet {
+    let inlet = Inlet(buffering, type)
+    let origin = lock.withLock { () -> Inlet? in
       let origin = unsafe self.origin
       if let origin {
-        unsafe inlet.items = origin.items
-        unsafe inlet.inbox = origin.inbox
+        inlet.copyContents(of: origin)
         // The sends that wait for the first iterator are in one copy only.
         if unsafe inlets.isEmpty { _ = unsafe origin.inbox.takeSenders() } else { _ = unsafe inlet.inbox.takeSenders() }
       }
@@ -201,18 +210,18 @@
   }
 
   /// An iterator goes, or the sequence. The handler goes with the last iterator, or with a sequence that had none.
-  @usableFromInline func drop(_ inlet: Inlet<Payload>?) {
+  @usableFromInline func drop(_ inlet: Inlet?) {
     var senders: [WaitingSender] = []
-    var (boxes, lists, gone): ([Inbox<Payload>], [ContiguousArray<Payload>], Inlet<Payload>?) = ([], [], nil)
+    var (contents, gone): ([InletContents], Inlet?) = ([], nil)
     lock.lock()
     // Another task may wait with this iterator, and nobody finds it after this.
     let sleeper = unsafe inlet?.takeSleeper()
     if let inlet {
-      empty(inlet, &senders, &boxes, &lists)
+      empty(inlet, &senders, &contents)
       remove(inlet)
     }
     if let origin = unsafe origin, unsafe inlet == nil || inlets.isEmpty {
-      empty(origin, &senders, &boxes, &lists)
+      empty(origin, &senders, &contents)
       gone = origin
       unsafe self.origin = nil
     }
@@ -233,13 +242,12 @@
   enum Taken { case something, nothing, end }
 
   /// Takes what is next: all that waits, or one where there is a bound, and how many were dropped before it. `batch` is empty.
-  func take(_ inlet: Inlet<Payload>, _ batch: inout ContiguousArray<Payload>, _ lag: inout Int) -> Taken {
+  func take(_ inlet: Inlet, _ batch: inout PayloadQueue<PayloadAlone>, _ lag: inout Int) -> Taken {
     var senders: [WaitingSender] = []
     lock.lock()
     if !isBounded {
       unsafe swap(&batch, &inlet.items)
-    } else if let (item, room) = unsafe inlet.inbox.popFirst() {
-      batch.append(item.payload)
+    } else if let (item, room) = unsafe inlet.inbox.moveFirst(to: &batch) {
       lag = item.lag
       if let sender = item.sender { senders.append(sender) }
       if let room { senders.append(room) }
@@ -262,7 +270,7 @@
   }
 
   /// Before an iterator waits; false if a task waits with it already.
-  func begin(_ inlet: Inlet<Payload>) -> Bool {
+  func begin(_ inlet: Inlet) -> Bool {
     lock.withLock {
       guard unsafe inlet.sleeper == nil else { return false }
       unsafe inlet.isCancelled = false
@@ -271,7 +279,7 @@
   }
 
   /// Lets an iterator wait; false if there is something for it.
-  func park(_ inlet: Inlet<Payload>, _ sleeper: UnsafeContinuation<Void, Never>) -> Bool {
+  func park(_ inlet: Inlet, _ sleeper: UnsafeContinuation<Void, Never>) -> Bool {
     lock.withLock {
       guard unsafe inlet.sleeper == nil, unsafe !isEnded, unsafe !inlet.isCancelled else { return false }
       guard unsafe inlet.items.isEmpty, unsafe inlet.inbox.isEmpty else { return false }
@@ -281,7 +289,7 @@
   }
 
   /// Lets an iterator go on whose task was cancelled.
-  func cancel(_ inlet: Inlet<Payload>) {
+  func cancel(_ inlet: Inlet) {
     lock.lock()
     unsafe inlet.isCancelled = true
     let sleeper = unsafe inlet.takeSleeper()

@@ -19,7 +19,7 @@ extension EventSource {
     within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
     where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
   ) async throws -> Payload {
-    let channel = Channel<Payload>(.unbounded)
+    let channel = Channel(.unbounded, Payload.self)
     channel.listen(to: self)
     defer { withExtendedLifetime(self) {} }
     guard let limit, !limit.isForever else { return try await channel.first(where: isIncluded) }
@@ -38,9 +38,11 @@ extension EventSource {
 
 extension Channel {
   /// The first payload that fits.
-  fileprivate nonisolated(nonsending) func first(where isIncluded: @Sendable (Payload) throws -> Bool) async throws -> Payload {
+  fileprivate nonisolated(nonsending) func first<Payload: Sendable>(where isIncluded: @Sendable (Payload) throws -> Bool) async throws
+    -> Payload
+  {
     let reader = Reader(self)
-    while let payload = await reader.next(isolation: #isolation) {
+    while let payload = await reader.next(Payload.self, isolation: #isolation) {
       if try isIncluded(payload) { return payload }
     }
     if Task.isCancelled { throw CancellationError() }

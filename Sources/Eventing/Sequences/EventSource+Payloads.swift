@@ -11,6 +11,8 @@ extension EventSource {
   ///   leaves its event with its last iterator, or, if it never had one, when it is released.
   /// - `send` does not wait for loops, unless `buffering` says ``Buffering/suspendingSender(_:)`` and there is no room. A loop that itself sends to its
   ///   event, or awaits a handler that does, is not waited for; of a loop outside of handlers, what its child tasks send is not known to be its own.
+  /// - An iterator belongs to one task at a time. If a second task asks one for which another task waits, the second is told `nil`, and a line on
+  ///   standard error says so.
   /// - An iterator of one's own is asked with `next(isolation: #isolation)`: of an opaque type the compiler does not see that `next()` does not throw.
   /// - Complexity: O(1) for each payload, however many wait.
   ///
@@ -40,10 +42,10 @@ extension Event {
 
 /// A sequence that is there: it listens.
 @usableFromInline final class Subscription<Payload: Sendable>: Sendable {
-  @usableFromInline let channel: Channel<Payload>
+  @usableFromInline let channel: Channel
 
   @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering) {
-    channel = Channel(buffering)
+    channel = Channel(buffering, Payload.self)
     channel.listen(to: source)
   }
 
@@ -60,11 +62,13 @@ extension Event {
   @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(Reader(subscription.channel)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let reader: Reader<Payload>
+    @usableFromInline let reader: Reader
 
-    @inlinable init(_ reader: Reader<Payload>) { self.reader = reader }
+    @inlinable init(_ reader: Reader) { self.reader = reader }
 
-    @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Payload? { await reader.next(isolation: actor) }
+    @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Payload? {
+      await reader.next(Payload.self, isolation: actor)
+    }
   }
 }
 
@@ -78,12 +82,12 @@ extension Event {
   @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(Reader(subscription.channel)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let reader: Reader<Payload>
+    @usableFromInline let reader: Reader
 
-    @inlinable init(_ reader: Reader<Payload>) { self.reader = reader }
+    @inlinable init(_ reader: Reader) { self.reader = reader }
 
     @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Arrival<Payload>? {
-      await reader.nextArrival(isolation: actor)
+      await reader.nextArrival(Payload.self, isolation: actor)
     }
   }
 }

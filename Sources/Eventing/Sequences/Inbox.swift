@@ -1,59 +1,76 @@
 /// What waits for one iterator, with a bound.
 ///
 /// A plain value without threads; the channel guards it. All of it is O(1), amortized, however much waits.
-struct Inbox<Payload: Sendable> {
+struct Inbox: ~Copyable {
   private let buffering: Buffering
-  private var items = Queue<Item>()
+  private var items: PayloadQueue<Item>
   /// How many were dropped after the last item.
   private var lag = 0
 
-  struct Item {
-    let payload: Payload
+  struct Item: PayloadSlot {
     /// How many were dropped directly before it.
     var lag: Int
     var sender: WaitingSender?
   }
 
-  init(_ buffering: Buffering) { self.buffering = buffering }
+  init(_ buffering: Buffering, _ type: PayloadType) {
+    self.buffering = buffering
+    items = PayloadQueue(type)
+  }
+
+  private init(_ buffering: Buffering, _ items: consuming PayloadQueue<Item>, lag: Int) {
+    self.buffering = buffering
+    self.items = items
+    self.lag = lag
+  }
+
+  func copy() -> Inbox { Inbox(buffering, items.copy(), lag: lag) }
 
   /// What became of a payload.
   struct Outcome {
     var isTaken = true
     var keepsSender = false
-    /// To be released outside of the lock.
-    var dropped: Payload?
+    /// It took the place of another one.
+    var hasReplaced = false
   }
 
   /// - Parameter sender: of a `send`; it is kept, and waits, if there is no room: until its item lies within the bound.
-  mutating func append(_ payload: Payload, isSend: Bool, _ sender: WaitingSender?) -> Outcome {
+  /// - Parameter dropped: gets what is dropped for it, to be destroyed outside of the lock.
+  mutating func append(
+    _ payload: Loan, isSend: Bool, _ sender: WaitingSender?, _ dropped: inout PayloadQueue<PayloadAlone>
+  ) -> Outcome {
     let waiting = items.count
     switch buffering.decision(waiting: waiting, isSend: isSend) {
     case .keep:
       let mustWait = isSend && buffering.decision(waiting: waiting, isSend: false) == .dropIt
-      items.append(Item(payload: payload, lag: lag, sender: mustWait ? sender : nil))
+      items.append(Item(lag: lag, sender: mustWait ? sender : nil), payload)
       lag = 0
       return Outcome(keepsSender: mustWait && sender != nil)
     case .dropIt:
       lag += 1
       return Outcome(isTaken: false)
     case .dropOldest:
-      let oldest = items.popFirst()
-      items.append(Item(payload: payload, lag: 0))
-      items.withFirst { $0.lag += (oldest?.lag ?? 0) + 1 }
-      return Outcome(dropped: oldest?.payload)
+      let oldest = items.takeFirst()
+      dropped.append(PayloadAlone(), takenFrom: &items)
+      items.append(Item(lag: 0), payload)
+      items[0].lag += oldest.lag + 1
+      return Outcome(hasReplaced: true)
     }
   }
 
   /// Whether there is nothing to be told.
   var isEmpty: Bool { items.isEmpty && lag == 0 }
 
-  /// The item that is next, and the sends that need not wait any more: the one whose item now lies within the bound.
-  mutating func popFirst() -> (item: Item, room: WaitingSender?)? {
-    guard let item = items.popFirst() else { return nil }
+  /// Moves the item that is next to an iterator's batch; gives the send that need not wait any more: the one whose item now lies within the bound.
+  mutating func moveFirst(to batch: inout PayloadQueue<PayloadAlone>) -> (item: Item, room: WaitingSender?)? {
+    guard !items.isEmpty else { return nil }
+    let item = items.takeFirst()
+    batch.append(PayloadAlone(), takenFrom: &items)
+    items.recycle()
     // One item was taken, so at most one has come within the bound. The sender of an item that is taken has waited no longer than for that.
     guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
     var room: WaitingSender?
-    items.withElement(at: count - 1) { swap(&room, &$0.sender) }
+    swap(&room, &items[count - 1].sender)
     return (item, room)
   }
 
@@ -68,9 +85,9 @@ struct Inbox<Payload: Sendable> {
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }
     var senders: [WaitingSender] = []
-    items.forEach { item in
-      if let sender = item.sender { senders.append(sender) }
-      item.sender = nil
+    for i in 0..<items.count {
+      if let sender = items[i].sender { senders.append(sender) }
+      items[i].sender = nil
     }
     return senders
   }

@@ -1,10 +1,10 @@
 /// Where payloads wait for one iterator, and the iterator for payloads.
 // Safe: all is guarded by the channel's lock, but what says that the lock of the wait graph guards it.
-@safe @usableFromInline final class Inlet<Payload: Sendable>: WaitNode, @unchecked Sendable {
+@safe @usableFromInline final class Inlet: WaitNode, @unchecked Sendable {
   /// What waits if there is no bound, and nothing else is to be known of it.
-  @usableFromInline @exclusivity(unchecked) var items: ContiguousArray<Payload> = []
+  @exclusivity(unchecked) var items: PayloadQueue<PayloadAlone>
   /// What waits if there is a bound.
-  @exclusivity(unchecked) var inbox: Inbox<Payload>
+  @exclusivity(unchecked) var inbox: Inbox
   /// The iterator, if it waits.
   @usableFromInline @exclusivity(unchecked) var sleeper: UnsafeContinuation<Void, Never>?
 
@@ -18,11 +18,28 @@
   @exclusivity(unchecked) private var loop: (task: UInt64, running: Running)?
 
   /// The first iterator that took over what waited here, if this is the sequence's own. Under the lock of the wait graph.
-  @exclusivity(unchecked) private var successor: Inlet<Payload>?
+  @exclusivity(unchecked) private var successor: Inlet?
 
-  init(_ inbox: Inbox<Payload>) { unsafe self.inbox = inbox }
+  init(_ buffering: Buffering, _ type: PayloadType) {
+    unsafe items = PayloadQueue(type)
+    unsafe inbox = Inbox(buffering, type)
+  }
 
-  @inlinable func takeSleeper() -> UnsafeContinuation<Void, Never>? {
+  /// Under the lock: begins with what waits in another one.
+  func copyContents(of other: Inlet) {
+    unsafe items = other.items.copy()
+    unsafe inbox = other.inbox.copy()
+  }
+
+  /// Under the lock: takes out all that waits, to be destroyed outside of the lock.
+  func takeContents(_ buffering: Buffering, _ type: PayloadType) -> InletContents {
+    let contents = InletContents(buffering, type)
+    unsafe swap(&items, &contents.items)
+    unsafe swap(&inbox, &contents.inbox)
+    return contents
+  }
+
+  @usableFromInline func takeSleeper() -> UnsafeContinuation<Void, Never>? {
     guard let taken = unsafe sleeper else { return nil }
     unsafe sleeper = nil
     return unsafe taken
@@ -59,7 +76,7 @@
   }
 
   /// Sends that came to wait here wait for that iterator now.
-  func hand(over inlet: Inlet<Payload>) {
+  func hand(over inlet: Inlet) {
     WaitGraph.lock.withLock {
       if unsafe successor == nil { unsafe successor = inlet }
     }
@@ -70,5 +87,16 @@
     // What a task sends belongs to the call that started it as long as that runs, and then to the task.
     if let call = unsafe call, call.isCurrent { return .any([call.seat]) }
     return unsafe loop.map { .any([$0.running.seat]) } ?? .free
+  }
+}
+
+/// What waited in an inlet that goes.
+final class InletContents {
+  fileprivate var items: PayloadQueue<PayloadAlone>
+  fileprivate var inbox: Inbox
+
+  fileprivate init(_ buffering: Buffering, _ type: PayloadType) {
+    items = PayloadQueue(type)
+    inbox = Inbox(buffering, type)
   }
 }

@@ -1,81 +1,82 @@
 /// What an iterator has: its inlet, and what it has taken from there.
 ///
 /// Used by one task at a time, as iterators are.
-@usableFromInline final class Reader<Payload: Sendable> {
-  @usableFromInline let channel: Channel<Payload>
-  private let inlet: Inlet<Payload>
+@usableFromInline final class Reader {
+  @usableFromInline let channel: Channel
+  private let inlet: Inlet
   /// Of the handler: what is asked for each payload, so it is not looked up in the channel, which those who send write to.
   @usableFromInline let record: Record?
-  /// What it has taken, the next one last: so each is moved out when it is its turn.
-  @usableFromInline @exclusivity(unchecked) var batch: ContiguousArray<Payload> = []
+  /// What it has taken.
+  @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
+  /// It has taken something before.
+  @exclusivity(unchecked) private var hasBegun = false
   /// What was dropped directly before that.
-  @usableFromInline @exclusivity(unchecked) var lag = 0
+  @exclusivity(unchecked) private var lag = 0
   @exclusivity(unchecked) private var isOver = false
 
-  @usableFromInline init(_ channel: Channel<Payload>) {
+  @usableFromInline init(_ channel: Channel) {
     self.channel = channel
     inlet = channel.makeInlet()
+    unsafe batch = PayloadQueue(channel.type)
     record = channel.recordReference.load()
   }
 
   deinit { if unsafe !isOver { channel.drop(inlet) } }
 
   /// The next payload; nil at the end, and if the task is cancelled.
-  @inlinable @inline(__always) func next(isolation: isolated (any Actor)?) async -> Payload? {
-    while unsafe batch.isEmpty || !mayGoOn {
-      guard let isNew = await fill(isolation: isolation) else { return nil }
-      if isNew { unsafe batch.reverse() }
+  @inlinable @inline(__always) func next<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Payload? {
+    while true {
+      if let payload = unsafe takeNext() { return unsafe payload.assumingMemoryBound(to: Payload.self).move() }
+      guard await fill(isolation: isolation) else { return nil }
     }
-    let payload = unsafe batch.popLast()
-    if unsafe batch.isEmpty { giveBackRoom() }
-    return payload
   }
 
-  /// A flood leaves no buffer behind. The next one is made by the senders.
-  @inlinable @inline(__always) func giveBackRoom() {
-    if unsafe batch.capacity > 2 * Flood.limit { unsafe batch = [] }
-  }
-
-  /// The same, and what is missing.
-  @usableFromInline func nextArrival(isolation: isolated (any Actor)?) async -> Arrival<Payload>? {
-    while unsafe batch.isEmpty || !mayGoOn {
-      guard let isNew = await fill(isolation: isolation) else { return nil }
-      if isNew { unsafe batch.reverse() }
+  /// The next payload, or how many are missing before it.
+  @inlinable @inline(__always) func nextArrival<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Arrival<Payload>? {
+    while true {
+      if let payload = unsafe takeNext() { return unsafe .payload(payload.assumingMemoryBound(to: Payload.self).move()) }
+      guard await fill(isolation: isolation) else { return nil }
       if let missing = takeLag() { return .lagged(missing) }
     }
-    let payload = unsafe batch.popLast()
-    if unsafe batch.isEmpty { giveBackRoom() }
-    return payload.map { .payload($0) }
+  }
+
+  /// The address of the next payload, for the caller to move it out; nil if there is none yet, or none may be taken.
+  @usableFromInline func takeNext() -> UnsafeMutableRawPointer? {
+    guard unsafe !batch.isEmpty, mayGoOn else { return nil }
+    _ = unsafe batch.takeFirst()
+    return unsafe UnsafeMutableRawPointer(mutating: batch.taken.address)
   }
 
   /// If the handler was removed, nothing that waits is taken any more.
-  @inlinable @inline(__always) var mayGoOn: Bool { !Task.isCancelled && record?.has(Bit.removed) != true }
+  private var mayGoOn: Bool { !Task.isCancelled && record?.has(Bit.removed) != true }
 
-  private func takeLag() -> Int? {
+  @usableFromInline func takeLag() -> Int? {
     defer { unsafe lag = 0 }
     return unsafe lag > 0 ? lag : nil
   }
 
   /// Waits until there is something to tell, and takes it, in order.
   ///
-  /// - Returns: whether that was taken now; false if another task did so meanwhile. Nil at the end.
-  @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool? {
+  /// - Returns: false at the end.
+  @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
+    unsafe batch.recycle()
     // As a lane does: batches get longer, and waking a task again would cost a sender more.
-    if !channel.isBounded, unsafe batch.capacity > 0 { Thread.spin(1_000) }
+    if !channel.isBounded, unsafe hasBegun { Thread.spin(1_000) }
+    unsafe hasBegun = true
     while unsafe !isOver {
       guard mayGoOn else {
         end()
         break
       }
-      if unsafe !batch.isEmpty { return false }
+      if unsafe !batch.isEmpty { return true }
       if channel.buffering.suspendsSender { inlet.noteConsumer() }
       switch unsafe channel.take(inlet, &batch, &lag) {
       case .something: return true
-      case .nothing: guard await sleep(isolation: isolation) else { return nil }
+      case .nothing: guard await sleep(isolation: isolation) else { return false }
       case .end: end()
       }
     }
-    return nil
+    return false
   }
 
   /// False if another task waits with this iterator: the second one is refused, since nobody could say which of them gets what.
@@ -84,7 +85,7 @@
     // Also forgets that another task was cancelled that had the iterator before.
     guard channel.begin(inlet) else {
       Warning.tell(
-        "expected one task at a time to ask an iterator of \(Payload.self); another task waits for its next payload. This one is told nil.")
+        "expected one task at a time to ask an iterator of \(channel.type); another task waits for its next payload. This one is told nil.")
       return false
     }
     await withTaskCancellationHandler {
@@ -99,7 +100,7 @@
 
   private func end() {
     unsafe isOver = true
-    unsafe batch = []
+    unsafe batch = PayloadQueue(channel.type)
     unsafe lag = 0
     if mutant(.cancelledLoopStays) { return }
     channel.drop(inlet)

@@ -1,16 +1,16 @@
 import Synchronization
 
 /// What a sequence's handler does with an occurrence.
-@usableFromInline final class SequenceLane<Payload: Sendable>: AnyLane, @unchecked Sendable {
-  @usableFromInline let channel: Channel<Payload>
+@usableFromInline final class SequenceLane: AnyLane, @unchecked Sendable {
+  @usableFromInline let channel: Channel
 
-  init(_ record: DetailedRecord, _ home: Home, _ channel: Channel<Payload>) {
+  init(_ record: DetailedRecord, _ home: Home, _ channel: Channel) {
     self.channel = channel
     super.init(record, home)
   }
 
   /// Delivered is what an iterator will find, or would, if it comes in time: loops are not waited for.
-  @inlinable func take(_ payload: Payload, _ tally: inout Tally) {
+  @usableFromInline func take(_ payload: Loan, _ tally: inout Tally) {
     if channel.isBounded { return takeBounded(payload, &tally) }
     channel.give(payload)
     countCallAlone()
@@ -18,12 +18,12 @@ import Synchronization
   }
 
   /// Its part in a post for which there was nothing to decide, if it is unbounded.
-  @inlinable @inline(__always) func takePost(_ payload: Payload) {
+  @usableFromInline @inline(__always) func takePost(_ payload: Loan) {
     channel.give(payload)
     countCallAlone()
   }
 
-  @usableFromInline func takeBounded(_ payload: Payload, _ tally: inout Tally) {
+  @usableFromInline func takeBounded(_ payload: Loan, _ tally: inout Tally) {
     let (taken, missing) = channel.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
     for _ in 0..<missing { tally.watched?.dropped(HandlerToken(record, home)) }

@@ -33,6 +33,7 @@ package struct Harness {
     case .flood: await measureFlood()
     case .backlog: await measureBacklog()
     case .scale: await measureScale()
+    case .kinds: await measureKinds()
     case .instructions: await measureInstructions()
     }
   }

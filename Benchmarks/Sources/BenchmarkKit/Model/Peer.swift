@@ -30,6 +30,8 @@ package struct Peer: Sendable {
   package var workloads: Set<Workload>?
   /// For the workloads whose handler runs elsewhere.
   package var routes: [Route] = []
+  /// Other kinds of events than the plain one.
+  package var kinds: [EventKind] = []
   /// Makes that many events without handlers; they live as long as the result.
   package var idleEvents: (@Sendable (Int) async -> Any)?
   /// For the workload that asks how far it goes.

@@ -13,6 +13,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
   case flood = "W9"
   case backlog = "W10"
   case scale = "W11"
+  case kinds = "W12"
   case instructions = "IC"
 
   /// What is typed to run it.
@@ -31,6 +32,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .flood: "flood"
     case .backlog: "backlog"
     case .scale: "scale"
+    case .kinds: "kinds"
     case .instructions: "instructions"
     }
   }
@@ -49,7 +51,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .flood: ["P13"]
     case .backlog: ["P12"]
     case .scale: []
-    case .instructions: ["P2"]
+    case .kinds: ["P14"]
+    case .instructions: ["P2", "P14"]
     }
   }
 
@@ -68,6 +71,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .flood: "threads post as fast as they can to 8 handlers, while a task awaits an isolated call every millisecond"
     case .backlog: "1,000 and 1,000,000 items wait for one handler that runs elsewhere"
     case .scale: "1 to 1,000,000 handlers on an event, events, owners; 16 threads on 1 and on 16 events"
+    case .kinds: "one sender, an idle event of another kind than the plain one, 1 inline handler"
     case .instructions: "instructions of a send, an add with a remove, a once, and a delivery elsewhere; needs valgrind"
     }
   }

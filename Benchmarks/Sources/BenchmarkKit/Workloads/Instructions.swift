@@ -16,6 +16,9 @@ extension Harness {
       for others in [0, 1_000] { await countAddRemove(peer, await makeRig(), others: others, callgrind) }
       await countOnce(peer, await makeRig(), callgrind)
     }
+    for peer in contenders(in: .instructions) {
+      for kind in peer.kinds { await countKind(peer, kind, callgrind) }
+    }
     for route in await liveRoutes(
       in: .instructions, where: \.runsUnderCallgrind, handler: { sink, route in sink.counter(isConcurrent: route.isConcurrent) })
     {
@@ -32,6 +35,14 @@ extension Harness {
       wait { sink.count == count }
     }
     await route.live.close()
+  }
+
+  private func countKind(_ peer: Peer, _ kind: EventKind, _ callgrind: Callgrind) async {
+    let block = CellBlock()
+    let send = await kind.make(block.cells(1)[0])
+    await callgrind.count(kind.parameter, peer, label: kind.label, operations: 1_000, report) { count in
+      await send.run(Batch(cell: block.passing, first: 1, count: count))
+    }
   }
 
   private func countSending(_ peer: Peer, _ rig: Rig, handlers: Int, _ callgrind: Callgrind) async {

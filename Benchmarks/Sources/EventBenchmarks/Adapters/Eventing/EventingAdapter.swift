@@ -17,6 +17,7 @@ func eventingPeers() -> [Peer] {
       $0.isDeferred = true  // by another thread that is delivering; the event bounds its own backlog
       $0.idleEvents = { count in (0..<count).map { _ in Event<Int>() } }
       $0.routes = eventingRoutes()
+      $0.kinds = eventingKinds()
       $0.manyOf = eventingManyOf()
     },
     send.with { $0.workloads = [.sending, .contention, .mixed, .memory, .instructions] },

@@ -40,6 +40,7 @@ func openCombinePeers() -> [Peer] {
     subject.with {
       $0.idleEvents = { count in (0..<count).map { _ in PassthroughSubject<Int, Never>() } }
       $0.routes = openCombineRoutes()
+      $0.kinds = openCombineKinds()
     }
   ]
 }

@@ -1,0 +1,28 @@
+extension Harness {
+  /// One sender and one inline handler, for each kind of event. The handler's sum is checked after every repeat.
+  func measureKinds() async {
+    let peers = contenders(in: .kinds)
+    var parameters: [String] = []
+    for kind in peers.flatMap(\.kinds) where !parameters.contains(kind.parameter) { parameters.append(kind.parameter) }
+    for parameter in parameters {
+      var contestants: [Contestant] = []
+      for peer in peers {
+        for kind in peer.kinds where kind.parameter == parameter { contestants.append(await sender(peer, kind)) }
+      }
+      await interleave(.kinds, parameter, contestants, unit: "ns")
+    }
+  }
+
+  private func sender(_ peer: Peer, _ kind: EventKind) async -> Contestant {
+    let block = CellBlock()
+    let send = await kind.make(block.cells(1)[0])
+    return Contestant(peer, label: kind.label) { count in
+      block.reset()
+      var sample = await timed { await send.run(Batch(cell: block.passing, first: 1, count: count)) }
+      sample.failure = block.mismatch(columns: 1, expected: [payloadSum(first: 1, count: count)])
+      return sample
+    } finish: {
+      nil
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import BenchmarkKit
+import Eventing
+
+/// The library's other kinds of events, each as its users write it.
+func eventingKinds() -> [EventKind] {
+  [
+    EventKind("by key, Int", "Eventing KeyedEvent") { cell in
+      let event = KeyedEvent<Int, Int>()
+      event[7].addHandler { cell.hit($0) }
+      return .sync { batch in for value in batch.values { event.post(value, to: 7) } }
+    },
+    EventKind("by key, String", "Eventing KeyedEvent") { cell in
+      let event = KeyedEvent<String, Int>(), key = "seven"
+      event[key].addHandler { cell.hit($0) }
+      return .sync { batch in for value in batch.values { event.post(value, to: key) } }
+    },
+    EventKind("last value replayed", "Eventing replaying .current") { cell in
+      let event = Event(replaying: .current(0))
+      event.addHandler { cell.hit($0) }
+      return .sync { batch in for value in batch.values { event.post(value) } }
+    },
+    EventKind("value set, 0 handlers", "Eventing Observed") { cell in
+      let observed = Observed(0)
+      return .sync { batch in
+        for value in batch.values {
+          observed.value = value
+          cell.hit(value)
+        }
+      }
+    },
+    EventKind("value set, 1 handler", "Eventing Observed, new values") { cell in
+      let observed = Observed(0)
+      observed.values.addHandler { cell.hit($0) }
+      return .sync { batch in for value in batch.values { observed.value = value } }
+    },
+    EventKind("value set, 1 handler", "Eventing Observed, old and new value") { cell in
+      let observed = Observed(0)
+      observed.addHandler { cell.hit($0.new ?? 0) }
+      return .sync { batch in for value in batch.values { observed.value = value } }
+    },
+    EventKind("map.filter", "Eventing map.filter") { cell in
+      let event = Event<Int>()
+      event.map { $0 &+ 1 }.filter { $0 > 0 }.addHandler { cell.hit($0 &- 1) }
+      return .sync { batch in for value in batch.values { event.post(value) } }
+    },
+    EventKind("with an owner", "Eventing owner") { cell in
+      let event = Event<Int>(), owner = Holder()
+      event.addHandler(owner: owner) { _, value in cell.hit(value) }
+      return .sync { batch in
+        for value in batch.values { event.post(value) }
+        withExtendedLifetime(owner) {}
+      }
+    },
+    EventKind("forwarded", "Eventing forward") { cell in
+      let event = Event<Int>(), target = Event<Int>()
+      target.addHandler { cell.hit($0) }
+      event.forward(to: target, strongly: true)
+      return .sync { batch in for value in batch.values { event.post(value) } }
+    },
+    EventKind("bus by type", "Eventing EventBus") { cell in
+      let bus = EventBus()
+      bus.addHandler(for: Int.self) { cell.hit($0) }
+      return .sync { batch in for value in batch.values { bus.post(value) } }
+    },
+    EventKind("question", "Eventing Question") { cell in
+      let question = Question<Int, Int>()
+      question.addResponder { value in
+        cell.hit(value)
+        return value
+      }
+      return .async { batch in for value in batch.values { _ = try? await question.first(value) } }
+    },
+  ]
+}
+
+private final class Holder: Sendable {}

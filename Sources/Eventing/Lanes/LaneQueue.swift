@@ -1,0 +1,128 @@
+/// What waits on a lane that may be bounded: calls, of which some may be dropped, and what passes when all calls before it have left.
+///
+/// A plain value without threads; the lane guards it. All of it is O(1), amortized, however much waits.
+struct LaneQueue: ~Copyable {
+  private let buffering: Buffering
+  private var calls: PayloadQueue<Call>
+  /// Barriers and the end, each with how many calls were appended before it.
+  private var followers = Queue<(after: UInt64, item: LaneItem)>()
+  private var appended: UInt64 = 0
+  /// Calls that were taken out and put back, with the turns that they had: they come first, in the order of their turns.
+  private var returned: [(turn: UInt64, call: ParallelCall)] = []
+  /// Whether `returned` is in order, the first one last.
+  private var isSorted = true
+
+  private struct Call: PayloadSlot {
+    var flight: Flight?
+  }
+
+  /// A call that is dropped because there is no room: the one that came, or one that waited. Its payload is destroyed with it, which must not be under a lock.
+  struct Dropped: ~Copyable {
+    let flight: Flight?
+    let isNew: Bool
+    fileprivate let payload: Parcel?
+    fileprivate var call: ParallelCall?
+  }
+
+  /// What was taken out. Its payload is destroyed with it, which must not be under a lock.
+  struct Popped: ~Copyable {
+    let item: LaneItem
+    /// Of a call.
+    var payload: Parcel?
+
+    /// The call that it is, if it is one.
+    consuming func call(_ flight: Flight?) -> ParallelCall? {
+      guard let payload = payload.take() else { return nil }
+      return ParallelCall(payload, flight)
+    }
+  }
+
+  init(_ buffering: Buffering, _ type: PayloadType) {
+    self.buffering = buffering
+    calls = PayloadQueue(type)
+  }
+
+  /// How many calls, barriers and ends wait.
+  var count: Int { waiting + followers.count }
+  var isEmpty: Bool { waiting == 0 && followers.isEmpty }
+  private var waiting: Int { calls.count + returned.count }
+
+  /// Appends a barrier, or the end.
+  mutating func append(_ item: LaneItem) { followers.append((appended, item)) }
+
+  /// Appends a call.
+  ///
+  /// - Returns: the call that is dropped instead, if there is no room.
+  mutating func append(_ payload: Loan, _ flight: Flight?) -> Dropped? {
+    var dropped: Dropped?
+    switch buffering.decision(waiting: waiting, isSend: flight?.isSend == true) {
+    case .keep: break
+    case .dropIt: return Dropped(flight: flight, isNew: true, payload: nil)
+    case .dropOldest:
+      if let call = popReturned() {
+        dropped = Dropped(flight: call.flight, isNew: false, payload: nil, call: call)
+      } else {
+        let flight = calls.takeFirst().flight
+        dropped = Dropped(flight: flight, isNew: false, payload: calls.parcelOfTaken())
+      }
+    }
+    calls.append(Call(flight: flight), payload)
+    appended += 1
+    return dropped
+  }
+
+  /// Puts back the call that was first, and that was moved to a lane's batch.
+  mutating func putBack(takenFrom batch: inout PayloadQueue<LaneItem>, _ flight: Flight?) {
+    calls.prepend(Call(flight: flight), takenFrom: &batch)
+  }
+
+  /// Puts back one of several calls that were taken out and are put back in any order: they come to stand in the order of their turns. Nobody waits for it any more.
+  mutating func putBack(_ call: ParallelCall, turn: UInt64) {
+    call.forgetWaiting()
+    returned.append((turn, call))
+    isSorted = false
+  }
+
+  /// Takes out the first of the calls that were put back; nil if there is none. They come before all others.
+  mutating func popReturned() -> ParallelCall? {
+    if !isSorted { returned.sort { $0.turn > $1.turn } }
+    isSorted = true
+    return returned.popLast()?.call
+  }
+
+  /// From now on nobody waits for what is here: gives whoever did, for calls, and to be let through.
+  mutating func withoutWaiting() -> (calls: [Flight], barriers: [Flight]) {
+    var waiting: (calls: [Flight], barriers: [Flight]) = ([], [])
+    for i in 0..<calls.count {
+      guard let flight = calls[i].flight, flight.isToBeTold else { continue }
+      waiting.calls.append(flight)
+      calls[i].flight = flight.withoutWaiting
+    }
+    followers.forEach { follower in
+      guard case .barrier(let flight) = follower.item else { return }
+      waiting.barriers.append(flight)
+      follower.item = .done
+    }
+    return waiting
+  }
+
+  /// Moves what is first to a lane's batch, if there is something.
+  mutating func moveFirst(to batch: inout PayloadQueue<LaneItem>) {
+    if let follower = takeFollower() { return batch.append(follower) }
+    guard !calls.isEmpty else { return }
+    batch.append(.call(calls.takeFirst().flight), takenFrom: &calls)
+  }
+
+  mutating func popFirst() -> Popped? {
+    if let follower = takeFollower() { return Popped(item: follower, payload: nil) }
+    guard !calls.isEmpty else { return nil }
+    let flight = calls.takeFirst().flight
+    return Popped(item: .call(flight), payload: calls.parcelOfTaken())
+  }
+
+  /// The barrier, or the end, before which no call is left.
+  private mutating func takeFollower() -> LaneItem? {
+    guard let follower = followers.first, follower.after <= appended - UInt64(waiting) else { return nil }
+    return followers.popFirst()?.item
+  }
+}

@@ -1,0 +1,196 @@
+public import Synchronization
+
+// The closures of handlers, called by code that does not know the type of their payload.
+//
+// Why this works. A closure that is stored in a generic type, in a property whose type names the
+// type parameter, is kept at its most general abstraction. Its parameter is passed by address
+// (SIL: @in_guaranteed), whatever the parameter's size, because unspecialised code must be able to
+// call it. So `HandlerClosure<Int>` and `HandlerClosure<Opaque>` hold functions of one calling
+// convention: the context and the error in registers of their own, the payload's address as the
+// first argument. `erased` reinterprets one as the other, and the caller passes the address of a
+// payload of the original type. The struct is reinterpreted, never the closure: a cast of the
+// closure would wrap it in a thunk that reads an address where there is a value.
+//
+// `Opaque` must itself be passed by address and never be copied. Then borrowing one means having
+// its address, and nothing else. The `Atomic` inside makes it such a type.
+//
+// What would break it: a compiler that passes such parameters otherwise, and pointer
+// authentication that signs functions with their types (arm64e). `-Xswiftc -DEVENTING_THUNKS`
+// builds a closure around each closure instead, which relies on nothing; arm64e always has that.
+// `Tests/ErasedClosures/check` runs both at -Onone, -O and -Osize.
+
+/// The payload that an erased closure takes: nothing is known of it but its address.
+@usableFromInline struct Opaque: ~Copyable, Sendable {
+  @usableFromInline let byte: Atomic<UInt8>
+}
+
+/// A synchronous handler's closure.
+@safe @usableFromInline struct HandlerClosure<Payload: ~Copyable>: Sendable {
+  @usableFromInline let call: @Sendable (borrowing Payload) throws -> Void
+  #if DEBUG
+    @usableFromInline let type: Any.Type?
+  #endif
+
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Void, of type: Any.Type?) {
+    self.call = call
+    #if DEBUG
+      self.type = type
+    #endif
+  }
+}
+
+/// A closure that is called with the address of a payload.
+@usableFromInline typealias ErasedHandler = HandlerClosure<Opaque>
+
+extension HandlerClosure where Payload: Sendable {
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Void) {
+    self.init(call, of: Payload.self)
+  }
+
+  // Safe: see the argument above.
+  @inlinable @inline(__always) var erased: ErasedHandler {
+    #if EVENTING_THUNKS || _ptrauth(_arm64e)
+      let call = call
+      return ErasedHandler(
+        { payload in
+          try unsafe withUnsafePointer(to: payload) { unsafe try call(UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee) }
+        },
+        of: Payload.self)
+    #else
+      return unsafe unsafeBitCast(self, to: ErasedHandler.self)
+    #endif
+  }
+}
+
+extension HandlerClosure where Payload == Opaque {
+  @inlinable @inline(__always) func callAsFunction(_ payload: Loan) throws {
+    #if DEBUG
+      if let type { payload.check(type) }
+    #endif
+    try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
+  }
+
+  /// Does nothing, with any payload.
+  static let none = ErasedHandler({ _ in }, of: nil)
+
+  /// A closure of the library's own, which is given the loan.
+  static func of(_ body: @escaping @Sendable (Loan) throws -> Void, _ type: PayloadType) -> ErasedHandler {
+    ErasedHandler(
+      { payload in try unsafe withUnsafePointer(to: payload) { unsafe try body(Loan(UnsafeMutableRawPointer(mutating: $0), type)) } },
+      of: type)
+  }
+}
+
+/// A view's closure: transforms the payload and calls the handler with the result. Returns false if
+/// there is no result.
+@safe @usableFromInline struct ViewClosure<Payload: ~Copyable>: Sendable {
+  @usableFromInline let call: @Sendable (borrowing Payload) throws -> Bool
+  #if DEBUG
+    @usableFromInline let type: Any.Type?
+  #endif
+
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Bool, of type: Any.Type?) {
+    self.call = call
+    #if DEBUG
+      self.type = type
+    #endif
+  }
+}
+
+@usableFromInline typealias ErasedView = ViewClosure<Opaque>
+
+extension ViewClosure where Payload: Sendable {
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Bool) {
+    self.init(call, of: Payload.self)
+  }
+
+  // Safe: see the argument above.
+  @inlinable @inline(__always) var erased: ErasedView {
+    #if EVENTING_THUNKS || _ptrauth(_arm64e)
+      let call = call
+      return ErasedView(
+        { payload in
+          try unsafe withUnsafePointer(to: payload) { unsafe try call(UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee) }
+        }, of: Payload.self)
+    #else
+      return unsafe unsafeBitCast(self, to: ErasedView.self)
+    #endif
+  }
+}
+
+extension ViewClosure where Payload == Opaque {
+  @inlinable @inline(__always) func callAsFunction(_ payload: Loan) throws -> Bool {
+    #if DEBUG
+      if let type { payload.check(type) }
+    #endif
+    return try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
+  }
+
+  /// Returns a handler that counts the payloads of which the view makes nothing.
+  func counting(_ type: PayloadType, _ countUnheard: @escaping @Sendable () -> Void) -> ErasedHandler {
+    let call = call
+    return ErasedHandler({ payload in if try !call(payload) { countUnheard() } }, of: type)
+  }
+}
+
+/// The handler, or the view, behind a view.
+@usableFromInline enum Viewer: Sendable {
+  case handler(ErasedHandler)
+  case view(ErasedView)
+
+  /// Calls it. Returns false if no handler was called.
+  @inlinable @inline(__always) func callAsFunction(_ payload: Loan) throws -> Bool {
+    switch self {
+    case .handler(let handler):
+      try handler(payload)
+      return true
+    case .view(let view): return try view(payload)
+    }
+  }
+}
+
+/// An asynchronous handler's closure.
+@safe @usableFromInline struct AsyncHandlerClosure<Payload: ~Copyable>: Sendable {
+  @usableFromInline let call: @Sendable (borrowing Payload) async throws -> Void
+  #if DEBUG
+    @usableFromInline let type: Any.Type?
+  #endif
+
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) async throws -> Void, of type: Any.Type?) {
+    self.call = call
+    #if DEBUG
+      self.type = type
+    #endif
+  }
+}
+
+@usableFromInline typealias ErasedAsyncHandler = AsyncHandlerClosure<Opaque>
+
+extension AsyncHandlerClosure where Payload: Sendable {
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) async throws -> Void) {
+    self.init(call, of: Payload.self)
+  }
+
+  // Safe: see the argument above.
+  @inlinable @inline(__always) var erased: ErasedAsyncHandler {
+    #if EVENTING_THUNKS || _ptrauth(_arm64e)
+      let call = call
+      return ErasedAsyncHandler(
+        { payload in
+          let payload = unsafe withUnsafePointer(to: payload) { unsafe UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee }
+          try await call(payload)
+        }, of: Payload.self)
+    #else
+      return unsafe unsafeBitCast(self, to: ErasedAsyncHandler.self)
+    #endif
+  }
+}
+
+extension AsyncHandlerClosure where Payload == Opaque {
+  @inline(__always) func callAsFunction(_ payload: Loan, on place: isolated (any Actor)?) async throws {
+    #if DEBUG
+      if let type { payload.check(type) }
+    #endif
+    try await unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
+  }
+}

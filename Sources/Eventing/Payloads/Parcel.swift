@@ -1,0 +1,37 @@
+/// One payload of a type that is known only at run time, in memory of its own.
+///
+/// It is not copyable, so the compiler sees to it that the payload is destroyed once.
+// Safe: the memory has one owner, and payloads are Sendable.
+@safe @usableFromInline struct Parcel: ~Copyable, @unchecked Sendable {
+  private let address: UnsafeMutableRawPointer
+  private let layout: PayloadLayout
+
+  init(copying payload: Loan, _ type: PayloadType) {
+    layout = PayloadLayout(type)
+    unsafe address = layout.allocate(1)
+    unsafe layout.copy(payload, to: address)
+  }
+
+  init<Payload: Sendable>(_ payload: Payload) {
+    layout = PayloadLayout(Payload.self)
+    unsafe address = layout.allocate(1)
+    unsafe address.initializeMemory(as: Payload.self, to: payload)
+  }
+
+  /// Takes the payload at `address` over.
+  init(moving address: UnsafeMutableRawPointer, _ layout: PayloadLayout) {
+    self.layout = layout
+    unsafe self.address = layout.allocate(1)
+    unsafe layout.move(from: address, to: self.address)
+  }
+
+  @usableFromInline deinit {
+    unsafe layout.destroy(address)
+    unsafe address.deallocate()
+  }
+
+  /// The payload, for as long as the parcel is there.
+  var loan: Loan { unsafe Loan(address, layout.type) }
+
+  func copy() -> Parcel { Parcel(copying: loan, layout.type) }
+}

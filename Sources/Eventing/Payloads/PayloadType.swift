@@ -1,0 +1,76 @@
+/// The payload type of an event, as a value: the core is compiled once, for all of them.
+@usableFromInline typealias PayloadType = any Sendable.Type
+
+/// The memory layout of a payload type, and whether its values can be copied byte by byte.
+struct PayloadLayout: Sendable {
+  let type: PayloadType
+  let stride: Int
+  let alignment: Int
+  /// The size in bytes of a type without references; -1 for a type whose copies and ends run code.
+  let trivialSize: Int
+
+  init(_ type: PayloadType) {
+    func read<Payload>(_: Payload.Type) -> (stride: Int, alignment: Int, size: Int) {
+      (MemoryLayout<Payload>.stride, MemoryLayout<Payload>.alignment, _isPOD(Payload.self) ? MemoryLayout<Payload>.size : -1)
+    }
+    self.type = type
+    (stride, alignment, trivialSize) = _openExistential(type, do: read)
+  }
+
+  var isTrivial: Bool { trivialSize >= 0 }
+
+  /// Allocates uninitialized memory for `count` payloads.
+  func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+    .allocate(byteCount: count * stride, alignment: max(16, alignment))
+  }
+
+  /// Initializes the memory at `address` with a copy of a payload.
+  @inline(__always) func copy(_ payload: Loan, to address: UnsafeMutableRawPointer) {
+    payload.check(type)
+    if trivialSize == 8 {
+      unsafe address.storeBytes(of: payload.address.loadUnaligned(as: UInt64.self), as: UInt64.self)
+    } else if isTrivial {
+      unsafe address.copyMemory(from: payload.address, byteCount: trivialSize)
+    } else {
+      unsafe copyWithReferences(payload, to: address)
+    }
+  }
+
+  private func copyWithReferences(_ payload: Loan, to address: UnsafeMutableRawPointer) {
+    func copy<Payload>(_: Payload.Type) {
+      unsafe address.assumingMemoryBound(to: Payload.self).initialize(to: payload.pointer(to: Payload.self).pointee)
+    }
+    _openExistential(type, do: copy)
+  }
+
+  /// Moves a payload from one address to another, which it initializes. Runs no user code.
+  @inline(__always) func move(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
+    if isTrivial {
+      unsafe address.copyMemory(from: source, byteCount: trivialSize)
+    } else {
+      unsafe moveWithReferences(from: source, to: address)
+    }
+  }
+
+  // A payload may hold a weak reference, which knows its address: bytes alone do not move it.
+  private func moveWithReferences(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
+    func move<Payload>(_: Payload.Type) {
+      unsafe address.assumingMemoryBound(to: Payload.self)
+        .moveInitialize(from: source.assumingMemoryBound(to: Payload.self), count: 1)
+    }
+    _openExistential(type, do: move)
+  }
+
+  /// Destroys the payload at `address`. A `deinit` of the user may run: never call it under a lock.
+  @inline(__always) func destroy(_ address: UnsafeMutableRawPointer) {
+    if !isTrivial { unsafe destroyWithReferences(address) }
+  }
+
+  private func destroyWithReferences(_ address: UnsafeMutableRawPointer) {
+    assertNoLockIsHeld("destroy a payload")
+    func destroy<Payload>(_: Payload.Type) {
+      unsafe address.assumingMemoryBound(to: Payload.self).deinitialize(count: 1)
+    }
+    _openExistential(type, do: destroy)
+  }
+}

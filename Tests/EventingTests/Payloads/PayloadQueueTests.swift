@@ -1,0 +1,99 @@
+#if DEBUG
+  import Testing
+
+  @testable import Eventing
+
+  /// The queue of payloads, without threads, against an array.
+  @Suite(.fewAtATime) struct PayloadQueueTests {
+    struct Slot: PayloadSlot {
+      var label: Int
+      let hasPayload: Bool
+    }
+
+    @Test func randomChangesKeepOrderAndDestroyEachPayloadOnce() {
+      var random = SeededGenerator.fresh("payload queue")
+      for shape in PayloadPathTests.shapes {
+        for _ in 0..<20 { check(shape, &random) }
+      }
+    }
+
+    private func check<Payload: TestPayload>(_: Payload.Type, _ random: inout SeededGenerator) {
+      let live = LiveCount()
+      do {
+        var queue = PayloadQueue<Slot>(Payload.self)
+        var other = PayloadQueue<Slot>(Payload.self)
+        var expected: [(label: Int, number: Int?)] = []
+        for step in 1...300 {
+          let number = step % 100 + 1
+          switch Int.random(in: 0..<12, using: &random) {
+          case 0...3:
+            lend(Payload.make(number, live)) { queue.append(Slot(label: step, hasPayload: true), $0) }
+            expected.append((step, Payload.make(number, live).number))
+          case 4:
+            queue.append(Slot(label: step, hasPayload: false))
+            expected.append((step, nil))
+          case 5...6 where !queue.isEmpty: take(Payload.self, &queue, &expected, destroys: true)
+          case 7 where !queue.isEmpty:
+            let slot = queue.takeFirst()
+            queue.untake(slot)
+          case 8 where !queue.isEmpty:
+            let slot = queue.removeLast()
+            #expect(slot.label == expected.removeLast().label)
+          case 9 where !queue.isEmpty && queue.first.hasPayload:
+            // Taken out, moved to another queue, and put back from there.
+            let slot = queue.takeFirst()
+            let first = expected.removeFirst()
+            other.append(slot, takenFrom: &queue)
+            _ = other.takeFirst()
+            queue.prepend(slot, takenFrom: &other)
+            other.recycle()
+            expected.insert(first, at: 0)
+          case 10:
+            let copy = queue.copy()
+            let count = copy.count
+            #expect(count == expected.count)
+          case 11 where step.isMultiple(of: 7):
+            queue.reverse()
+            expected.reverse()
+          default: queue.recycle()
+          }
+          let count = queue.count
+          #expect(count == expected.count)
+        }
+        while !queue.isEmpty, expected.count > 20 { take(Payload.self, &queue, &expected, destroys: !expected.count.isMultiple(of: 2)) }
+      }
+      #expect(live.alive == 0, "\(Payload.self): \(live.alive) are alive")
+    }
+
+    private func take<Payload: TestPayload>(
+      _: Payload.Type, _ queue: inout PayloadQueue<Slot>, _ expected: inout [(label: Int, number: Int?)], destroys: Bool
+    ) {
+      let slot = queue.takeFirst()
+      let first = expected.removeFirst()
+      #expect(slot.label == first.label)
+      #expect(slot.hasPayload == (first.number != nil))
+      guard slot.hasPayload else { return }
+      let taken = queue.taken.payload(Payload.self).number
+      #expect(taken == first.number)
+      if destroys {
+        queue.destroyTaken()
+      } else {
+        let parcel = queue.parcelOfTaken()
+        let moved = parcel.loan.payload(Payload.self).number
+        #expect(moved == first.number)
+      }
+    }
+
+    @Test func aQueueThatHeldAFloodGivesItsRoomBack() {
+      var queue = PayloadQueue<PayloadAlone>(Int.self)
+      for number in 0..<10_000 { lend(number) { queue.append(PayloadAlone(), $0) } }
+      while !queue.isEmpty {
+        _ = queue.takeFirst()
+        queue.destroyTaken()
+      }
+      queue.recycle()
+      let capacity = queue.capacity
+      #expect(capacity == 0)
+    }
+  }
+#endif
