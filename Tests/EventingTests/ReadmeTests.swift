@@ -62,12 +62,12 @@ import Testing
   // swift-format-ignore
   @Test func lifetimesAndLooking() async throws {
     let progress = Event<Double>()
-    let bag = HandlerBag()
     let disk = progress.addHandler { _ in }
     @Sendable func work() async throws {}
 
     // For the length of a closure; held by a bag; as a value.
     try await progress.withHandler({ fraction in print(fraction) }) { try await work() }
+    let bag = HandlerBag()
     progress.addHandler { fraction in print(fraction) }.store(in: bag)
     progress.add(Handler(on: .background) { fraction in print(fraction) }.named("audit").tagged("io").once())
 
