@@ -13,7 +13,7 @@
       for number in 0..<20_000 { event.post(number) }
       queue.resume()
       await event.quiesce()
-      guard case .serial(let lane) = token.record.working?.work else { return #expect(Bool(false)) }
+      guard case .serial(let lane) = token.record.details?.work else { return #expect(Bool(false)) }
       #expect(await eventually { lane.lock.withLock { lane.phase == .idle } })
       let room = lane.lock.withLock { max(lane.items.capacity, lane.batch.capacity) }
       #expect(room <= 2 * Flood.limit)

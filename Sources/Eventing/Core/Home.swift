@@ -5,7 +5,7 @@ public import Synchronization
 /// Made with the first handler. As long as a token exists, no other home has its address; so it names its event for good.
 // Safe: `changes` is atomic, `settled`, `settledForPosts` and `observers` are touched only from inside.
 @usableFromInline final class Home: @unchecked Sendable {
-  private weak let weakMailbox: AnyMailbox?
+  private weak let weakMailbox: Mailbox?
   /// Who observes the event. Only from inside.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
   @usableFromInline let failureReference = OnceReference<Failures>()
@@ -20,10 +20,10 @@ public import Synchronization
   /// The same of a walk that found nothing to decide for a post: handlers that run elsewhere decide nothing then. Only from inside.
   @usableFromInline @exclusivity(unchecked) var settledForPosts: UInt64 = 1
 
-  @usableFromInline init(_ mailbox: AnyMailbox) { weakMailbox = mailbox }
+  @usableFromInline init(_ mailbox: Mailbox) { weakMailbox = mailbox }
 
   /// The event, if it is still there. Never read under a lock: this may be the last reference a moment later.
-  @usableFromInline var mailbox: AnyMailbox? {
+  @usableFromInline var mailbox: Mailbox? {
     assertNoLockIsHeld("read a weak reference")
     return weakMailbox
   }

@@ -204,7 +204,7 @@ extension Mailbox {
     let bits = unsafe row.pointee.bits()
     if let due = unsafe row.pointee.offer(payload, bits, &tally) { return due }
     if bits == Bit.special | Bit.detailed, tally.watched == nil,
-      let viewer = unsafe Unmanaged<WorkingRecord>.fromOpaque(row.pointee.held.toOpaque())._withUnsafeGuaranteedRef({ unsafe $0.viewer })
+      let viewer = unsafe Unmanaged<DetailedRecord>.fromOpaque(row.pointee.held.toOpaque())._withUnsafeGuaranteedRef({ unsafe $0.viewer })
     {
       do {
         if try viewer(payload) {
@@ -221,7 +221,7 @@ extension Mailbox {
     if bits & Bit.decide != 0 {
       return unsafe row.pointee.held._withUnsafeGuaranteedRef { record in
         guard unsafe decide(row, record, bits, payload, &tally) else { return .never }
-        return unsafe bits == Bit.special | Bit.detailed && record.working?.takesPosts == true ? .sends : .always
+        return unsafe bits == Bit.special | Bit.detailed && record.details?.takesPosts == true ? .sends : .always
       }
     }
     if tally.watched != nil {
@@ -243,7 +243,7 @@ extension Mailbox {
   @usableFromInline func decide(
     _ row: UnsafeMutablePointer<Row>, _ record: Record, _ bits: UInt32, _ payload: Loan, _ tally: inout Tally
   ) -> Bool {
-    let details = bits & Bit.detailed == 0 ? nil : record.working
+    let details = bits & Bit.detailed == 0 ? nil : record.details
     var owner: (any AnyObject & Sendable)?
     if bits & Bit.gone != 0 {
       noteRetired(record)

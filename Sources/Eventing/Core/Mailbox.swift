@@ -1,5 +1,5 @@
 public import Dispatch
-import Synchronization
+public import Synchronization
 
 /// The executor of an event: a mailbox that lets one thread in at a time, and queues for the rest.
 ///
@@ -10,8 +10,27 @@ import Synchronization
 /// 3. Who cannot leave, because something is queued, settles: it works the queue off, or hands it over (see `settle`).
 ///
 /// It is the handlers' part of an `Event` too, so that lanes and drains can hold it without holding the event.
-// Safe: see the lines on guards in this class, AnyMailbox and Backlog.
-@usableFromInline final class Mailbox: AnyMailbox, SerialExecutor, @unchecked Sendable {
+///
+/// The word is ``idle`` when the event is idle. Bit 0: exactly one thread, or one scheduled drain, is inside. Bit 1: something is queued. The rest names the
+/// thread that is inside (nothing while a drain is only scheduled), so that a post knows whether a handler of its own event makes it.
+// Safe: see the lines on guards in this class and Backlog.
+@safe @usableFromInline final class Mailbox: SerialExecutor, @unchecked Sendable {
+  // What those write who find the event busy.
+  @usableFromInline let word = Atomic<UInt>(0)
+  /// Guards the backlog, and lets threads that are outside read the table: that is changed under the lock, and only from inside.
+  @usableFromInline let lock = Lock()
+  /// The event's own lock. Under the lock.
+  @usableFromInline @exclusivity(unchecked) var isGated = false
+  /// `finish()` was called. Under the lock.
+  @usableFromInline @exclusivity(unchecked) var isFinished = false
+
+  /// Two facts in one byte, which keeps an event within 160 bytes. Only from inside, or before anybody else knows the event.
+  @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
+  /// How many handlers want to know the instant at which a delivery begins. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var clocked: Int32 = 0
+  @usableFromInline let homeReference = OnceReference<Home>()
+  /// The first handler that the occurrence that is being delivered met dead; its row holds it. Only from inside.
+  @usableFromInline @exclusivity(unchecked) var firstRetired: Unmanaged<Record>?
   @usableFromInline let backlogReference = OnceReference<Backlog>()
   @usableFromInline let type: PayloadType
   /// Walked from inside. Changed from inside, and under the lock.
@@ -22,7 +41,6 @@ import Synchronization
 
   @usableFromInline init(_ type: PayloadType) {
     self.type = type
-    super.init()
   }
 
   deinit {
@@ -30,7 +48,7 @@ import Synchronization
     unsafe forEachRow { row in
       let record = unsafe row.pointee.record
       unsafe record.slot = -1
-      unsafe record.working?.addressTable = nil  // which holds the row, which holds the record
+      unsafe record.details?.addressTable = nil  // which holds the row, which holds the record
       retire(record)
       tellOf(record, isAdded: false)
     }
@@ -156,7 +174,7 @@ import Synchronization
     return isFlooded && old & ~Word.flags != Thread.current
   }
 
-  @usableFromInline override func reclaim(_ record: Record) { reclaim(CollectionOfOne(record)) }
+  @usableFromInline func reclaim(_ record: Record) { reclaim(CollectionOfOne(record)) }
 
   /// Tidies handlers away whose life is over.
   func reclaim(_ records: some Collection<Record>) {

@@ -148,13 +148,13 @@ extension Mailbox {
       if tally.isHeldOn { unsafe hold.items.untake(held) } else { unsafe hold.items.destroyTaken() }
       tidyRetired()
     }
-    if !record.has(Bit.mute) { unsafe record.working?.work?.lane?.resume() }
+    if !record.has(Bit.mute) { unsafe record.details?.work?.lane?.resume() }
   }
 
   private func row(of record: Record) -> UnsafeMutablePointer<Row>? {
     guard unsafe record.slot >= 0 else { return nil }
     let priority = record.details?.options.priority ?? 0
-    let list = unsafe record.working?.addressTable
+    let list = unsafe record.details?.addressTable
     guard let band = unsafe list.map({ unsafe $0.table.band(of: priority) }) ?? table.band(of: priority) else { return nil }
     return unsafe band.pointee.rows + Int(record.slot)
   }

@@ -115,7 +115,7 @@ extension Mailbox {
 
   /// Inside, not under the lock: the table of a handler that listens to one key.
   @usableFromInline func list(for record: Record) -> AddressTable? {
-    guard let address = unsafe record.working?.address else { return nil }
+    guard let address = unsafe record.details?.address else { return nil }
     return unsafe backlog.addresses?.find(address)
   }
 
@@ -131,7 +131,7 @@ extension Mailbox {
       if options.owner != nil { hasOwners = true }
     }
     if let list {
-      unsafe record.working?.addressTable = list
+      unsafe record.details?.addressTable = list
       unsafe backlog.addresses?.link(list)
       unsafe list.table.append(joiner.body, record, priority: options?.priority ?? 0)
     } else {
@@ -201,7 +201,7 @@ extension Mailbox {
   /// Inside: sends a flight through all lanes after what they hold.
   @usableFromInline func barrier(_ flight: Flight) {
     unsafe forEachRow { row in
-      unsafe row.pointee.record.working?.work?.lane?.sendBarrier(flight)
+      unsafe row.pointee.record.details?.work?.lane?.sendBarrier(flight)
     }
     if let backlog = backlogReference.load() {
       for lane in unsafe backlog.ending { lane.sendBarrier(flight) }
@@ -217,7 +217,7 @@ extension Mailbox {
     if handler.options.owner == nil, handler.options.address == nil, case .inline = handler.place, case .direct(let body) = handler.body {
       if handler.options.isEmpty { return Joiner(body, Record(once)) }
       // All else that a direct handler may have costs its calls nothing.
-      return Joiner(body, WorkingRecord(once, handler.options, handler.place))
+      return Joiner(body, DetailedRecord(once, handler.options, handler.place))
     }
     return detailedJoiner(handler, once, home)
   }
@@ -229,7 +229,7 @@ extension Mailbox {
     if case .inline = handler.place, case .direct(let body) = handler.body {
       // An owner is asked for before each call.
       let special = handler.options.owner == nil ? 0 : Bit.special
-      let record = WorkingRecord(once | special, options, handler.place)
+      let record = DetailedRecord(once | special, options, handler.place)
       unsafe record.address = address
       guard let owner = options.owner, !handler.isOnce else { return Joiner(body, record) }
       unsafe record.takesPosts = true
@@ -240,7 +240,7 @@ extension Mailbox {
             try withExtendedLifetime(object) { try body(payload) }
           }, handler.type), record)
     }
-    let record = WorkingRecord(once | Bit.special, options, handler.place)
+    let record = DetailedRecord(once | Bit.special, options, handler.place)
     unsafe record.address = address
     var taking = ErasedHandler.none
     if case .view(let viewer, _) = handler.body {

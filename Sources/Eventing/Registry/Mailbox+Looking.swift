@@ -79,7 +79,7 @@ extension Mailbox {
   ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     func include(_ record: Record, _ lane: AnyLane?, skipped: Int) {
-      let (options, list) = unsafe (record.details?.options, record.working?.addressTable)
+      let (options, list) = unsafe (record.details?.options, record.details?.addressTable)
       guard isIncluded(options), isInTable(list), isAlive(record) else { return }
       let bits = record.state.load(ordering: .acquiring)
       let held = bits & Bit.held == 0 ? 0 : lock.withLock { unsafe backlog.holds[record.id]?.items.count ?? 0 }
@@ -95,7 +95,7 @@ extension Mailbox {
     unsafe forEachRow { row in
       let record = unsafe row.pointee.record
       unsafe include(
-        record, record.working?.work?.lane, skipped: row.pointee.skipped.load(ordering: .relaxed) + (record.working?.unheard ?? 0))
+        record, record.details?.work?.lane, skipped: row.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard ?? 0))
     }
     forEachEnding { lane in include(lane.record, lane, skipped: 0) }
     return found

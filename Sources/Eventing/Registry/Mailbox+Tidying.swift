@@ -6,7 +6,7 @@ extension Mailbox {
   @usableFromInline func tidy(_ record: Record) {
     guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
     tellOf(record, isAdded: false)
-    let details = record.working
+    let details = record.details
     if let details, unsafe details.work != nil || details.address != nil || details.addressTable != nil { return tidyWork(details) }
     record.set(Bit.removed)
     lock.lock()
@@ -23,7 +23,7 @@ extension Mailbox {
   }
 
   /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
-  @usableFromInline func tidyWork(_ details: WorkingRecord) {
+  @usableFromInline func tidyWork(_ details: DetailedRecord) {
     let ending = endWork(details)
     let backlog = ending == nil ? nil : backlog
     lock.lock()
@@ -52,11 +52,11 @@ extension Mailbox {
 
   /// Inside: gives up how a handler runs, which is in no table any more.
   @usableFromInline func retire(_ record: Record) {
-    if let details = record.working { _ = endWork(details) } else { record.set(Bit.removed) }
+    if let details = record.details { _ = endWork(details) } else { record.set(Bit.removed) }
   }
 
   /// Inside, not under the lock: gives up what is the user's, and ends a lane after what it holds; gives it if that is something.
-  @usableFromInline func endWork(_ details: WorkingRecord) -> AnyLane? {
+  @usableFromInline func endWork(_ details: DetailedRecord) -> AnyLane? {
     let work = unsafe details.work
     unsafe details.work = nil
     unsafe details.plainLane = nil

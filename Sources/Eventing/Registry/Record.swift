@@ -99,26 +99,12 @@ public import Synchronization
 }
 
 /// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
-// Safe: all is immutable but `endingSlot`, which is touched only from inside the mailbox.
-@usableFromInline class DetailedRecord: Record, @unchecked Sendable {
-  @usableFromInline final let options: HandlerOptions
-  @usableFromInline final let place: Place
+// Safe: what changes is touched only from inside the mailbox.
+@safe @usableFromInline final class DetailedRecord: Record, @unchecked Sendable {
+  @usableFromInline let options: HandlerOptions
+  @usableFromInline let place: Place
   /// Where its lane is in `Backlog.ending`; -1 for nowhere.
-  @usableFromInline @exclusivity(unchecked) final var endingSlot: Int32 = -1
-
-  @usableFromInline init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) {
-    self.options = options
-    self.place = place
-    super.init(bits | Bit.detailed)
-  }
-
-  /// It is no call: a sequence, or another event, gets it.
-  var isHandedOver: Bool { if case .sequence = place { true } else { options.isForward } }
-}
-
-/// Every detailed record is one, of the payload of the event that made it.
-// Safe: `work`, `plainLane`, `plainSequence`, `takesPosts`, `address` and `addressTable` are touched only from inside the mailbox.
-@safe @usableFromInline final class WorkingRecord: DetailedRecord, @unchecked Sendable {
+  @usableFromInline @exclusivity(unchecked) var endingSlot: Int32 = -1
   /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
   @usableFromInline @exclusivity(unchecked) var work: Work?
   /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
@@ -136,7 +122,14 @@ public import Synchronization
   /// The table that it is in, if that is not the mailbox's own.
   @usableFromInline @exclusivity(unchecked) var addressTable: AddressTable?
 
-  @usableFromInline override init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) { super.init(bits, options, place) }
+  @usableFromInline init(_ bits: UInt32, _ options: HandlerOptions, _ place: Place) {
+    self.options = options
+    self.place = place
+    super.init(bits | Bit.detailed)
+  }
+
+  /// It is no call: a sequence, or another event, gets it.
+  var isHandedOver: Bool { if case .sequence = place { true } else { options.isForward } }
 }
 
 extension Record {
@@ -149,11 +142,4 @@ extension Record {
 
   /// Whether it is called before a value changes, too.
   @usableFromInline final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
-
-  /// The same with how it runs.
-  @usableFromInline final var working: WorkingRecord? {
-    guard state.load(ordering: .relaxed) & Bit.detailed != 0 else { return nil }
-    // Safe: the mailbox makes no other detailed records, and a record is only ever in the table of the event that made it.
-    return unsafe unsafeDowncast(self, to: WorkingRecord.self)
-  }
 }

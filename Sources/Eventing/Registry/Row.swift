@@ -27,8 +27,8 @@ public import Synchronization
   /// thread does, on the same cache line. From now on the row's body takes posts: made here, where the client's compiler knows the payload.
   @usableFromInline @inline(__always) mutating func offer(_ payload: Loan, _ bits: UInt32, _ tally: inout Tally) -> Due? {
     guard bits == Bit.special | Bit.detailed else { return nil }
-    // Safe: the bit says so, as in `Record.working`.
-    let record = unsafe Unmanaged<WorkingRecord>.fromOpaque(held.toOpaque())
+    // Safe: the bit says so, as in `Record.details`.
+    let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
     if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
       unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
       if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
@@ -45,12 +45,12 @@ public import Synchronization
     return .sends
   }
 
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<WorkingRecord>, _ lane: SerialLane) {
+  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SerialLane) {
     body = .of({ lane.takePost($0) }, lane.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
 
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<WorkingRecord>, _ lane: SequenceLane) {
+  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SequenceLane) {
     body = .of({ lane.takePost($0) }, lane.channel.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }

@@ -111,7 +111,7 @@ import Synchronization
 }
 
 extension Mailbox {
-  /// Before anybody else knows the event: from now on no thread enters by ``AnyMailbox/enter()``, because under the lock of the queue `latest` changes, too.
+  /// Before anybody else knows the event: from now on no thread enters by ``Mailbox/enter()``, because under the lock of the queue `latest` changes, too.
   func keep(_ history: History) {
     _ = backlog.historyReference.set(history)
     isKeeping = true
