@@ -75,10 +75,10 @@ private final class Passage: Sendable {
 
   private let notification: PostedNotification
   private let center: ObjectIdentifier
-  let transit: Transit
+  let transit: ForwardingContext
   private let isOver = Atomic<Bool>(false)
 
-  init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ transit: Transit) {
+  init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ transit: ForwardingContext) {
     self.notification = notification
     self.center = center
     self.transit = transit

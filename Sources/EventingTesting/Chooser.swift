@@ -51,7 +51,7 @@ struct Chooser {
   }
 }
 
-/// Small, and the same everywhere (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+/// Small, and the same everywhere (Steele, Lea, OverloadControl: Fast Splittable Pseudorandom Number Generators, 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {
   var state: UInt64
 

@@ -20,7 +20,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   }
 
   // Safe: all of the state is guarded by it.
-  private let lock = Lock()
+  private let mutex = UnfairMutex()
   @exclusivity(unchecked) private var all: [Entry] = []
   /// How many of them were expected.
   @exclusivity(unchecked) private var taken = 0
@@ -52,7 +52,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   private func note(_ payload: Payload) {
     let entry = Entry(payload: payload, lane: .current)
-    let due = lock.withLock { () -> [TestGate] in
+    let due = mutex.withLock { () -> [TestGate] in
       unsafe all.append(entry)
       let count = unsafe all.count
       let due = unsafe waiting.filter { $0.count <= count }.map(\.gate)
@@ -65,12 +65,12 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   // MARK: Looking
 
   /// All that has arrived, expected or not.
-  public var entries: [Entry] { lock.withLock { unsafe all } }
+  public var entries: [Entry] { mutex.withLock { unsafe all } }
   /// The payloads of that.
   public var payloads: [Payload] { entries.map(\.payload) }
   /// Forgets all.
   public func removeAll() {
-    let gone = lock.withLock { () -> [Entry] in
+    let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
         for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // those that are yet to come
@@ -96,27 +96,27 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let count = max(0, count)
     if let found = take(count) { return found }
     let gate = TestGate()
-    let isThere = lock.withLock { () -> Bool in
+    let isThere = mutex.withLock { () -> Bool in
       if unsafe all.count >= taken + count { return true }
       unsafe waiting.append((taken + count, gate))
       return false
     }
     if !isThere { await gate.opened(within: limit, clock) }
-    lock.withLock { unsafe waiting.removeAll { $0.gate === gate } }
+    mutex.withLock { unsafe waiting.removeAll { $0.gate === gate } }
     if let found = take(count) { return found }
     throw RecorderError("expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)")
   }
 
   /// Looks once more at the end of the wait: what was sent has then been delivered.
   private func take(_ count: Int) -> [Payload]? {
-    lock.withLock {
+    mutex.withLock {
       guard unsafe all.count >= taken + count else { return nil }
       defer { unsafe taken += count }
       return unsafe all[taken..<taken + count].map(\.payload)
     }
   }
 
-  private var remaining: [Payload] { lock.withLock { unsafe all[taken...].map(\.payload) } }
+  private var remaining: [Payload] { mutex.withLock { unsafe all[taken...].map(\.payload) } }
 
   /// Throws if anything has arrived that was not expected. What an event was sent before is delivered first; of a view, or a key, only what has arrived is looked at.
   public func expectNone() async throws {

@@ -27,7 +27,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
   private typealias Sleeper = (id: Int, until: Instant, continuation: CheckedContinuation<Void, any Error>)
 
   // Safe: all of the state is guarded by it.
-  private let lock = Lock()
+  private let mutex = UnfairMutex()
   @exclusivity(unchecked) private var time = Instant(offset: .zero)
   @exclusivity(unchecked) private var lastID = 0
   @exclusivity(unchecked) private var sleepers: [Sleeper] = []
@@ -38,15 +38,15 @@ public final class ManualClock: Clock, @unchecked Sendable {
   public init() {}
 
   /// Where it stands.
-  public var now: Instant { lock.withLock { unsafe time } }
+  public var now: Instant { mutex.withLock { unsafe time } }
   /// The time is exact.
   public var minimumResolution: Duration { .zero }
   /// How many are asleep.
-  public var sleeperCount: Int { lock.withLock { unsafe sleepers.count } }
+  public var sleeperCount: Int { mutex.withLock { unsafe sleepers.count } }
 
   /// Moves it, and wakes those whose time has come, the earliest first. A duration below zero counts as zero.
   public func advance(by duration: Duration) {
-    let due = lock.withLock { () -> [Sleeper] in
+    let due = mutex.withLock { () -> [Sleeper] in
       unsafe time = time.advanced(by: max(.zero, duration))
       return takeDue()
     }
@@ -55,7 +55,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   /// Moves it to the time of the next sleeper, and wakes that; false if there is none.
   @discardableResult public func advanceToNext() -> Bool {
-    let due = lock.withLock { () -> [Sleeper] in
+    let due = mutex.withLock { () -> [Sleeper] in
       guard let first = unsafe sleepers.min(by: ManualClock.isBefore) else { return [] }
       unsafe time = max(time, first.until)
       unsafe sleepers.removeAll { $0.id == first.id }
@@ -76,13 +76,13 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   /// Returns when the clock has been moved that far; throws `CancellationError` if the task is cancelled before.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-    let id = lock.withLock { () -> Int in
+    let id = mutex.withLock { () -> Int in
       unsafe lastID += 1
       return unsafe lastID
     }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        let outcome = lock.withLock { () -> Result<Void, any Error>? in
+        let outcome = mutex.withLock { () -> Result<Void, any Error>? in
           if unsafe cancelled.remove(id) != nil { return .failure(CancellationError()) }
           if unsafe deadline <= time { return .success(()) }
           unsafe sleepers.append((id, deadline, continuation))
@@ -91,7 +91,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
         if let outcome { continuation.resume(with: outcome) }
       }
     } onCancel: {
-      let sleeper = lock.withLock { () -> Sleeper? in
+      let sleeper = mutex.withLock { () -> Sleeper? in
         guard let at = unsafe sleepers.firstIndex(where: { $0.id == id }) else {
           unsafe cancelled.insert(id)
           return nil
@@ -100,6 +100,6 @@ public final class ManualClock: Clock, @unchecked Sendable {
       }
       sleeper?.continuation.resume(throwing: CancellationError())
     }
-    _ = lock.withLock { unsafe cancelled.remove(id) }
+    _ = mutex.withLock { unsafe cancelled.remove(id) }
   }
 }

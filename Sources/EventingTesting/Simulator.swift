@@ -38,7 +38,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     guard isOwn else { return }
-    ready.append((TaskNumber.of(job), .job(job)))
+    ready.append((TaskID.of(job), .job(job)))
   }
 
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool) {

@@ -276,7 +276,7 @@ extension Event<Int> {
 
 #if DEBUG
   private final class WeakRecord: Sendable {
-    weak let record: Record?
-    init(_ record: Record) { self.record = record }
+    weak let record: HandlerRecord?
+    init(_ record: HandlerRecord) { self.record = record }
   }
 #endif

@@ -71,7 +71,7 @@ extension FloodTests {
           let before = sleepsOfThisThread()
           for _ in 0..<6_000 { change.make(on: event, token) }
           let sleeps = sleepsOfThisThread() - before
-          let waiting = event.mailbox.lock.withLock { event.mailbox.backlog.queue.count }
+          let waiting = event.core.mutex.withLock { event.core.pendingWork.queue.count }
           found.withLock { $0 = (sleeps, waiting) }
         }
         func block(_ wait: () -> Void) { wait() }

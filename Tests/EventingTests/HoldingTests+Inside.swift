@@ -14,29 +14,29 @@
         if round % 2 == 0 { event.unlock(token) }
         event.remove(token)
       }
-      let isEmpty = event.mailbox.backlog.holds.isEmpty
+      let isEmpty = event.core.pendingWork.holds.isEmpty
       #expect(isEmpty)
     }
 
     @Test func silencersRememberWhoseTurnIsDue() {
-      var silencers = Silencers()
-      var bits: UInt32 = 0
-      for (silencer, holding) in [(Silencer.lock, Holding.latest), (.scope(1), .nothing), (.gate, .upTo(2))] {
-        bits = silencer.begun(in: bits)
-        silencers.begin(silencer, holding)
-        #expect(silencers.holding == holding)
+      var lockReasons = LockReasons()
+      var flags: UInt32 = 0
+      for (lockReason, holding) in [(LockReason.lock, Holding.latest), (.scope(1), .nothing), (.eventLock, .upTo(2))] {
+        flags = lockReason.begun(in: flags)
+        lockReasons.begin(lockReason, holding)
+        #expect(lockReasons.holding == holding)
       }
-      silencers.end(.gate)
-      #expect(silencers.holding == .upTo(2) && silencers.bits(bits) & Bit.gated == 0)
-      silencers.begin(.gate, .latest)  // before its turn: the new one wins
-      #expect(silencers.bits(bits) == bits)
-      silencers.end(.gate)
-      silencers.end(.scope(1))
-      bits = silencers.bits(bits)
-      silencers.forgetEnded()
-      #expect(bits == Bit.locked && silencers.holding == .latest)
-      silencers.end(.lock)
-      #expect(silencers.bits(bits) == 0)
+      lockReasons.end(.eventLock)
+      #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
+      lockReasons.begin(.eventLock, .latest)  // before its turn: the new one wins
+      #expect(lockReasons.flags(flags) == flags)
+      lockReasons.end(.eventLock)
+      lockReasons.end(.scope(1))
+      flags = lockReasons.flags(flags)
+      lockReasons.forgetEnded()
+      #expect(flags == HandlerFlags.locked && lockReasons.holding == .latest)
+      lockReasons.end(.lock)
+      #expect(lockReasons.flags(flags) == 0)
     }
   }
 
@@ -80,7 +80,7 @@
 
   extension Event {
     /// Nobody observes it, and it keeps nothing.
-    nonisolated var isEnteredTheQuickWay: Bool { mailbox.word.load(ordering: .relaxed) & Word.keeping == 0 }
+    nonisolated var isEnteredTheQuickWay: Bool { core.word.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
   }
 
   extension HookedTests {

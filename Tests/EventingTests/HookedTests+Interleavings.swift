@@ -5,7 +5,7 @@ import Testing
   extension HookedTests {
     // MARK: 1. Leave against queue
 
-    @Test(arguments: [Edge.foundBusy, .queued]) func postThatFindsTheEventLeftWorksItOffItself(edge: Edge) async {
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftWorksItOffItself(edge: SyncPoint) async {
       let event = Event<Int>()
       let (inside, gate, hold) = (Gate(), Gate(), Hold(at: edge))
       let (seen, onT) = (Recorder<Int>(), Recorder<Bool>())
@@ -46,7 +46,7 @@ import Testing
           if edge == .foundBusy {
             hold.release()
             poster.wait()
-          } else if edge == .settling, !isPosted {
+          } else if edge == .draining, !isPosted {
             isPosted = true
             event.post(1)  // behind the handler, by the thread that still adds it
           }
@@ -58,7 +58,7 @@ import Testing
       #expect(seen.values == [1])
     }
 
-    @Test(arguments: [Edge.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: Edge) async {
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: SyncPoint) async {
       let event = Event<Int>()
       let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: edge), Recorder<Int>())
       event.addHandler { number in
@@ -107,7 +107,7 @@ import Testing
     @Test func whatIsQueuedWhileTheOneInsideSettlesComesBehindWhatWasQueuedBefore() async {
       // T posts 2; D fails to leave; before it takes what is queued, T2 posts 3.
       let event = Event<Int>()
-      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .settling), Recorder<Int>())
+      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .draining), Recorder<Int>())
       event.addHandler { number in
         seen.record(number)
         guard number == 1 else { return }

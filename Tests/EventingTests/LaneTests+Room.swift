@@ -14,9 +14,9 @@
       queue.resume()
       await event.quiesce()
       guard case .serial(let lane) = token.record.details?.work else { return #expect(Bool(false)) }
-      #expect(await eventually { lane.lock.withLock { lane.phase == .idle } })
-      let room = lane.lock.withLock { max(lane.items.capacity, lane.batch.capacity) }
-      #expect(room <= 2 * Flood.limit)
+      #expect(await eventually { lane.mutex.withLock { lane.phase == .idle } })
+      let room = lane.mutex.withLock { max(lane.items.capacity, lane.batch.capacity) }
+      #expect(room <= 2 * OverloadControl.limit)
       #expect(calls.value == 20_000)
     }
   }

@@ -7,14 +7,14 @@ import Testing
   /// and releases nothing of its users.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockCheckTests {
     @Test func takingALockUnderAnotherStops() async {
-      await #expect(processExitsWith: .failure) { Lock().withLock { Lock().withLock {} } }
+      await #expect(processExitsWith: .failure) { UnfairMutex().withLock { UnfairMutex().withLock {} } }
     }
 
     @Test func readingAnOwnerUnderALockStops() async {
       await #expect(processExitsWith: .failure) {
         let object = Plain()
         let owner = Eventing.Owner(object)
-        let isThere = Lock().withLock { owner.object != nil }
+        let isThere = UnfairMutex().withLock { owner.object != nil }
         withExtendedLifetime(object) { print(isThere) }
       }
     }
@@ -23,14 +23,14 @@ import Testing
       await #expect(processExitsWith: .success) {
         let (one, two) = (Kept(), Kept())
         for _ in 0..<3 {
-          one.lock.withLock {}
-          two.lock.withLock {}
+          one.mutex.withLock {}
+          two.mutex.withLock {}
         }
         let object = Plain()
         #expect(Eventing.Owner(object).object != nil)
       }
     }
 
-    private final class Kept: Sendable { let lock = Lock() }
+    private final class Kept: Sendable { let mutex = UnfairMutex() }
   }
 #endif

@@ -261,8 +261,8 @@ import Testing
         event.addHandler(owner: owner) { _, _ in }
       }
       event.post(1)
-      let rows = event.mailbox.table.count
-      #expect(rows == 0)
+      let slots = event.core.table.count
+      #expect(slots == 0)
     }
 
     @Test func recordsOfHandlersWhoseOwnersAreGoneAreReclaimedAsHandlersAreAdded() {
@@ -271,7 +271,7 @@ import Testing
       for _ in 0..<20_000 {
         let owner = Owner(LiveCount())
         event.addHandler(owner: owner) { _, _ in }
-        most = max(most, Int(event.mailbox.table.count))
+        most = max(most, Int(event.core.table.count))
       }
       #expect(most < 100)
     }

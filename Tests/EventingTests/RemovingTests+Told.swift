@@ -4,7 +4,7 @@
   @testable import Eventing
 
   // A handler's life is ended in one step, and that this changed something is noted in the next. Whoever is told in between that the handler is
-  // gone notes it too: what that thread sends afterwards is not delivered the quick way. Here `Record.end()` is the first step of another thread.
+  // gone notes it too: what that thread sends afterwards is not delivered the quick way. Here `HandlerRecord.end()` is the first step of another thread.
   extension RemovingTests {
     enum Told: CaseIterable, Sendable {
       case remove, bag, removeAll, lock, lockAll
@@ -28,7 +28,7 @@
       let tokens = Guarded<[HandlerToken]>([])
       let endAndFind: @Sendable () -> Void = {
         let token = tokens.withLock { $0[0] }
-        #expect(token.record.end())  // so far has another thread come
+        #expect(token.record.deactivate())  // so far has another thread come
         found.record(verb.find(token, in: event, bag))
       }
       event.addHandler { number in if isInside, number == 2 { endAndFind() } }

@@ -38,7 +38,7 @@ extension SafetyTests {
       let (live, queues, released) = (LiveCount(), Recorder<Bool>(), Gate())
       let add: @Sendable () -> HandlerToken = {
         let canary = Canary(live) {
-          queues.record(DispatchQueue.getSpecific(key: Flood.drained) != nil)
+          queues.record(DispatchQueue.getSpecific(key: OverloadControl.drained) != nil)
           released.open()
         }
         return event.addHandler { _ in canary.sing() }

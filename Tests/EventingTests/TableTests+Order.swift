@@ -7,22 +7,22 @@
     // MARK: Two that are added at the same time, and looking for owners that are gone
 
     @Test func ofTwoThatJoinTheOneWithTheLowerNumberComesFirst() {
-      // The first got its number first, and comes in last; what it passes is told its new row, unless that is dead.
-      var table = Table()
-      let records = (0..<3).map { _ in Record(0) }
+      // The first got its number first, and comes in last; what it passes is told its new slot, unless that is dead.
+      var table = HandlerTable()
+      let records = (0..<3).map { _ in HandlerRecord(0) }
       for record in records[1...] { table.append(.none, record, priority: 0) }
       _ = table.remove(records[1], priority: 0)
       table.append(.none, records[0], priority: 0)
-      #expect(records.map(\.slot) == [0, -1, 2])
+      #expect(records.map(\.index) == [0, -1, 2])
     }
 
     @Test func everyRowOfEveryPriorityIsLookedAtInItsTurn() {
-      var table = Table()
-      let records = (0..<9).map { _ in Record(0) }
+      var table = HandlerTable()
+      let records = (0..<9).map { _ in HandlerRecord(0) }
       for (index, record) in records.enumerated() { table.append(.none, record, priority: index % 3) }
       for _ in 0..<2 {
         var seen: Set<UInt64> = []
-        for _ in records { if let record = table.nextToLookAt() { seen.insert(record.id) } }
+        for _ in records { if let record = table.nextToSweep() { seen.insert(record.id) } }
         #expect(seen == Set(records.map(\.id)))
       }
     }

@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  /// The plain structs Table, Band and Row, without threads, against an array.
+  /// The plain structs Table, PriorityBucket and HandlerSlot, without threads, against an array.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TableTests {
     @Test func rowsAreInTheOrderOfPriorityAndAdditionWhateverIsAddedAndRemoved() async {
       #expect(await onThread(firstMistakeOfRandomChanges) == nil)
@@ -52,12 +52,12 @@
     }
 
     @Test func aRemovedRowGivesItsOwnClosureBackAndTheTableLetsGoOfIt() {
-      var table = Table()
+      var table = HandlerTable()
       let closures = LiveCount()
       let seen = Recorder<Int>()
       let records = (0..<5).map { number in
         let canary = Canary(closures)
-        let record = Record(0)
+        let record = HandlerRecord(0)
         table.append(
           handler { _ in
             canary.sing()
@@ -67,9 +67,9 @@
       }
       for number in [2, 4, 0, 3, 1] {
         do {
-          let row = table.remove(records[number], priority: 0)
-          lend(1) { try? row.call($0) }
-          #expect(row.record === records[number])
+          let slot = table.remove(records[number], priority: 0)
+          lend(1) { try? slot.call($0) }
+          #expect(slot.record === records[number])
         }
         #expect(seen.values.last == number)
       }
@@ -79,17 +79,17 @@
     }
 
     @Test func aDeadRowIsCalledInVainUntilItIsCompactedAway() {
-      var table = Table()
+      var table = HandlerTable()
       let seen = Recorder<Int>()
       let records = (0..<4).map { number in
-        let record = Record(0)
+        let record = HandlerRecord(0)
         table.append(handler { _ in seen.record(number) }, record, priority: 0)
         return record
       }
       _ = table.remove(records[1], priority: 0)
       #expect(table.count == 4)
       #expect(table.dead == 1)
-      unsafe table.forEachRow { row in lend(1) { unsafe try? row.pointee.call($0) } }
+      unsafe table.forEachSlot { slot in lend(1) { unsafe try? slot.pointee.call($0) } }
       #expect(seen.values == [0, 2, 3])
       table.compact()
       #expect(table.count == 3)
@@ -98,12 +98,12 @@
 
     @Test func theTableLetsGoOfAllClosuresAndRecordsWhenItGoes() {
       let closures = LiveCount()
-      weak var record: Record?
+      weak var record: HandlerRecord?
       do {
-        var table = Table()
+        var table = HandlerTable()
         for number in 0..<100 {
           let canary = Canary(closures)
-          let new = Record(0)
+          let new = HandlerRecord(0)
           record = new
           table.append(handler { _ in canary.sing() }, new, priority: number % 3)
         }
@@ -115,9 +115,9 @@
     }
 
     @Test func aTableOfManyPrioritiesForgetsThoseThatNobodyHas() {
-      var table = Table()
+      var table = HandlerTable()
       let records = (1...200).map { priority in
-        let record = Record(0)
+        let record = HandlerRecord(0)
         table.append(.none, record, priority: priority)
         return (record, priority)
       }
@@ -132,38 +132,38 @@
     // MARK: The state of a record
 
     @Test func ofSeveralClaimsOfAOnceRecordOneSucceeds() {
-      let record = Record(Bit.once)
+      let record = HandlerRecord(HandlerFlags.once)
       #expect(record.claim())
       #expect(!record.claim())
-      #expect(!record.end())
+      #expect(!record.deactivate())
     }
 
     @Test func anEndedRecordCannotBeClaimed() {
-      for bits in [0, Bit.once] {
-        let record = Record(bits)
-        #expect(record.end())
-        #expect(!record.end())
+      for flags in [0, HandlerFlags.once] {
+        let record = HandlerRecord(flags)
+        #expect(record.deactivate())
+        #expect(!record.deactivate())
         #expect(!record.claim())
       }
     }
 
     @Test func aSilentRecordIsNotUsedUpByAClaim() {
-      let record = Record(Bit.once)
-      record.set(Bit.locked)
+      let record = HandlerRecord(HandlerFlags.once)
+      record.set(HandlerFlags.locked)
       #expect(!record.claim())
-      record.clear(Bit.locked)
-      for _ in 0..<2 { record.change(Silencer.scope(1).begun) }
-      record.change(Silencer.scope(1).ended)
+      record.clear(HandlerFlags.locked)
+      for _ in 0..<2 { record.change(LockReason.scope(1).begun) }
+      record.change(LockReason.scope(1).ended)
       #expect(!record.claim())
-      record.change(Silencer.scope(2).ended)
-      record.set(Bit.gated)
+      record.change(LockReason.scope(2).ended)
+      record.set(HandlerFlags.eventLocked)
       #expect(!record.claim())
-      record.clear(Bit.gated)
+      record.clear(HandlerFlags.eventLocked)
       #expect(record.claim())
     }
 
     @Test func aPlainRecordCanBeClaimedAgainAndAgain() {
-      let record = Record(0)
+      let record = HandlerRecord(0)
       for _ in 0..<3 { #expect(record.claim()) }
     }
   }
@@ -172,8 +172,8 @@
 
   /// A table beside an array that says what must be in it.
   private struct CheckedTable: ~Copyable {
-    private var table = Table()
-    private var expected: [(record: Record, priority: Int)] = []
+    private var table = HandlerTable()
+    private var expected: [(record: HandlerRecord, priority: Int)] = []
     private let closures = LiveCount()
 
     var count: Int { expected.count }
@@ -189,7 +189,7 @@
     }
 
     mutating func append(priority: Int) {
-      let record = Record(0)
+      let record = HandlerRecord(0)
       let canary = Canary(closures)
       table.append(handler { _ in canary.sing() }, record, priority: priority)
       expected.insert((record, priority), at: expected.firstIndex { $0.priority < priority } ?? expected.endIndex)
@@ -204,33 +204,33 @@
 
     /// What is wrong with the table, if anything is.
     func mistake() -> String? {
-      var (rows, dead, living) = (0, 0, [ObjectIdentifier]())
+      var (slots, dead, living) = (0, 0, [ObjectIdentifier]())
       var priorities: [Int] = []
       var mistake: String?
-      unsafe table.forEachBand { band in
-        unsafe priorities.append(band.pointee.priority)
+      unsafe table.forEachBucket { bucket in
+        unsafe priorities.append(bucket.pointee.priority)
         var deadHere = 0
-        for slot in unsafe 0..<Int(band.pointee.count) {
-          let record = unsafe band.pointee.rows[slot].record
-          rows += 1
-          if record.slot < 0 {
+        for slot in unsafe 0..<Int(bucket.pointee.count) {
+          let record = unsafe bucket.pointee.slots[slot].record
+          slots += 1
+          if record.index < 0 {
             deadHere += 1
           } else {
-            if Int(record.slot) != slot { mistake = "a record in row \(slot) does not know where it is" }
+            if Int(record.index) != slot { mistake = "a record in slot \(slot) does not know where it is" }
             living.append(ObjectIdentifier(record))
           }
         }
         dead += deadHere
-        let (count, capacity) = unsafe (Int(band.pointee.count), Int(band.pointee.capacity))
-        if unsafe deadHere != Int(band.pointee.dead) { mistake = "a band has miscounted its dead" }
-        if deadHere > count / 2 { mistake = "more than half of \(count) rows are dead" }
-        if capacity < count || capacity > max(64, 8 * count) { mistake = "room for \(capacity) in a band of \(count)" }
-        if count == 0, unsafe band.pointee.priority != 0 { mistake = "an empty band stayed" }
+        let (count, capacity) = unsafe (Int(bucket.pointee.count), Int(bucket.pointee.capacity))
+        if unsafe deadHere != Int(bucket.pointee.dead) { mistake = "a bucket has miscounted its dead" }
+        if deadHere > count / 2 { mistake = "more than half of \(count) slots are dead" }
+        if capacity < count || capacity > max(64, 8 * count) { mistake = "room for \(capacity) in a bucket of \(count)" }
+        if count == 0, unsafe bucket.pointee.priority != 0 { mistake = "an empty bucket stayed" }
       }
       if living != expected.map({ ObjectIdentifier($0.record) }) { mistake = "the order is wrong" }
-      if priorities != priorities.sorted(by: >) || Set(priorities).count != priorities.count { mistake = "bands \(priorities)" }
-      if rows != table.count || dead != table.dead { mistake = "\(rows) rows, \(dead) dead, counted \(table.count), \(table.dead)" }
-      if unsafe !table.index.isEmpty, unsafe table.index.count != priorities.count { mistake = "the index lacks a band" }
+      if priorities != priorities.sorted(by: >) || Set(priorities).count != priorities.count { mistake = "buckets \(priorities)" }
+      if slots != table.count || dead != table.dead { mistake = "\(slots) slots, \(dead) dead, counted \(table.count), \(table.dead)" }
+      if unsafe !table.index.isEmpty, unsafe table.index.count != priorities.count { mistake = "the index lacks a bucket" }
       if closures.alive != expected.count { mistake = "\(closures.alive) closures of \(expected.count) handlers" }
       return mistake
     }

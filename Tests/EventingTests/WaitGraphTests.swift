@@ -10,7 +10,7 @@
       let (lane, node) = (Node(), Node())
       lane.answer = { .all([node, Node()]) }
       node.answer = { .any([lane]) }
-      var question = WaitGraph.Question(Running(Seat()))
+      var question = WaitGraph.CycleSearch(Invocation(ExecutionSlot()))
       let answers = [question.isBlocked(lane), question.isBlocked(node)]
       #expect(answers == [false, false])
       (lane.answer, node.answer) = ({ .free }, { .free })
@@ -22,7 +22,7 @@
         asked.add()
         return .blocked
       }
-      var question = WaitGraph.Question(Running(Seat()))
+      var question = WaitGraph.CycleSearch(Invocation(ExecutionSlot()))
       let answers = (0..<3).map { _ in question.isBlocked(node) }
       #expect(answers == [true, true, true])
       #expect(asked.value == 1)
@@ -32,19 +32,19 @@
       let nodes = (0...100_000).map { _ in Node() }
       for (node, next) in zip(nodes, nodes.dropFirst()) { node.answer = { .any([next]) } }
       nodes[100_000].answer = { isBlocked ? .blocked : .free }
-      var question = WaitGraph.Question(Running(Seat()))
+      var question = WaitGraph.CycleSearch(Invocation(ExecutionSlot()))
       let answer = question.isBlocked(nodes[0])
       #expect(answer == isBlocked)
       for node in nodes { node.answer = { .free } }  // one after the other, not each by the one before
     }
 
     @Test func aSendThatOutlivesItsCallLeavesNothingBehind() async {
-      let running = Running(Seat())
-      let flight = Context.running.withValue(running) { Flight(.send) }
+      let running = Invocation(ExecutionSlot())
+      let completion = Context.running.withValue(running) { Completion(.send) }
       running.end()
-      flight.finishDelivery(SendReport())
-      _ = await flight.wait()
-      #expect(running.seat.waits.isEmpty)
+      completion.finishDelivery(SendReport())
+      _ = await completion.wait()
+      #expect(running.executionSlot.waits.isEmpty)
     }
 
     @Test func handlersThatHaveGoneAreForgottenByThePolicy() {
@@ -57,23 +57,23 @@
         event.once { _ in throw Refused() }
         event.post(0)
       }
-      #expect(event.mailbox.home.failures().countedHandlers == 0)
+      #expect(event.core.identity.failures().countedHandlers == 0)
     }
 
     @Test func aPartIsJudgedAnewIfTheOneThatWasExcusedIsDone() async {
       // A node's address comes back: that an earlier one there was excused says nothing of the later one.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
-      let flight = Context.running.withValue(Running(Seat())) { Flight(.send) }
+      let completion = Context.running.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }
-      flight.expect(node)
-      flight.arrive(node, .delivered)
+      completion.expect(node)
+      completion.arrive(node, .delivered)
       node.answer = { .free }
-      flight.expect(node)
-      flight.finishDelivery(SendReport())
-      let waiting = Task(executorPreference: steps) { reports.record(await flight.wait()) }
+      completion.expect(node)
+      completion.finishDelivery(SendReport())
+      let waiting = Task(executorPreference: steps) { reports.record(await completion.wait()) }
       await steps.run()
       #expect(reports.count == 0)
-      flight.arrive(node, .delivered)
+      completion.arrive(node, .delivered)
       while reports.count == 0, !Task.isCancelled { await steps.run() }
       await waiting.value
       #expect(reports.values.map(\.delivered) == [2])
@@ -85,6 +85,6 @@
   private final class Node: WaitNode, @unchecked Sendable {
     var answer: () -> WaitNeeds = { .free }
 
-    override func needs(_ goal: Running) -> WaitNeeds { answer() }
+    override func needs(_ goal: Invocation) -> WaitNeeds { answer() }
   }
 #endif

@@ -15,16 +15,16 @@ import Synchronization
 package enum CycleReport {
   #if DEBUG
     /// Where it is told; a test looks at it there.
-    // Safe: guarded by `lock`.
+    // Safe: guarded by `mutex`.
     nonisolated(unsafe) private static var sink: @Sendable (String) -> Void = { line in
       let bytes = Array(line.utf8)
       _ = unsafe write(2, bytes, bytes.count)
     }
-    private static let lock = Lock()
+    private static let mutex = UnfairMutex()
 
     /// Has it told elsewhere, too.
     package static func alsoTell(_ other: @escaping @Sendable (String) -> Void) {
-      lock.withLock {
+      mutex.withLock {
         let before = unsafe sink
         unsafe sink = { line in
           before(line)
@@ -35,7 +35,7 @@ package enum CycleReport {
 
     static func tell(_ sender: AnyLane, waitingFor others: [String]) {
       guard !sender.isReported.exchange(true, ordering: .relaxed) else { return }
-      let sink = lock.withLock { unsafe self.sink }
+      let sink = mutex.withLock { unsafe self.sink }
       sink(
         """
         eventing: \(sender.title) awaits what it sends, but that waits for \(others.joined(separator: " and ")), \

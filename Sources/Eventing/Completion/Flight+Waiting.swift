@@ -1,11 +1,11 @@
 import Synchronization
 
-// Those who wait for a flight. Each is judged by itself: what waits for it is not waited for.
+// Those who wait for a completion. Each is judged by itself: what waits for it is not waited for.
 
-extension Flight {
+extension Completion {
   /// Returns when every part is done that does not wait for this very caller.
   @usableFromInline func wait() async -> SendReport {
-    let id = purpose == .send ? 1 : enrol(Running.current)
+    let id = purpose == .send ? 1 : enrol(Invocation.current)
     var wake = await nextWake(id)
     if case .children = wake {
       // One group for all: an event that this is forwarded to may bring more children at any time, for which the first may wait.
@@ -27,10 +27,10 @@ extension Flight {
   ///
   /// - Returns: whether every part is done that does not wait for this very caller.
   func waitUnlessCancelled() async -> Bool {
-    let id = enrol(Running.current)
+    let id = enrol(Invocation.current)
     defer { leave(id) }
     while true {
-      let (isDone, hasGivenUp) = withLock { (isReady(sleeper(id)), sleepers[sleeper(id)].hasGivenUp) }
+      let (isDone, hasGivenUp) = withLock { (isReady(waiter(id)), waiters[waiter(id)].hasGivenUp) }
       if isDone { tellOfCycle(id) }
       if isDone || hasGivenUp { return isDone }
       await withTaskCancellationHandler {
@@ -43,10 +43,10 @@ extension Flight {
 
   private func giveUp(_ id: Int) {
     let continuation = unsafe withLock { () -> UnsafeContinuation<Void, Never>? in
-      let i = sleeper(id)
-      sleepers[i].hasGivenUp = true
-      defer { unsafe sleepers[i].continuation = nil }
-      return unsafe sleepers[i].continuation
+      let i = waiter(id)
+      waiters[i].hasGivenUp = true
+      defer { unsafe waiters[i].continuation = nil }
+      return unsafe waiters[i].continuation
     }
     unsafe continuation?.resume()
   }
@@ -54,7 +54,7 @@ extension Flight {
   /// In a debug build: tells if something is not waited for.
   private func tellOfCycle(_ id: Int) {
     #if DEBUG
-      if isTracked, let (seat, nodes) = withLock({ excusedNodes(sleeper(id)) }), let lane = seat.lane,
+      if isTracked, let (executionSlot, nodes) = withLock({ nodesDeferred(waiter(id)) }), let lane = executionSlot.lane,
         !lane.isReported.load(ordering: .relaxed)
       {
         CycleReport.tell(lane, waitingFor: Set(nodes.map(\.title)).sorted())
@@ -64,7 +64,7 @@ extension Flight {
 
   private func nextWake(_ id: Int) async -> Wake {
     while true {
-      if let wake = withLock({ readiness(of: sleeper(id)) }) { return wake }
+      if let wake = withLock({ readiness(of: waiter(id)) }) { return wake }
       await sleep(id)
     }
   }
@@ -72,31 +72,31 @@ extension Flight {
   private func sleep(_ id: Int) async {
     unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       let isEarly = withLock {
-        let i = sleeper(id)
-        if isReady(i) || sleepers[i].hasGivenUp { return true }
-        unsafe sleepers[i].continuation = unsafe continuation
+        let i = waiter(id)
+        if isReady(i) || waiters[i].hasGivenUp { return true }
+        unsafe waiters[i].continuation = unsafe continuation
         return false
       }
       if isEarly { unsafe continuation.resume() }
     }
   }
 
-  func enrol(_ running: Running?) -> Int {
+  func enrol(_ running: Invocation?) -> Int {
     withLock {
-      nextSleeper += 1
-      var sleeper = unsafe Sleeper(id: nextSleeper, running: isTracked ? running : nil)
-      for part in parts.values where mustExcuse(part.node, sleeper) { sleeper.excused.insert(ObjectIdentifier(part.node)) }
-      sleepers.append(sleeper)
-      if isTracked, let running { running.seat.waits.append((running, self, nextSleeper)) }
-      return nextSleeper
+      nextWaiter += 1
+      var waiter = unsafe Waiter(id: nextWaiter, running: isTracked ? running : nil)
+      for part in outstanding.values where mustDefer(part.node, waiter) { waiter.deferredNodes.insert(ObjectIdentifier(part.node)) }
+      waiters.append(waiter)
+      if isTracked, let running { running.executionSlot.waits.append((running, self, nextWaiter)) }
+      return nextWaiter
     }
   }
 
   /// The call that enrolled may be over by now: then it is in nobody's way any more, but still enrolled.
   private func leave(_ id: Int) {
     let left = withLock {
-      let left = sleepers.remove(at: sleeper(id))
-      left.running?.seat.waits.removeAll { $0.flight === self && $0.sleeper == id }
+      let left = waiters.remove(at: waiter(id))
+      left.running?.executionSlot.waits.removeAll { $0.completion === self && $0.waiter == id }
       return left
     }
     withExtendedLifetime(left) {}  // released outside of the lock

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Made only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and for what is queued with a sender or forwarded.
 // Safe: what changes is guarded by `withLock`.
-@usableFromInline final class Flight: @unchecked Sendable {
+@usableFromInline final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
     /// Nobody waits.
     case post
@@ -17,43 +17,43 @@ import Synchronization
   @usableFromInline let purpose: Purpose
   /// Whether a cycle of waits could go through it. If not, it stays out of the graph and has its own lock.
   let isTracked: Bool
-  private let ownLock = Lock()
+  private let ownMutex = UnfairMutex()
 
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
-  /// It was held, and a send had brought it: no lane drops it for want of room. Set as `watched`.
+  /// It was held, and a send had brought it: no lane drops it for want of room. Set as `observed`.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
   /// For those who observe the event. Set from inside, before any lane has this.
-  @usableFromInline @exclusivity(unchecked) var watched: Watched?
+  @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
-  @usableFromInline let path: Path?
-  /// The flight that waits for what was forwarded, and does not count it.
-  private let root: Flight?
+  @usableFromInline let path: ForwardingPath?
+  /// The completion that waits for what was forwarded, and does not count it.
+  private let root: Completion?
 
   // Under the lock.
-  /// The parts that are still out: one for the event itself, until it has delivered, and one for every lane item.
+  /// The outstanding that are still out: one for the event itself, until it has delivered, and one for every lane item.
   private var open = 1
   private var isDelivered = false
   private var report = SendReport()
-  var parts: [ObjectIdentifier: Part] = [:]
-  var sleepers: [Sleeper] = []
-  var nextSleeper = 0
+  var outstanding: [ObjectIdentifier: Outstanding] = [:]
+  var waiters: [Waiter] = []
+  var nextWaiter = 0
   private var children: [Child] = []
 
-  /// Somebody who waits. `excused`: what it does not wait for, because that waits for it.
+  /// Somebody who waits. `deferredNodes`: what it does not wait for, because that waits for it.
   ///
   /// The continuation carries nothing: what there is to know is read under the lock afterwards. (The thread sanitizer does not see that a resumption orders
   /// what it carries.)
-  @safe struct Sleeper {
+  @safe struct Waiter {
     let id: Int
-    let running: Running?
-    var excused: Set<ObjectIdentifier> = []
+    let running: Invocation?
+    var deferredNodes: Set<ObjectIdentifier> = []
     var continuation: UnsafeContinuation<Void, Never>?
     /// Its task was cancelled, and it does not wait all the same.
     var hasGivenUp = false
   }
-  struct Part {
+  struct Outstanding {
     let node: WaitNode
     /// False for what is in no report, or has been counted: of an event that this was forwarded to, of a sequence.
     let isCounted: Bool
@@ -74,14 +74,14 @@ import Synchronization
     context = CarriedContext.current()
     path = nil
     root = nil
-    let running = purpose == .post ? nil : Running.current
+    let running = purpose == .post ? nil : Invocation.current
     isTracked = purpose == .ticket || (purpose == .send && running != nil)
     // A send waits from the start, before a lane has anything of it: so the last in a cycle is the one that closes it, and is deferred.
     if purpose == .send { _ = enrol(running) }
   }
 
   /// For what is forwarded along a path; `waiting`, if somebody waits, is then told of all that it meets.
-  @usableFromInline init(along path: Path, from sender: (any AnyObject & Sendable)?, waiting: Flight?) {
+  @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
     context = CarriedContext.current()
@@ -92,43 +92,43 @@ import Synchronization
   }
 
   /// For what nobody waits for any more.
-  private init(withoutWaiting context: CarriedContext?, _ watched: Watched?) {
+  private init(withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?) {
     purpose = .post
     sender = nil
     self.context = context
-    unsafe self.watched = watched
+    unsafe self.observed = observed
     path = nil
     root = nil
     isTracked = false
   }
 
   /// What is left of it on a lane when nobody waits there any more.
-  var withoutWaiting: Flight? { unsafe isBound ? Flight(withoutWaiting: context, watched) : nil }
+  var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
   /// The same of what has none, because it was to be called at once.
-  @usableFromInline static func late(_ watched: Watched?) -> Flight? {
+  @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()
-    return context != nil || watched != nil ? Flight(withoutWaiting: context, watched) : nil
+    return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
   }
 
   /// Whether a bound that lets senders wait has room for it in any case.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
   /// Whether somebody wants to know that a lock holds it.
-  var isToBeTold: Bool { unsafe isAwaited || watched != nil }
+  var isToBeTold: Bool { unsafe isAwaited || observed != nil }
 
   /// Whether a lane has something to do around a call.
-  @usableFromInline var isBound: Bool { unsafe context != nil || watched != nil }
+  @usableFromInline var isBound: Bool { unsafe context != nil || observed != nil }
 
   @usableFromInline var isAwaited: Bool { purpose != .post }
 
   func withLock<Result>(_ body: () -> Result) -> Result {
-    isTracked ? WaitGraph.lock.withLock(body) : ownLock.withLock(body)
+    isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }
 
   // MARK: For the event and its lanes
 
-  /// One more part is out: something on this lane or seat.
+  /// One more part is out: something on this lane or executionSlot.
   @usableFromInline func expect(_ node: WaitNode) {
     if root == nil { expect(node, isCounted: true) } else { expectUncounted(node) }
   }
@@ -140,34 +140,34 @@ import Synchronization
     withLock {
       open += 1
       guard isTracked else { return }
-      parts[ObjectIdentifier(node), default: Part(node: node, isCounted: isCounted)].count += 1
-      for i in sleepers.indices where mustExcuse(node, sleepers[i]) { sleepers[i].excused.insert(ObjectIdentifier(node)) }
+      outstanding[ObjectIdentifier(node), default: Outstanding(node: node, isCounted: isCounted)].count += 1
+      for i in waiters.indices where mustDefer(node, waiters[i]) { waiters[i].deferredNodes.insert(ObjectIdentifier(node)) }
     }
   }
 
-  /// A part that waited on a lane has got a seat: from now on it waits for what that seat waits for, even if others are free.
-  @usableFromInline func seatPart(of lane: WaitNode, on seat: Seat) {
-    if let root { return root.seatPart(of: lane, on: seat) }
+  /// A part that waited on a lane has got a executionSlot: from now on it waits for what that executionSlot waits for, even if others are free.
+  @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: ExecutionSlot) {
+    if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }
     withLock {
-      for i in sleepers.indices where sleepers[i].excused.contains(ObjectIdentifier(lane)) {
-        sleepers[i].excused.insert(ObjectIdentifier(seat))
+      for i in waiters.indices where waiters[i].deferredNodes.contains(ObjectIdentifier(lane)) {
+        waiters[i].deferredNodes.insert(ObjectIdentifier(executionSlot))
       }
-      let isCounted = parts[ObjectIdentifier(lane)]?.isCounted ?? true
+      let isCounted = outstanding[ObjectIdentifier(lane)]?.isCounted ?? true
       remove(lane)
-      parts[ObjectIdentifier(seat), default: Part(node: seat, isCounted: isCounted)].count += 1
+      outstanding[ObjectIdentifier(executionSlot), default: Outstanding(node: executionSlot, isCounted: isCounted)].count += 1
     }
   }
 
   /// A part is done; `outcome` is nil for what counts in no report.
-  @usableFromInline func arrive(_ node: WaitNode, _ outcome: Outcome?) {
+  @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?) {
     if let root { return root.arrive(node, nil) }
     unsafe wake(
       withLock {
         open -= 1
         if let outcome { report.count(outcome) }
         remove(node)
-        return unsafe readySleepers()
+        return unsafe readyWaiters()
       })
   }
 
@@ -179,7 +179,7 @@ import Synchronization
         open -= 1
         isDelivered = true
         report.add(part)
-        return unsafe readySleepers()
+        return unsafe readyWaiters()
       })
   }
 
@@ -187,7 +187,7 @@ import Synchronization
     unsafe wake(
       withLock {
         open -= 1
-        return unsafe readySleepers()
+        return unsafe readyWaiters()
       })
   }
 
@@ -200,73 +200,73 @@ import Synchronization
   // MARK: Under the lock
 
   private func remove(_ node: WaitNode) {
-    guard isTracked, var part = parts[ObjectIdentifier(node)] else { return }
+    guard isTracked, var part = outstanding[ObjectIdentifier(node)] else { return }
     part.count -= 1
-    parts[ObjectIdentifier(node)] = part.count > 0 ? part : nil
+    outstanding[ObjectIdentifier(node)] = part.count > 0 ? part : nil
     guard part.count == 0 else { return }
-    for i in sleepers.indices { sleepers[i].excused.remove(ObjectIdentifier(node)) }  // its address may come back
+    for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // its address may come back
   }
 
-  /// Whether a sleeper must not wait for a node, because the node waits for the sleeper.
+  /// Whether a waiter must not wait for a node, because the node waits for the waiter.
   ///
-  /// The answer may need `sleepers` of this very flight (`nodes(for:)`), so no access to them is open meanwhile.
-  func mustExcuse(_ node: WaitNode, _ sleeper: Sleeper) -> Bool {
-    guard let running = sleeper.running, running.isCurrent, !sleeper.excused.contains(ObjectIdentifier(node)) else { return false }
-    var question = WaitGraph.Question(running)
+  /// The answer may need `waiters` of this very completion (`nodes(for:)`), so no access to them is open meanwhile.
+  func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
+    guard let running = waiter.running, running.isCurrent, !waiter.deferredNodes.contains(ObjectIdentifier(node)) else { return false }
+    var question = WaitGraph.CycleSearch(running)
     return question.isBlocked(node) && !mutant(.cycleIsNotSeen)
   }
 
   /// What one of those waits for who wait here.
-  func nodes(for sleeper: Int) -> [WaitNode] {
-    guard let sleeper = sleepers.first(where: { $0.id == sleeper }) else { return [] }
-    return parts.compactMap { id, part in sleeper.excused.contains(id) ? nil : part.node }
+  func nodes(for waiter: Int) -> [WaitNode] {
+    guard let waiter = waiters.first(where: { $0.id == waiter }) else { return [] }
+    return outstanding.compactMap { id, part in waiter.deferredNodes.contains(id) ? nil : part.node }
   }
 
-  func sleeper(_ id: Int) -> Int {
-    guard let i = sleepers.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
+  func waiter(_ id: Int) -> Int {
+    guard let i = waiters.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
     return i
   }
 
-  /// How many parts are out that this one does not wait for.
-  private func excused(_ sleeper: Int) -> Int { sleepers[sleeper].excused.reduce(0) { $0 + (parts[$1]?.count ?? 0) } }
+  /// How many outstanding are out that this one does not wait for.
+  private func deferredNodes(_ waiter: Int) -> Int { waiters[waiter].deferredNodes.reduce(0) { $0 + (outstanding[$1]?.count ?? 0) } }
   /// The same of this event's own handlers.
-  private func deferred(_ sleeper: Int) -> Int {
-    sleepers[sleeper].excused.reduce(0) { count, id in count + (parts[id].map { $0.isCounted ? $0.count : 0 } ?? 0) }
+  private func deferred(_ waiter: Int) -> Int {
+    waiters[waiter].deferredNodes.reduce(0) { count, id in count + (outstanding[id].map { $0.isCounted ? $0.count : 0 } ?? 0) }
   }
 
   #if DEBUG
-    /// The seat of a call that does not wait for all, and the nodes that the call does not wait for.
-    func excusedNodes(_ sleeper: Int) -> (Seat, [WaitNode])? {
-      guard let running = sleepers[sleeper].running, !sleepers[sleeper].excused.isEmpty else { return nil }
-      return (running.seat, sleepers[sleeper].excused.compactMap { parts[$0]?.node })
+    /// The executionSlot of a call that does not wait for all, and the nodes that the call does not wait for.
+    func nodesDeferred(_ waiter: Int) -> (ExecutionSlot, [WaitNode])? {
+      guard let running = waiters[waiter].running, !waiters[waiter].deferredNodes.isEmpty else { return nil }
+      return (running.executionSlot, waiters[waiter].deferredNodes.compactMap { outstanding[$0]?.node })
     }
   #endif
 
-  func isReady(_ sleeper: Int) -> Bool { isDelivered && (!children.isEmpty || open == excused(sleeper)) }
+  func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
-  func readiness(of sleeper: Int) -> Wake? {
-    guard isReady(sleeper) else { return nil }
+  func readiness(of waiter: Int) -> Wake? {
+    guard isReady(waiter) else { return nil }
     if !children.isEmpty {
       defer { children = [] }
       return .children(children)
     }
     var report = report
-    report.deferred += deferred(sleeper)
+    report.deferred += deferred(waiter)
     report.sortFailures()
     return .finished(report)
   }
 
-  private func readySleepers() -> [UnsafeContinuation<Void, Never>] {
+  private func readyWaiters() -> [UnsafeContinuation<Void, Never>] {
     var ready: [UnsafeContinuation<Void, Never>] = unsafe []
-    for i in sleepers.indices where isReady(i) {
-      guard let continuation = unsafe sleepers[i].continuation else { continue }
-      unsafe sleepers[i].continuation = nil
+    for i in waiters.indices where isReady(i) {
+      guard let continuation = unsafe waiters[i].continuation else { continue }
+      unsafe waiters[i].continuation = nil
       unsafe ready.append(continuation)
     }
     return unsafe ready
   }
 
-  private func wake(_ sleepers: [UnsafeContinuation<Void, Never>]) {
-    unsafe sleepers.forEach { unsafe $0.resume() }
+  private func wake(_ waiters: [UnsafeContinuation<Void, Never>]) {
+    unsafe waiters.forEach { unsafe $0.resume() }
   }
 }

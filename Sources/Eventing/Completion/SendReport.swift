@@ -46,7 +46,7 @@ extension SendReport: CustomStringConvertible {
 }
 
 extension SendReport {
-  mutating func count(_ outcome: Outcome) {
+  mutating func count(_ outcome: HandlerOutcome) {
     switch outcome {
     case .delivered: delivered += 1
     case .skipped: skipped += 1

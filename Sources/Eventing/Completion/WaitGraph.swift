@@ -1,18 +1,18 @@
 /// Who waits for whom, so that no `send` waits for itself (G16).
 ///
-/// A lane has seats, on each of which one call runs at a time. A call waits for flights, a flight for the lanes and seats that it has
-/// something on. A lane is blocked when every seat it may have is; a seat when its call waits for something blocked, or is the very
+/// A lane has executionSlots, on each of which one call runs at a time. A call waits for completions, a completion for the lanes and executionSlots that it has
+/// something on. A lane is blocked when every executionSlot it may have is; a executionSlot when its call waits for something blocked, or is the very
 /// call that asks. Before a call waits for a lane it asks whether that lane is blocked by it; if so, it does not wait for that lane, and its
 /// report says deferred. So no cycle is ever closed.
 @usableFromInline enum WaitGraph {
-  /// Guards all `waits` of all seats, and the flights that are `isTracked`. Taken only where a handler sends and waits, or for tickets.
-  static let lock = Lock()
+  /// Guards all `waits` of all executionSlots, and the completions that are `isTracked`. Taken only where a handler sends and waits, or for tickets.
+  static let mutex = UnfairMutex()
 
-  /// One question. Under the lock.
+  /// One search. Under the lock.
   ///
   /// It goes from node to node with a stack of its own: a chain of waits may be longer than a thread's stack is deep.
-  struct Question {
-    let goal: Running
+  struct CycleSearch {
+    let goal: Invocation
     /// Being asked about: taken for blocked, since only a cycle of waits leads back to it.
     private var asking: Set<ObjectIdentifier> = []
     /// Known to be free.
@@ -31,14 +31,14 @@
       var next = 0
     }
 
-    init(_ goal: Running) { self.goal = goal }
+    init(_ goal: Invocation) { self.goal = goal }
 
     mutating func isBlocked(_ node: WaitNode) -> Bool {
       var answer = look(at: node)
       while let last = stack.indices.last {
         if answer == stack[last].decisive || stack[last].next == stack[last].nodes.count {
           let result = answer == stack[last].decisive ? stack[last].decisive : !stack[last].decisive
-          settle(stack.removeLast(), result)
+          drain(stack.removeLast(), result)
           answer = result
         } else {
           stack[last].next += 1
@@ -63,7 +63,7 @@
       return nil
     }
 
-    private mutating func settle(_ frame: Frame, _ isBlocked: Bool) {
+    private mutating func drain(_ frame: Frame, _ isBlocked: Bool) {
       asking.remove(frame.id)
       if isBlocked {
         blocked.insert(frame.id)
@@ -89,12 +89,12 @@ enum WaitNeeds {
   static var free: WaitNeeds { .any([]) }
 }
 
-/// What a flight can wait for: a lane, a seat, or an iterator.
+/// What a completion can wait for: a lane, a executionSlot, or an iterator.
 // Safe: an abstract class without state of its own.
 @usableFromInline class WaitNode: @unchecked Sendable {
   @usableFromInline init() {}
   /// Under the lock.
-  func needs(_ goal: Running) -> WaitNeeds { preconditionFailure("a wait node is a lane, a seat or an inlet") }
+  func needs(_ goal: Invocation) -> WaitNeeds { preconditionFailure("a wait node is a lane, a executionSlot or an buffer") }
 
   #if DEBUG
     /// For ``CycleReport``.
@@ -104,20 +104,20 @@ enum WaitNeeds {
 
 /// The place of one running call.
 // Safe: `waits` is guarded by the lock of the graph.
-@usableFromInline final class Seat: WaitNode, @unchecked Sendable {
-  /// What the calls on this seat wait for; those of ended calls do not count.
-  var waits: [(running: Running, flight: Flight, sleeper: Int)] = []
+@usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
+  /// What the calls on this executionSlot wait for; those of ended calls do not count.
+  var waits: [(running: Invocation, completion: Completion, waiter: Int)] = []
 
   #if DEBUG
-    // Safe: set before anybody else knows the seat.
+    // Safe: set before anybody else knows the executionSlot.
     weak var lane: AnyLane?
     override var title: String { lane?.title ?? super.title }
   #endif
 
   @inlinable override init() {}
 
-  override func needs(_ goal: Running) -> WaitNeeds {
-    if self === goal.seat { return .blocked }
-    return .any(waits.filter(\.running.isCurrent).flatMap { $0.flight.nodes(for: $0.sleeper) })
+  override func needs(_ goal: Invocation) -> WaitNeeds {
+    if self === goal.executionSlot { return .blocked }
+    return .any(waits.filter(\.running.isCurrent).flatMap { $0.completion.nodes(for: $0.waiter) })
   }
 }

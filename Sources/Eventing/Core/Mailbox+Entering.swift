@@ -1,14 +1,14 @@
 public import Synchronization
 
-// The way in and out, and the event's home.
-extension Mailbox {
+// The way in and out, and the event's identity.
+extension EventCore {
   /// Some handler had an owner, so adding looks for those that are gone.
   @inlinable var hasOwners: Bool {
     get { unsafe traits & 1 != 0 }
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
   }
   /// The event keeps a history, or is observed: an idle one is entered through its queue alone.
-  @inlinable var isKeeping: Bool {
+  @inlinable var mustEnqueue: Bool {
     get { unsafe traits & 2 != 0 }
     set { unsafe traits = newValue ? traits | 2 : traits & ~2 }
   }
@@ -16,11 +16,11 @@ extension Mailbox {
   // MARK: The way in and out
 
   /// Inside: the word of an idle event.
-  @inlinable var idle: UInt { isKeeping ? Word.keeping : 0 }
+  @inlinable var idle: UInt { mustEnqueue ? CoreState.mustEnqueue : 0 }
 
   /// Lets the calling thread in if the event is idle; gives what the word is while it is inside, or 0.
   @inlinable @inline(__always) func enter() -> UInt {
-    let own = Thread.current | Word.busy
+    let own = Thread.current | CoreState.busy
     return word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
   }
 
@@ -31,7 +31,7 @@ extension Mailbox {
       let seen = word.load(ordering: .relaxed)
       if seen == 0 {
         if word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged { return own }
-      } else if seen & (Word.queued | Word.keeping) != 0 || seen == own || seen == Word.busy {
+      } else if seen & (CoreState.queued | CoreState.mustEnqueue) != 0 || seen == own || seen == CoreState.busy {
         return 0  // or who posts is a handler of this event, or its drain is to start
       }
     }
@@ -40,30 +40,30 @@ extension Mailbox {
 
   /// True if nothing was queued meanwhile, and the thread is outside again.
   @inlinable @inline(__always) func tryLeave(_ own: UInt) -> Bool {
-    edge(.leaving)
+    syncPoint(.leaving)
     return word.compareExchange(expected: own, desired: 0, ordering: .releasing).exchanged
   }
 
-  // MARK: Home
+  // MARK: EventIdentity
 
   /// Made with the first handler.
-  @inlinable var home: Home { homeReference.load() ?? makeHome() }
+  @inlinable var identity: EventIdentity { identityReference.load() ?? makeIdentity() }
 
   /// Lends it without a reference count: those who make and drop tokens count there, too.
-  @inlinable @inline(__always) func withHome<Result>(_ body: (Home) -> Result) -> Result {
-    unsafe (homeReference.lend() ?? .passUnretained(makeHome()))._withUnsafeGuaranteedRef(body)
+  @inlinable @inline(__always) func withIdentity<Result>(_ body: (EventIdentity) -> Result) -> Result {
+    unsafe (identityReference.lend() ?? .passUnretained(makeIdentity()))._withUnsafeGuaranteedRef(body)
   }
 
-  @usableFromInline @inline(never) func makeHome() -> Home { homeReference.set(Home(self)) }
+  @usableFromInline @inline(never) func makeIdentity() -> EventIdentity { identityReference.set(EventIdentity(self)) }
 
-  @inlinable func isHome(of token: HandlerToken) -> Bool { homeReference.isSame(as: token.home) }
+  @inlinable func owns(_ token: HandlerToken) -> Bool { identityReference.isSame(as: token.identity) }
 }
 
-/// The three lowest bits of the mailbox's word.
-@usableFromInline enum Word {
+/// The three lowest flags of the core's word.
+@usableFromInline enum CoreState {
   @inlinable static var busy: UInt { 1 }
   @inlinable static var queued: UInt { 2 }
-  /// Of an idle event that keeps a history, or is observed: it makes ``Mailbox/enter()`` fail.
-  @inlinable static var keeping: UInt { 4 }
+  /// Of an idle event that keeps a history, or is observed: it makes ``EventCore/enter()`` fail.
+  @inlinable static var mustEnqueue: UInt { 4 }
   @inlinable static var flags: UInt { 7 }
 }

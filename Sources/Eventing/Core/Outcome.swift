@@ -1,5 +1,5 @@
 /// What became of one handler's part in an occurrence.
-@usableFromInline enum Outcome: Sendable {
+@usableFromInline enum HandlerOutcome: Sendable {
   case delivered
   case skipped
   /// There was no room for it on its lane.

@@ -1,24 +1,24 @@
 /// What becomes known of an occurrence while it is delivered with something to decide.
 ///
 /// Not copyable: a copy would count references of all that is in it.
-@usableFromInline struct Tally: ~Copyable {
+@usableFromInline struct DeliveryTally: ~Copyable {
   @usableFromInline let sequence: UInt64
   @usableFromInline var delivered = 0
   @usableFromInline var skipped = 0
   @usableFromInline var dropped = 0
-  /// Held by a lock.
+  /// HeldOccurrence by a lock.
   @usableFromInline var held = 0
   @usableFromInline var failures: [HandlerFailure] = []
   /// An interceptor keeps it from the handlers that follow.
   @usableFromInline var isStopped = false
   /// Made when the first handler needs it, if somebody waits.
-  @usableFromInline var flight: Flight?
+  @usableFromInline var completion: Completion?
   @usableFromInline let isAwaited: Bool
   @usableFromInline let sender: (any AnyObject & Sendable)?
   /// Given to lanes that tell later what became of it.
   @usableFromInline var taken = 0
   /// For those who observe the event.
-  @usableFromInline var watched: Watched?
+  @usableFromInline var observed: ObservedOccurrence?
   /// It was held by a lock, and that has ended.
   @usableFromInline var isLate = false
   /// It was late, and a send had brought it.
@@ -26,23 +26,23 @@
   /// It was late, and is to be held on.
   @usableFromInline var isHeldOn = false
   /// When the delivery began, if a handler wants to know.
-  @usableFromInline let instant: Moment?
+  @usableFromInline let instant: StableInstant?
   /// The events that the occurrence came through, if it was forwarded.
-  @usableFromInline let path: Path?
+  @usableFromInline let path: ForwardingPath?
 
   @usableFromInline init(
-    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, flight: Flight?, path: Path?, isClocked: Bool
+    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, completion: Completion?, path: ForwardingPath?, isClocked: Bool
   ) {
     self.sequence = sequence
     self.isAwaited = isAwaited
     self.sender = sender
-    self.flight = flight
+    self.completion = completion
     self.path = path
     instant = isClocked ? .now : nil
   }
 
   /// For what a lock has held.
-  init(_ item: Held) {
+  init(_ item: HeldOccurrence) {
     sequence = item.sequence
     isAwaited = false
     sender = item.sender
@@ -53,65 +53,65 @@
   }
 
   /// What goes onto a lane with the payload, if somebody waits.
-  @usableFromInline mutating func flightIfAwaited() -> Flight? {
+  @usableFromInline mutating func completionIfAwaited() -> Completion? {
     guard isAwaited else { return nil }
-    if flight == nil {
-      flight = Flight(.send, from: sender)
-      unsafe flight?.watched = watched
+    if completion == nil {
+      completion = Completion(.send, from: sender)
+      unsafe completion?.observed = observed
     }
-    return flight
+    return completion
   }
 
   /// From now on there is somebody to tell.
   @usableFromInline mutating func observe(_ observers: Observers?) {
     guard let observers else { return }
-    watched = Watched(observers: observers, sequence: sequence)
-    unsafe flight?.watched = watched
+    observed = ObservedOccurrence(observers: observers, sequence: sequence)
+    unsafe completion?.observed = observed
     observers.accepted(sequence)
   }
 
   /// The same, or what has the sender's task-local values.
-  @usableFromInline mutating func flightForLane() -> Flight? {
-    if flight == nil, isAwaited || CarriedContext.isCarrying || watched != nil || isLateSend {
-      flight = Flight(isAwaited ? .send : .post, from: sender)
-      if isLateSend { unsafe flight?.needsNoRoom = true }
-      unsafe flight?.watched = watched
+  @usableFromInline mutating func completionForLane() -> Completion? {
+    if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
+      completion = Completion(isAwaited ? .send : .post, from: sender)
+      if isLateSend { unsafe completion?.needsNoRoom = true }
+      unsafe completion?.observed = observed
     }
-    return flight
+    return completion
   }
 
   /// Whether a send brings it, which waits for room, and so is dropped nowhere for want of it.
-  var isSend: Bool { isLateSend || (isAwaited && (flight?.purpose ?? .send) == .send) }
+  var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
   /// A call of a handler, inline.
-  @usableFromInline @inline(__always) mutating func call(_ record: Record, _ home: Home, _ body: () throws -> Void) {
-    if watched != nil { return watch(record, home, body) }
+  @usableFromInline @inline(__always) mutating func call(_ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void) {
+    if observed != nil { return watch(record, identity, body) }
     do {
       try body()
       delivered &+= 1
-    } catch { fail(record, home, error) }
+    } catch { fail(record, identity, error) }
   }
 
   /// The same for those who observe the event.
-  @usableFromInline @inline(never) mutating func watch(_ record: Record, _ home: Home, _ body: () throws -> Void) {
-    let call = watched?.began(HandlerToken(record, home))
+  @usableFromInline @inline(never) mutating func watch(_ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void) {
+    let call = observed?.began(HandlerToken(record, identity))
     do {
       try body()
       call?.ended(nil)
       delivered &+= 1
     } catch {
       call?.ended(error)
-      fail(record, home, error)
+      fail(record, identity, error)
     }
   }
 
-  @usableFromInline mutating func fail(_ record: Record, _ home: Home, _ error: any Error) {
-    let failure = HandlerFailure(HandlerToken(record, home), error, record.details?.options)
+  @usableFromInline mutating func fail(_ record: HandlerRecord, _ identity: EventIdentity, _ error: any Error) {
+    let failure = HandlerFailure(HandlerToken(record, identity), error, record.details?.options)
     failures.append(failure)
-    if home.note(failure) { isStopped = true }
+    if identity.note(failure) { isStopped = true }
   }
 
-  @usableFromInline mutating func count(_ outcome: Outcome) {
+  @usableFromInline mutating func count(_ outcome: HandlerOutcome) {
     switch outcome {
     case .delivered: delivered &+= 1
     case .skipped: skipped &+= 1
@@ -127,8 +127,8 @@
 
   /// Outside, for a send: waits for what is still out.
   @usableFromInline nonisolated(nonsending) consuming func finish() async -> SendReport {
-    guard let flight else { return report }
-    flight.finishDelivery(report)
-    return await flight.wait()
+    guard let completion else { return report }
+    completion.finishDelivery(report)
+    return await completion.wait()
   }
 }

@@ -14,18 +14,18 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private let slowest: Duration?
   private let most: Int?
   private let report: @Sendable (Finding) -> Void
-  private let lock = Lock()
-  // Safe: guarded by `lock`.
+  private let mutex = UnfairMutex()
+  // Safe: guarded by `mutex`.
   /// Of each event that is observed.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
 
-  /// How many events were known after the last look at which of them are gone. Guarded by `lock`.
+  /// How many events were known after the last look at which of them are gone. Guarded by `mutex`.
   @exclusivity(unchecked) private var living = 0
 
   private struct Handlers {
     let event: String?
-    /// Names the event. Held, so that no other event comes to be at its address.
-    let home: Home
+    /// Names the event. HeldOccurrence, so that no other event comes to be at its address.
+    let identity: EventIdentity
     var names: [UInt64: String?] = [:]
     /// How many are too many: doubled each time.
     var limit: Int
@@ -51,10 +51,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   /// Notes its name.
   public func added(_ handler: HandlerToken, event: String?) {
-    let (id, name) = (ObjectIdentifier(handler.home), handler.name)
+    let (id, name) = (ObjectIdentifier(handler.identity), handler.name)
     // Changed in place: a copy for each handler would make n handlers cost n * n.
-    let tooMany = lock.withLock { () -> [String?]? in
-      unsafe handlers[id, default: Handlers(event: event, home: handler.home, limit: max(0, most ?? .max))].note(handler.id, name)
+    let tooMany = mutex.withLock { () -> [String?]? in
+      unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))].note(handler.id, name)
     }
     guard let most, let names = tooMany else { return }
     let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }
@@ -64,14 +64,14 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   /// Forgets its name.
   public func removed(_ handler: HandlerToken) {
-    let id = ObjectIdentifier(handler.home)
-    let gone = lock.withLock { () -> Handlers? in
+    let id = ObjectIdentifier(handler.identity)
+    let gone = mutex.withLock { () -> Handlers? in
       unsafe handlers[id]?.names[handler.id] = nil
       guard unsafe handlers[id]?.names.isEmpty == true else { return nil }
       defer { unsafe living = unsafe min(living, handlers.count) }
       return unsafe handlers.removeValue(forKey: id)
     }
-    withExtendedLifetime(gone) {}  // released outside of the lock: the home may go with it
+    withExtendedLifetime(gone) {}  // released outside of the lock: the identity may go with it
   }
 
   /// Forgets events that are gone, when some observation has ended: of those nothing more is told.
@@ -79,13 +79,13 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Looks only when there are twice as many events as the last look left, so that each end costs O(1), amortized.
   func forgetOthers() {
     // Whether an event is there is asked outside of the lock: the answer may hold the last reference to it.
-    let homes = lock.withLock { () -> [Home] in
+    let identities = mutex.withLock { () -> [EventIdentity] in
       guard unsafe handlers.count > 2 * living else { return [] }
-      return unsafe handlers.values.map(\.home)
+      return unsafe handlers.values.map(\.identity)
     }
-    guard !homes.isEmpty else { return }
-    let ended = homes.filter { $0.mailbox == nil }
-    let gone = lock.withLock { () -> [Handlers] in
+    guard !identities.isEmpty else { return }
+    let ended = identities.filter { $0.core == nil }
+    let gone = mutex.withLock { () -> [Handlers] in
       defer { unsafe living = handlers.count }
       return ended.compactMap { unsafe handlers.removeValue(forKey: ObjectIdentifier($0)) }
     }
@@ -95,7 +95,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Looks how long it took.
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
     guard let slowest, duration > slowest else { return }
-    let event = lock.withLock { unsafe handlers[ObjectIdentifier(handler.home)]?.event }
+    let event = mutex.withLock { unsafe handlers[ObjectIdentifier(handler.identity)]?.event }
     report(.slowHandler(handler.name ?? handler.description, event: event ?? nil, took: duration, limit: slowest))
   }
 }

@@ -59,11 +59,11 @@ extension Event {
   /// An event that is observed queues what is sent and works it off at once, instead of delivering directly; events that nobody observes pay nothing. Several observers are
   /// told in the order in which they came. The event keeps them, until the observation is ended or the event goes.
   @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventObservation {
-    let slot = ObserverSlot(observer)
-    mailbox.observe(in: slot, name)
-    return EventObservation { [weak mailbox] in
-      slot.end()
-      mailbox?.forgetObservers()
+    let observation = Observation(observer)
+    core.observe(in: observation, name)
+    return EventObservation { [weak core] in
+      observation.end()
+      core?.forgetObservers()
     }
   }
 
@@ -73,17 +73,17 @@ extension Event {
   ///
   /// From the first time that this is asked for, the event queues what is sent and works it off at once, as an observed one does. A handler of this runs on behalf of the
   /// one who sends.
-  public nonisolated var unheard: some EventSource<Occurrence<Payload>> { (mailbox.unheard(name) as Event<Occurrence<Payload>>).source }
+  public nonisolated var unheard: some EventSource<Occurrence<Payload>> { (core.unheard(name) as Event<Occurrence<Payload>>).source }
 }
 
 extension EventObserver {
   /// Observes each event that is made from now on, in the whole process, until the observation is ended.
   @discardableResult public func observeNewEvents() -> EventObservation {
-    let slot = ObserverSlot(self)
-    NewEvents.add(slot)
+    let observation = Observation(self)
+    NewEvents.add(observation)
     return EventObservation {
-      NewEvents.remove(slot)
-      slot.end()
+      NewEvents.remove(observation)
+      observation.end()
     }
   }
 }

@@ -1,41 +1,41 @@
 import Synchronization
 
 /// One observation: the observer, until it ends.
-// Safe: `observer` is guarded by `lock`.
-final class ObserverSlot: @unchecked Sendable {
-  private let lock = Lock()
+// Safe: `observer` is guarded by `mutex`.
+final class Observation: @unchecked Sendable {
+  private let mutex = UnfairMutex()
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
   init(_ observer: any EventObserver) { unsafe self.observer = observer }
 
   /// Nil when it has ended.
-  var current: (any EventObserver)? { lock.withLock { unsafe observer } }
+  var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
 
   func end() {
-    lock.lock()
+    mutex.lock()
     let gone = unsafe observer
     unsafe observer = nil
-    lock.unlock()
+    mutex.unlock()
     (gone as? EventDiagnostics)?.forgetOthers()
   }
 }
 
 /// Who observes an event, as it was at one time.
 @usableFromInline final class Observers: Sendable {
-  private let slots: [ObserverSlot]
+  private let observations: [Observation]
   private let event: String?
 
-  init(_ slots: [ObserverSlot] = [], of event: String?) {
-    self.slots = slots
+  init(_ observations: [Observation] = [], of event: String?) {
+    self.observations = observations
     self.event = event
   }
 
-  func adding(_ slot: ObserverSlot) -> Observers { Observers(slots + [slot], of: event) }
+  func adding(_ observation: Observation) -> Observers { Observers(observations + [observation], of: event) }
 
   /// Those that have not ended; itself if that is all, nil if there are none.
   var living: Observers? {
-    let rest = slots.filter { $0.current != nil }
-    return rest.isEmpty ? nil : rest.count == slots.count ? self : Observers(rest, of: event)
+    let rest = observations.filter { $0.current != nil }
+    return rest.isEmpty ? nil : rest.count == observations.count ? self : Observers(rest, of: event)
   }
 
   func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, event: event) } }
@@ -43,12 +43,12 @@ final class ObserverSlot: @unchecked Sendable {
   @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler) } }
 
   fileprivate func tell(_ body: (any EventObserver) -> Void) {
-    for slot in slots { if let observer = slot.current { body(observer) } }
+    for observation in observations { if let observer = observation.current { body(observer) } }
   }
 }
 
 /// One occurrence for those who observe its event. It goes onto the lanes with it.
-@usableFromInline struct Watched: Sendable {
+@usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
 
@@ -57,26 +57,26 @@ final class ObserverSlot: @unchecked Sendable {
   @usableFromInline func held(_ handler: HandlerToken) { observers.tell { $0.held(handler, sequence: sequence) } }
 
   /// Before a call; gives what tells of its end.
-  @usableFromInline func began(_ handler: HandlerToken) -> WatchedCall {
+  @usableFromInline func began(_ handler: HandlerToken) -> ObservedCall {
     observers.tell { $0.began(handler, sequence: sequence) }
-    return WatchedCall(watched: self, handler: handler)
+    return ObservedCall(observed: self, handler: handler)
   }
 }
 
 /// A call that is running.
-@usableFromInline struct WatchedCall: Sendable {
-  fileprivate let watched: Watched
+@usableFromInline struct ObservedCall: Sendable {
+  fileprivate let observed: ObservedOccurrence
   fileprivate let handler: HandlerToken
-  private let start = Moment.now
+  private let start = StableInstant.now
 
-  fileprivate init(watched: Watched, handler: HandlerToken) {
-    self.watched = watched
+  fileprivate init(observed: ObservedOccurrence, handler: HandlerToken) {
+    self.observed = observed
     self.handler = handler
   }
 
   @usableFromInline func ended(_ error: (any Error)?) {
-    let duration = Moment.now.sinceOrigin - start.sinceOrigin
-    watched.observers.tell { $0.ended(handler, sequence: watched.sequence, duration: duration, error: error) }
+    let duration = StableInstant.now.sinceOrigin - start.sinceOrigin
+    observed.observers.tell { $0.ended(handler, sequence: observed.sequence, duration: duration, error: error) }
   }
 }
 
@@ -85,30 +85,30 @@ enum NewEvents {
   private static let isObserved = Atomic<Bool>(false)
   private static let registry = Registry()
 
-  // Safe: `slots` is guarded by `lock`.
+  // Safe: `observations` is guarded by `mutex`.
   private final class Registry: @unchecked Sendable {
-    let lock = Lock()
-    @exclusivity(unchecked) var slots: [ObserverSlot] = []
+    let mutex = UnfairMutex()
+    @exclusivity(unchecked) var observations: [Observation] = []
   }
 
-  static func add(_ slot: ObserverSlot) {
-    registry.lock.withLock {
-      unsafe registry.slots.append(slot)
+  static func add(_ observation: Observation) {
+    registry.mutex.withLock {
+      unsafe registry.observations.append(observation)
       isObserved.publish(true)
     }
   }
 
-  static func remove(_ slot: ObserverSlot) {
-    registry.lock.withLock {
-      unsafe registry.slots.removeAll { $0 === slot }
-      if unsafe registry.slots.isEmpty { isObserved.publish(false) }
+  static func remove(_ observation: Observation) {
+    registry.mutex.withLock {
+      unsafe registry.observations.removeAll { $0 === observation }
+      if unsafe registry.observations.isEmpty { isObserved.publish(false) }
     }
   }
 
   /// Before anybody else knows the event.
-  static func tell(_ mailbox: Mailbox, _ name: String?) {
+  static func tell(_ core: EventCore, _ name: String?) {
     guard isObserved.load(ordering: .acquiring) else { return }
-    let slots = registry.lock.withLock { unsafe registry.slots.map { $0 } }  // no array leaves the lock that is changed in place there
-    for slot in slots { mailbox.observe(in: slot, name) }
+    let observations = registry.mutex.withLock { unsafe registry.observations.map { $0 } }  // no array leaves the lock that is changed in place there
+    for observation in observations { core.observe(in: observation, name) }
   }
 }

@@ -1,25 +1,25 @@
 extension Event: EventSource {
   /// Adds handlers as a group: every one of them sees an occurrence, or none.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    let home = mailbox.home
-    let joiners = ContiguousArray(handlers.map { mailbox.joiner($0.any, home) })
-    mailbox.add(joiners)
-    return joiners.map { HandlerToken($0.record, home) }
+    let identity = core.identity
+    let newHandlers = ContiguousArray(handlers.map { core.newHandler($0.any, identity) })
+    core.add(newHandlers)
+    return newHandlers.map { HandlerToken($0.record, identity) }
   }
 
   /// Adds a handler: what every adding verb comes down to.
   @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    let home = mailbox.home
-    let joiner = mailbox.joiner(handler.any, home)
-    mailbox.add(joiner)
-    return HandlerToken(joiner.record, home)
+    let identity = core.identity
+    let newHandler = core.newHandler(handler.any, identity)
+    core.add(newHandler)
+    return HandlerToken(newHandler.record, identity)
   }
 
   /// Adds an inline handler that has nothing else.
   @inlinable @discardableResult public nonisolated func attachInline(
     once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    mailbox.attachInline(once: once, HandlerClosure<Payload>(body).erased)
+    core.attachInline(once: once, HandlerClosure<Payload>(body).erased)
   }
 
   /// The event without its sending half, to be handed to those who only listen. It keeps the event alive.
@@ -29,7 +29,7 @@ extension Event: EventSource {
   ///
   /// Its handlers are its own: `event.failures.remove(token)` removes one. A handler of this runs on behalf of the one that threw: an inline one on its thread, before the
   /// occurrence goes on.
-  public nonisolated var failures: some EventSource<HandlerFailure> { mailbox.home.failures().event.source }
+  public nonisolated var failures: some EventSource<HandlerFailure> { core.identity.failures().event.source }
 
   /// The same event, with sender, event name, sequence number and instant around each payload. It keeps the event alive.
   public nonisolated var occurrences: some EventSource<Occurrence<Payload>> { OccurrenceView(event: self) }

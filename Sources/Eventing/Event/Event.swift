@@ -20,10 +20,10 @@ public final actor Event<Payload: Sendable> {
   public nonisolated let name: String?
 
   /// The event's executor, and all it has: to be isolated to the event is to be between two occurrences.
-  @usableFromInline nonisolated let mailbox: Mailbox
+  @usableFromInline nonisolated let core: EventCore
 
-  /// The mailbox.
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe mailbox.asUnownedSerialExecutor() }
+  /// The core.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe core.asUnownedSerialExecutor() }
 
   /// An event without handlers.
   ///
@@ -32,9 +32,9 @@ public final actor Event<Payload: Sendable> {
   ///   - policy: what happens when a handler throws.
   public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
     self.name = name
-    mailbox = Mailbox(Payload.self)
-    if policy != .collect { _ = mailbox.home.failures(policy) }
-    NewEvents.tell(mailbox, name)
+    core = EventCore(Payload.self)
+    if policy != .collect { _ = core.identity.failures(policy) }
+    NewEvents.tell(core, name)
   }
 }
 
@@ -52,14 +52,14 @@ extension Event {
   /// - In a flood, with more than 1,024 occurrences queued, it returns a short fixed time later.
   /// - Complexity: O(handlers). No allocation where all handlers are inline and the event is idle.
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
-    let own = mailbox.enter()
-    guard own != 0 else { return unsafe withUnsafePointer(to: payload) { unsafe mailbox.postBusy(Loan($0), from: sender) } }
+    let own = core.enter()
+    guard own != 0 else { return unsafe withUnsafePointer(to: payload) { unsafe core.postBusy(BorrowedPayload($0), from: sender) } }
     unsafe withUnsafePointer(to: payload) { payload in
-      if let position = unsafe mailbox.deliver(Loan(payload), isPost: true) {
-        unsafe mailbox.postRest(Loan(payload), from: position, sender: sender)
+      if let position = unsafe core.deliver(BorrowedPayload(payload), isPost: true) {
+        unsafe core.postSlowPath(BorrowedPayload(payload), from: position, sender: sender)
       }
     }
-    mailbox.leave(own)
+    core.leave(own)
   }
 
   /// Sends, and returns when every handler that the occurrence reached has finished, on every lane.
@@ -74,15 +74,15 @@ extension Event {
   public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport {
-    let own = mailbox.enter()
-    let rest = lend(payload) { payload -> RestOfSend? in
-      guard own != 0 else { return mailbox.sendBusy(payload, from: sender) }
-      guard let position = mailbox.deliver(payload, isPost: false) else { return nil }
-      return mailbox.sendRest(payload, from: position, own, sender)
+    let own = core.enter()
+    let rest = lend(payload) { payload -> PendingSend? in
+      guard own != 0 else { return core.sendBusy(payload, from: sender) }
+      guard let position = core.deliver(payload, isPost: false) else { return nil }
+      return core.sendSlowPath(payload, from: position, own, sender)
     }
     if let rest { return await rest.wait() }
-    let report = unsafe SendReport(sequence: mailbox.sequence, delivered: Int(mailbox.table.count))
-    mailbox.leave(own)
+    let report = unsafe SendReport(sequence: core.sequence, delivered: Int(core.table.count))
+    core.leave(own)
     return report
   }
 
@@ -90,14 +90,14 @@ extension Event {
   ///
   /// - Complexity: as ``post(_:from:)``, and one allocation.
   public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
-    let flight = Flight(.ticket, from: sender)
-    let own = mailbox.enter()
+    let completion = Completion(.ticket, from: sender)
+    let own = core.enter()
     if own != 0 {
-      unsafe withUnsafePointer(to: payload) { unsafe mailbox.deliverQueued(Loan($0), flight) }
-      mailbox.leave(own)
-    } else if lend(payload, { mailbox.put($0, flight) }) {
-      Flood.slowDown()
+      unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }
+      core.leave(own)
+    } else if lend(payload, { core.enqueue($0, completion) }) {
+      OverloadControl.slowDown()
     }
-    return Ticket(flight: flight)
+    return Ticket(completion: completion)
   }
 }

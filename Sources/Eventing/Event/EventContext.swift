@@ -25,16 +25,16 @@ public enum EventContext {
 }
 
 /// What is carried.
-// Safe: what changes is guarded by `lock`.
+// Safe: what changes is guarded by `mutex`.
 final class ContextRegistry: @unchecked Sendable {
   static let shared = ContextRegistry()
 
-  private let lock = Lock()
+  private let mutex = UnfairMutex()
   @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
   @exclusivity(unchecked) private var next = 0
 
   func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {
-    lock.withLock {
+    mutex.withLock {
       unsafe next += 1
       unsafe captures.append((next, capture))
       CarriedContext.isOn.publish(true)
@@ -43,7 +43,7 @@ final class ContextRegistry: @unchecked Sendable {
   }
 
   func remove(_ id: Int) {
-    let gone = lock.withLock {
+    let gone = mutex.withLock {
       let gone = unsafe captures.filter { $0.id == id }
       unsafe captures.removeAll { $0.id == id }
       if unsafe captures.isEmpty { CarriedContext.isOn.publish(false) }
@@ -54,7 +54,7 @@ final class ContextRegistry: @unchecked Sendable {
 
   /// The values as they are here.
   func capture() -> CarriedContext? {
-    let captures = lock.withLock { unsafe self.captures.map(\.capture) }  // no array leaves the lock that is changed in place there
+    let captures = mutex.withLock { unsafe self.captures.map(\.capture) }  // no array leaves the lock that is changed in place there
     return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }
 }

@@ -18,8 +18,8 @@ public final class EventBus: Sendable {
     var events: [(key: String, event: any AnyEvent)] = []
   }
 
-  private let lock = Lock()
-  // Safe: these are guarded by `lock`. No user code runs under it, and no weak reference is read there.
+  private let mutex = UnfairMutex()
+  // Safe: these are guarded by `mutex`. No user code runs under it, and no weak reference is read there.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any AnyEvent] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var byOwner: [ObjectIdentifier: Owned] = [:]
   /// The owners in the order in which they are looked at.
@@ -35,9 +35,9 @@ public final class EventBus: Sendable {
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
     sweep()
     let id = ObjectIdentifier(type)
-    if let event = lock.withLock({ unsafe byType[id] }) as? Event<Payload> { return event }
+    if let event = mutex.withLock({ unsafe byType[id] }) as? Event<Payload> { return event }
     let made = Event<Payload>("\(type)")
-    let event = lock.withLock {
+    let event = mutex.withLock {
       if let event = unsafe byType[id] { return event }
       unsafe byType[id] = made
       return made
@@ -81,11 +81,11 @@ public final class EventBus: Sendable {
   @discardableResult public func remove<Payload: Sendable>(_ key: EventKey<Payload>, of owner: some AnyObject & Sendable) -> Bool {
     sweep()
     guard let box = box(of: owner) else { return false }
-    let removed = lock.withLock { () -> (any AnyEvent)? in
-      guard let owned = unsafe byOwner[box.identity], owned.owner === box,
+    let removed = mutex.withLock { () -> (any AnyEvent)? in
+      guard let owned = unsafe byOwner[box.objectID], owned.owner === box,
         let at = owned.events.firstIndex(where: { $0.key == key.name })
       else { return nil }
-      return unsafe byOwner[box.identity]?.events.remove(at: at).event
+      return unsafe byOwner[box.objectID]?.events.remove(at: at).event
     }
     return removed != nil
   }
@@ -94,9 +94,9 @@ public final class EventBus: Sendable {
   @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
     sweep()
     guard let box = box(of: owner) else { return 0 }
-    let removed = lock.withLock { () -> [(key: String, event: any AnyEvent)] in
-      guard let owned = unsafe byOwner[box.identity], owned.owner === box else { return [] }
-      unsafe byOwner[box.identity]?.events = []
+    let removed = mutex.withLock { () -> [(key: String, event: any AnyEvent)] in
+      guard let owned = unsafe byOwner[box.objectID], owned.owner === box else { return [] }
+      unsafe byOwner[box.objectID]?.events = []
       return owned.events
     }
     return removed.count
@@ -111,7 +111,7 @@ public final class EventBus: Sendable {
 
   /// Ends all events, and forgets them: what was sent is delivered, then handlers are released. The bus can be used on; it makes new events.
   public func finish() {
-    let (types, owned) = lock.withLock {
+    let (types, owned) = mutex.withLock {
       defer { unsafe (byType, byOwner, owners, nextOwner) = ([:], [:], [], 0) }
       return unsafe (byType, byOwner)
     }
@@ -120,7 +120,7 @@ public final class EventBus: Sendable {
   }
 
   private var all: [any AnyEvent] {
-    lock.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
+    mutex.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
   }
 
   /// What is there of that name: another thread may have been first.
@@ -130,9 +130,9 @@ public final class EventBus: Sendable {
     var stale: Owned?
     defer { withExtendedLifetime(stale) {} }  // what goes, goes outside of the lock
     while true {
-      let seen = lock.withLock { unsafe byOwner[id]?.owner }
+      let seen = mutex.withLock { unsafe byOwner[id]?.owner }
       let isThere = seen?.isSame(as: owner) ?? false
-      let event = lock.withLock { () -> (any AnyEvent)? in
+      let event = mutex.withLock { () -> (any AnyEvent)? in
         guard unsafe byOwner[id]?.owner === seen else { return nil }  // another thread was faster: look again
         if !isThere {
           stale = unsafe byOwner.updateValue(Owned(owner: box), forKey: id)
@@ -148,7 +148,7 @@ public final class EventBus: Sendable {
 
   /// What names a living owner here, if the bus knows it. Whether the box is that of a dead object at the owner's address is asked outside of the lock.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
-    guard let box = lock.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else { return nil }
+    guard let box = mutex.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else { return nil }
     return box
   }
 
@@ -158,12 +158,12 @@ public final class EventBus: Sendable {
     _ owner: some AnyObject & Sendable, _ body: ([(key: String, event: any AnyEvent)]) -> Result
   ) -> Result? {
     guard let box = box(of: owner) else { return nil }
-    return lock.withLock { unsafe byOwner[box.identity].flatMap { $0.owner === box ? body($0.events) : nil } }
+    return mutex.withLock { unsafe byOwner[box.objectID].flatMap { $0.owner === box ? body($0.events) : nil } }
   }
 
   /// Looks at two owners, and releases the events of those that are gone.
   private func sweep() {
-    let seen = lock.withLock { () -> [(at: Int, Owner)] in
+    let seen = mutex.withLock { () -> [(at: Int, Owner)] in
       (0..<2).compactMap { _ in
         guard unsafe !owners.isEmpty else { return nil }
         unsafe nextOwner = unsafe (nextOwner + 1) % owners.count
@@ -171,7 +171,7 @@ public final class EventBus: Sendable {
       }
     }
     for (at, owner) in seen where owner.object == nil {
-      let gone = lock.withLock { () -> Owned? in
+      let gone = mutex.withLock { () -> Owned? in
         guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else { return nil }
         unsafe byOwner[owners[at]] = nil
         unsafe owners.swapAt(at, owners.count - 1)

@@ -70,7 +70,7 @@ extension EventSource {
 
   private nonisolated func attachIsolated<Isolation: Actor>(
     _ actor: Isolation, _ name: String?, _ priority: Int, _ once: Bool,
-    _ body: @escaping @Sendable (isolated Isolation, Call) async throws -> Void
+    _ body: @escaping @Sendable (isolated Isolation, HandlerArguments) async throws -> Void
   ) -> HandlerToken {
     let handler = Handler<Payload>(
       .actor,

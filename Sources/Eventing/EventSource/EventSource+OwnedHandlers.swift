@@ -82,7 +82,7 @@ extension EventSource {
   }
 }
 
-extension Call {
+extension HandlerArguments {
   /// The owner, as what it was when the handler was added.
   @inlinable func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
     guard let owner else { preconditionFailure("a handler with an owner is called with it") }

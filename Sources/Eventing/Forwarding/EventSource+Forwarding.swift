@@ -19,16 +19,16 @@ extension EventSource {
   @discardableResult public nonisolated func forward<Other: Sendable>(
     to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
   ) -> HandlerToken {
-    let kept = strongly ? Kept(target) : nil
+    let kept = strongly ? StrongTarget(target) : nil
     var handler = Handler<Payload>(
       .inline,
-      .relay { record, home in
-        Relay(lane: nil) { payload, owner, tally in
+      .relay { record, identity in
+        TransformedHandler(lane: nil) { payload, owner, tally in
           _ = kept
           guard let target = owner as? Event<Other>, let other = transform(payload.payload(Payload.self)) else { return false }
-          let path = Path(home, after: tally.path)
-          guard !path.contains(target.mailbox.home), record.claim() else { return false }
-          target.take(other, Transit(path, &tally))
+          let path = ForwardingPath(identity, after: tally.path)
+          guard !path.contains(target.core.identity), record.claim() else { return false }
+          target.take(other, ForwardingContext(path, &tally))
           tally.delivered &+= 1
           return true
         }
@@ -43,14 +43,14 @@ extension EventSource {
   /// - Parameter object: if there is one, it ends with that.
   package nonisolated func forwardOut<Other>(
     until object: (any AnyObject & Sendable)?, _ transform: @escaping @Sendable (Payload) -> Other?,
-    _ body: @escaping @Sendable (Other, Transit) -> Void
+    _ body: @escaping @Sendable (Other, ForwardingContext) -> Void
   ) -> HandlerToken {
     var handler = Handler<Payload>(
       .inline,
-      .relay { record, home in
-        Relay(lane: nil) { payload, _, tally in
+      .relay { record, identity in
+        TransformedHandler(lane: nil) { payload, _, tally in
           guard let other = transform(payload.payload(Payload.self)), record.claim() else { return false }
-          body(other, Transit(Path(home, after: tally.path), &tally))
+          body(other, ForwardingContext(ForwardingPath(identity, after: tally.path), &tally))
           tally.delivered &+= 1
           return true
         }
@@ -62,38 +62,38 @@ extension EventSource {
 }
 
 /// What a forwarded occurrence has with it: the way that it came, who sent it, and who waits for it.
-package struct Transit: Sendable {
-  fileprivate let path: Path
+package struct ForwardingContext: Sendable {
+  fileprivate let path: ForwardingPath
   fileprivate let sender: (any AnyObject & Sendable)?
-  fileprivate let waiting: Flight?
+  fileprivate let waiting: Completion?
 
-  fileprivate init(_ path: Path, _ tally: inout Tally) {
+  fileprivate init(_ path: ForwardingPath, _ tally: inout DeliveryTally) {
     self.path = path
     sender = tally.sender
-    waiting = tally.flightIfAwaited()
+    waiting = tally.completionIfAwaited()
   }
 }
 
 extension Event {
   /// Ends every forward to that event, and returns how many there were. O(handlers).
   @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
-    mailbox.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
+    core.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
   }
 
   /// Takes what ``EventSource/forwardOut(_:)`` gave away, unless it came through this event.
-  package nonisolated func enter(_ payload: Payload, _ transit: Transit) {
-    if !transit.path.contains(mailbox.home) { take(payload, transit) }
+  package nonisolated func enter(_ payload: Payload, _ transit: ForwardingContext) {
+    if !transit.path.contains(core.identity) { take(payload, transit) }
   }
 
-  fileprivate nonisolated func take(_ payload: Payload, _ transit: Transit) {
+  fileprivate nonisolated func take(_ payload: Payload, _ transit: ForwardingContext) {
     let path = transit.path
-    let flight = Flight(along: path, from: transit.sender, waiting: transit.waiting)
-    let own = path.isDeep ? 0 : mailbox.enter()
+    let completion = Completion(along: path, from: transit.sender, waiting: transit.waiting)
+    let own = path.isDeep ? 0 : core.enter()
     if own != 0 {
-      unsafe withUnsafePointer(to: payload) { unsafe mailbox.deliverQueued(Loan($0), flight) }
-      mailbox.leave(own)
-    } else if lend(payload, { mailbox.put($0, flight, by: path.isDeep ? Settler.drain : Thread.current) }), transit.waiting == nil {
-      Flood.slowDown()
+      unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }
+      core.leave(own)
+    } else if lend(payload, { core.enqueue($0, completion, by: path.isDeep ? Drainer.drain : Thread.current) }), transit.waiting == nil {
+      OverloadControl.slowDown()
     }
   }
 }

@@ -3,7 +3,7 @@ import Dispatch
 /// Keeps the target of a forward alive.
 ///
 /// A chain of them goes link by link, each because of the one before; so that it fits any stack, a queue releases the rest now and then.
-@safe final class Kept<Payload: Sendable>: Sendable {
+@safe final class StrongTarget<Payload: Sendable>: Sendable {
   // Safe: retained from the first to the last, and released once.
   private let target: Unmanaged<Event<Payload>>
 

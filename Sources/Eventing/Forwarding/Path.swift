@@ -1,12 +1,12 @@
 /// The events that a forwarded occurrence came through, so that it enters none twice (G23).
-@usableFromInline package final class Path: Sendable {
-  private let home: Home
-  private let before: Path?
+@usableFromInline package final class ForwardingPath: Sendable {
+  private let identity: EventIdentity
+  private let before: ForwardingPath?
   private let length: Int
 
-  /// - Parameter home: of the event that forwards.
-  init(_ home: Home, after before: Path?) {
-    self.home = home
+  /// - Parameter identity: of the event that forwards.
+  init(_ identity: EventIdentity, after before: ForwardingPath?) {
+    self.identity = identity
     self.before = before
     length = (before?.length ?? 0) + 1
   }
@@ -22,10 +22,10 @@
     #endif
   }
 
-  func contains(_ home: Home) -> Bool {
-    var path: Path? = self
+  func contains(_ identity: EventIdentity) -> Bool {
+    var path: ForwardingPath? = self
     while let here = path {
-      if here.home === home { return true }
+      if here.identity === identity { return true }
       path = here.before
     }
     return false

@@ -28,11 +28,11 @@ extension FailurePolicy: CustomStringConvertible {
 }
 
 /// What an event does with what its handlers throw. Made when the first who asks for it does.
-// Safe: `counts` is guarded by `lock`.
+// Safe: `counts` is guarded by `mutex`.
 @usableFromInline final class Failures: @unchecked Sendable {
   let event = Event<HandlerFailure>("failures")
   private let policy: FailurePolicy
-  private let lock = Lock()
+  private let mutex = UnfairMutex()
   /// How often each handler threw, if that matters.
   @exclusivity(unchecked) private var counts: [UInt64: Int] = [:]
 
@@ -47,22 +47,22 @@ extension FailurePolicy: CustomStringConvertible {
     case .collect: return false
     case .stop: return true
     case .remove(let limit):
-      let isLast = lock.withLock {
-        guard !failure.handler.record.has(Bit.gone) else { return false }  // it has been forgotten
+      let isLast = mutex.withLock {
+        guard !failure.handler.record.has(HandlerFlags.ended) else { return false }  // it has been forgotten
         let count = unsafe counts[failure.handler.id, default: 0] + 1
         unsafe counts[failure.handler.id] = count < limit ? count : nil
         return count >= limit
       }
-      if isLast { _ = failure.handler.home.remove(failure.handler.record) }
+      if isLast { _ = failure.handler.identity.remove(failure.handler.record) }
       return false
     }
   }
 
   /// How many handlers have thrown, and not too often.
-  var countedHandlers: Int { lock.withLock { unsafe counts.count } }
+  var countedHandlers: Int { mutex.withLock { unsafe counts.count } }
 
   /// A handler has gone.
-  func forget(_ record: Record) {
-    if policy != .collect, policy != .stop { lock.withLock { unsafe counts[record.id] = nil } }
+  func forget(_ record: HandlerRecord) {
+    if policy != .collect, policy != .stop { mutex.withLock { unsafe counts[record.id] = nil } }
   }
 }

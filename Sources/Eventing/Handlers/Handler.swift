@@ -16,9 +16,9 @@ public struct Handler<Payload: Sendable>: Sendable {
     get { any.isOnce }
     set { any.isOnce = newValue }
   }
-  var place: Place { any.place }
+  var place: ExecutionPlace { any.place }
 
-  @usableFromInline init(_ place: Place, _ body: Body) { any = AnyHandler(place, body, Payload.self) }
+  @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody) { any = AnyHandler(place, body, Payload.self) }
 
   /// A synchronous handler.
   @inlinable public init(on delivery: Delivery = .inline, _ body: @escaping @Sendable (Payload) throws -> Void) {

@@ -2,10 +2,10 @@
 ///
 /// Thread-safe. It keeps no event alive.
 public final class HandlerBag: Sendable {
-  private let lock = Lock()
-  // Safe: guarded by `lock`.
+  private let mutex = UnfairMutex()
+  // Safe: guarded by `mutex`.
   @exclusivity(unchecked) nonisolated(unsafe) private var tokens: [HandlerToken] = []
-  /// How many tokens there may be before those of handlers that are gone are dropped. Guarded by `lock`.
+  /// How many tokens there may be before those of handlers that are gone are dropped. Guarded by `mutex`.
   @exclusivity(unchecked) nonisolated(unsafe) private var limit = 64
 
   /// An empty bag.
@@ -19,7 +19,7 @@ public final class HandlerBag: Sendable {
   /// insertions a bag keeps the tokens that it has.
   /// - Complexity: O(1), amortized.
   public func insert(_ token: HandlerToken) {
-    let gone = lock.withLock { () -> [HandlerToken] in
+    let gone = mutex.withLock { () -> [HandlerToken] in
       unsafe tokens.append(token)
       return unsafe tokens.count > limit ? takeGone() : []
     }
@@ -29,7 +29,7 @@ public final class HandlerBag: Sendable {
   /// Under the lock: takes the tokens out whose handlers are gone.
   private func takeGone() -> [HandlerToken] {
     let all = unsafe tokens
-    unsafe tokens = all.filter { !$0.record.has(Bit.gone) }
+    unsafe tokens = all.filter { !$0.record.has(HandlerFlags.ended) }
     unsafe limit = unsafe max(64, 2 * tokens.count)
     return all
   }
@@ -38,21 +38,21 @@ public final class HandlerBag: Sendable {
   ///
   /// - Returns: how many were still there.
   @discardableResult public func removeAll() -> Int {
-    let taken = lock.withLock {
+    let taken = mutex.withLock {
       let taken = unsafe tokens
       unsafe tokens = []
       unsafe limit = 64
       return taken
     }
-    return taken.count { $0.home.remove($0.record) }
+    return taken.count { $0.identity.remove($0.record) }
   }
 }
 
 extension HandlerBag: CustomStringConvertible {
   /// How many handlers it holds that are there. O(tokens)
   public var description: String {
-    let tokens = lock.withLock { unsafe self.tokens.map { $0 } }
-    let count = tokens.count { !$0.record.has(Bit.gone) && $0.record.details?.options.owner.map { $0.object == nil } != true }
+    let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
+    let count = tokens.count { !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map { $0.object == nil } != true }
     return "bag of \(count) handler\(count == 1 ? "" : "s")"
   }
 }

@@ -3,12 +3,12 @@
 /// A plain value: it keeps neither its event nor the handler's closure alive. Used twice, late, or on another event it does nothing
 /// and says so: every verb then returns `false`, `nil` or 0. (Only `withLocked`, which has nothing to return, runs its body all the same.)
 public struct HandlerToken: Sendable, Identifiable {
-  @usableFromInline let record: Record
-  @usableFromInline let home: Home
+  @usableFromInline let record: HandlerRecord
+  @usableFromInline let identity: EventIdentity
 
-  @inlinable init(_ record: Record, _ home: Home) {
+  @inlinable init(_ record: HandlerRecord, _ identity: EventIdentity) {
     self.record = record
-    self.home = home
+    self.identity = identity
   }
 
   /// A number that no other handler has, of whatever event, before or after.

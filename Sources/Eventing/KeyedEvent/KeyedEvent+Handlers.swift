@@ -62,7 +62,7 @@ extension KeyedEvent {
 
   /// What the handlers of one key are like, without those of any key. O(handlers of all keys).
   public func handlers(of key: Key) async -> [HandlerSnapshot] {
-    await event.handlers { ($0 as? KeyTable<Key>)?.key == key }
+    await event.handlers { ($0 as? TypedKeyTable<Key>)?.key == key }
   }
 
   /// Returns when nothing that was sent before is still running; see ``Event/quiesce()``.

@@ -1,7 +1,7 @@
 extension KeyedEvent {
   /// Sends to a key without waiting; see ``Event/post(_:from:)``.
   @inlinable public func post(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) {
-    post(Addressed(key, payload), from: sender)
+    post(KeyedPayload(key, payload), from: sender)
   }
 
   /// Sends to several keys without waiting, one occurrence each, in their order; to a key that is there twice once.
@@ -12,13 +12,13 @@ extension KeyedEvent {
 
   /// Sends to no key without waiting: to those who listen to ``untargeted``.
   @inlinable public func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
-    post(Addressed(nil, payload), from: sender)
+    post(KeyedPayload(nil, payload), from: sender)
   }
 
   /// Sends to a key, and returns when every handler that was reached has finished; see ``Event/send(_:from:)``.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
-  ) async -> SendReport { await send(Addressed(key, payload), from: sender) }
+  ) async -> SendReport { await send(KeyedPayload(key, payload), from: sender) }
 
   /// Sends to several keys, one occurrence each, in their order, to a key that is there twice once; returns when every handler that was reached has finished.
   @discardableResult public nonisolated(nonsending) func send(
@@ -34,37 +34,37 @@ extension KeyedEvent {
   /// Sends to no key, and returns when every handler that was reached has finished.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
-  ) async -> SendReport { await send(Addressed(nil, payload), from: sender) }
+  ) async -> SendReport { await send(KeyedPayload(nil, payload), from: sender) }
 
   /// Sends to a key without waiting; the ticket's report can be awaited later.
   public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
-    event.submit(Addressed(key, payload), from: sender)
+    event.submit(KeyedPayload(key, payload), from: sender)
   }
 
   /// Sends to no key without waiting; the ticket's report can be awaited later.
   public func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
-    event.submit(Addressed(nil, payload), from: sender)
+    event.submit(KeyedPayload(nil, payload), from: sender)
   }
 
-  @inlinable func post(_ addressed: Addressed<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
-    let mailbox = event.mailbox
-    let own = mailbox.enter()
-    guard own != 0 else { return lend(addressed) { mailbox.postBusy($0, from: sender) } }
-    lend(addressed) { unsafe mailbox.post($0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, sender) }
-    mailbox.leave(own)
+  @inlinable func post(_ addressed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
+    let core = event.core
+    let own = core.enter()
+    guard own != 0 else { return lend(addressed) { core.postBusy($0, from: sender) } }
+    lend(addressed) { unsafe core.post($0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, sender) }
+    core.leave(own)
   }
 
   nonisolated(nonsending) func send(
-    _ addressed: Addressed<Key, Payload>, from sender: (any AnyObject & Sendable)?
+    _ addressed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) async -> SendReport {
-    let mailbox = event.mailbox
-    let own = mailbox.enter()
-    guard own != 0 else { return await lend(addressed) { mailbox.sendBusy($0, from: sender) }.wait() }
+    let core = event.core
+    let own = core.enter()
+    guard own != 0 else { return await lend(addressed) { core.sendBusy($0, from: sender) }.wait() }
     let tally = lend(addressed) {
-      unsafe mailbox.deliver(
+      unsafe core.deliver(
         $0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, isAwaited: true, sender: sender, nil)
     }
-    mailbox.leave(own)
+    core.leave(own)
     return await tally.finish()
   }
 }

@@ -1,6 +1,6 @@
-/// One event with many addresses: what is sent to a key reaches the handlers of that key, and those of any key.
+/// One event with many keyIndex: what is sent to a key reaches the handlers of that key, and those of any key.
 ///
-///     let moved = KeyedEvent<PlayerID, Position>()
+///     let moved = KeyedEvent<PlayerID, DeliveryCursor>()
 ///     moved[me].addHandler { position in show(position) }
 ///     moved.anyKey.addHandler { id, position in print(id, position) }
 ///     moved.post(start, to: me)
@@ -9,16 +9,16 @@
 /// which they were added, those of its key and those of any key alike. What is sent to a key costs what those handlers cost, be there ten keys or a million;
 /// a key without handlers costs nothing, and leaves nothing behind.
 ///
-/// With objects as addresses (``ObjectKey``) nothing keeps the object alive, and no later object is taken for it.
+/// With objects as keyIndex (``ObjectKey``) nothing keeps the object alive, and no later object is taken for it.
 public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
-  @usableFromInline let event: Event<Addressed<Key, Payload>>
-  @usableFromInline let tables: KeyTables<Key, Payload>
+  @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
+  @usableFromInline let tables: KeyIndex<Key, Payload>
 
   /// An event without handlers.
   public init(_ name: String? = nil) {
     event = Event(name)
-    tables = KeyTables()
-    unsafe event.mailbox.backlog.addresses = tables
+    tables = KeyIndex()
+    unsafe event.core.pendingWork.keyIndex = tables
   }
 
   /// For logs, occurrences and snapshots.
@@ -54,10 +54,10 @@ extension KeyedEvent where Key == ObjectKey {
 
 /// One key of an event, or none.
 @usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
-  @usableFromInline let event: Event<Addressed<Key, Payload>>
+  @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
   @usableFromInline let key: Key?
 
-  @inlinable init(event: Event<Addressed<Key, Payload>>, key: Key?) {
+  @inlinable init(event: Event<KeyedPayload<Key, Payload>>, key: Key?) {
     self.event = event
     self.key = key
   }
@@ -65,9 +65,9 @@ extension KeyedEvent where Key == ObjectKey {
   @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(addressed(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  @inlinable func addressed(_ handler: Handler<Payload>) -> Handler<Addressed<Key, Payload>> {
-    var handler: Handler<Addressed<Key, Payload>> = handler.ofContents { $0.payload }
-    handler.options.address = KeyAddress(key)
+  @inlinable func addressed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
+    var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents { $0.payload }
+    handler.options.address = KeyBox(key)
     return handler
   }
 }
@@ -81,7 +81,7 @@ extension Handler {
       .direct(
         HandlerClosure<Whole> { whole in
           let payload = contents(whole)
-          try unsafe withUnsafePointer(to: payload) { unsafe try body(Loan($0)) }
+          try unsafe withUnsafePointer(to: payload) { unsafe try body(BorrowedPayload($0)) }
         }.erased))
     handler.options = options
     handler.isOnce = isOnce

@@ -15,14 +15,14 @@ public struct ObjectKey: Hashable, Sendable {
   public var isAlive: Bool { owner.object != nil }
 
   /// Where it is, or was: another may be there by now.
-  var identity: ObjectIdentifier { owner.identity }
+  var objectID: ObjectIdentifier { owner.objectID }
 
   /// Whether both name the same object, and that is still there; a copy of a key equals it for ever.
   public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
-    a.owner === b.owner || (a.owner.identity == b.owner.identity && a.isAlive && b.isAlive)
+    a.owner === b.owner || (a.owner.objectID == b.owner.objectID && a.isAlive && b.isAlive)
   }
   /// By the object's identity.
-  public func hash(into hasher: inout Hasher) { hasher.combine(owner.identity) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(owner.objectID) }
 }
 
 extension ObjectKey: CustomStringConvertible {

@@ -2,9 +2,9 @@ public import Dispatch
 
 /// How an asynchronous handler runs.
 public struct AsyncDelivery: Sendable {
-  @usableFromInline let place: Place
+  @usableFromInline let place: ExecutionPlace
 
-  init(_ place: Place) { self.place = place }
+  init(_ place: ExecutionPlace) { self.place = place }
 
   /// One call at a time, in order. This is the default.
   ///

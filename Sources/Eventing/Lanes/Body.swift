@@ -1,30 +1,30 @@
 /// The closure of a handler, by what it needs around it.
-@usableFromInline enum Body: Sendable {
+@usableFromInline enum HandlerBody: Sendable {
   /// Nothing: the payload alone will do.
   case direct(ErasedHandler)
   case directAsync(ErasedAsyncHandler)
   /// Its owner.
-  case sync(@Sendable (Call) throws -> Void)
-  case async(@Sendable (Call) async throws -> Void)
-  case mainAsync(@MainActor @Sendable (Call) async throws -> Void)
+  case sync(@Sendable (HandlerArguments) throws -> Void)
+  case async(@Sendable (HandlerArguments) async throws -> Void)
+  case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
   /// The actor that is its owner.
-  case isolated(@Sendable (isolated any Actor, Call) async throws -> Void)
+  case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
   /// It says whether the handlers after it see the occurrence.
-  case intercept(@Sendable (Loan) throws -> Interception)
+  case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// It is a sequence.
-  case sequence(Channel)
+  case sequence(SequenceHub)
   /// It is called inline with what is made of the payload, unless there is something to decide.
-  case view(ErasedView, @Sendable (DetailedRecord, Home) -> Relay)
+  case view(ErasedView, @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
   /// It is made of another handler, or of another event.
-  case relay(@Sendable (DetailedRecord, Home) -> Relay)
+  case relay(@Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
 }
 
 /// A handler, whatever its payload.
 @usableFromInline struct AnyHandler: Sendable {
   @usableFromInline var options = HandlerOptions()
   @usableFromInline var isOnce = false
-  @usableFromInline var place: Place
-  @usableFromInline var body: Body
+  @usableFromInline var place: ExecutionPlace
+  @usableFromInline var body: HandlerBody
   @usableFromInline let type: PayloadType
 
   @usableFromInline var inline: ErasedHandler? {
@@ -32,7 +32,7 @@
   }
 
   /// How to call it, if that is all there is to it.
-  @usableFromInline var viewer: Viewer? {
+  @usableFromInline var viewer: ViewTarget? {
     guard case .inline = place, !isOnce, options.owner == nil else { return nil }
     switch body {
     case .direct(let handler): return .handler(handler)
@@ -41,7 +41,7 @@
     }
   }
 
-  @usableFromInline init(_ place: Place, _ body: Body, _ type: PayloadType) {
+  @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType) {
     self.place = place
     self.body = body
     self.type = type
@@ -57,14 +57,14 @@
 }
 
 /// The closure of a lane. A class with constants, so that its calls retain nothing.
-@usableFromInline final class LaneBody: Sendable {
-  @usableFromInline let body: Body
+@usableFromInline final class LaneHandler: Sendable {
+  @usableFromInline let body: HandlerBody
   /// The body if it is `direct`.
   @usableFromInline let direct: ErasedHandler
   @usableFromInline let isDirect: Bool
   @usableFromInline let type: PayloadType
 
-  @usableFromInline init(_ body: Body, _ type: PayloadType) {
+  @usableFromInline init(_ body: HandlerBody, _ type: PayloadType) {
     self.body = body
     self.type = type
     if case .direct(let body) = body {

@@ -5,9 +5,9 @@ public import Dispatch
 /// A closure that awaits takes an ``AsyncDelivery``, one for the main actor a ``MainDelivery``: they are three types so that `on:` tells
 /// the compiler which closure to expect.
 public struct Delivery: Sendable {
-  @usableFromInline let place: Place
+  @usableFromInline let place: ExecutionPlace
 
-  @inlinable init(_ place: Place) { self.place = place }
+  @inlinable init(_ place: ExecutionPlace) { self.place = place }
 
   /// Right here: on the thread or task that delivers the occurrence. This is the default.
   ///

@@ -6,7 +6,7 @@ public import Synchronization
 // Safe: what changes is atomic.
 @usableFromInline class AnyLane: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord
-  @usableFromInline final let home: Home
+  @usableFromInline final let identity: EventIdentity
   private let line = CacheLine()
   // What changes with each call, and so has no place beside what those who send read.
   @usableFromInline final let over = Atomic<Bool>(false)
@@ -19,26 +19,26 @@ public import Synchronization
     override var title: String { record.options.name.map { "handler \"\($0)\"" } ?? "handler \(record.id)" }
   #endif
 
-  @usableFromInline init(_ record: DetailedRecord, _ home: Home) {
+  @usableFromInline init(_ record: DetailedRecord, _ identity: EventIdentity) {
     self.record = record
-    self.home = home
+    self.identity = identity
     super.init()
   }
 
   /// From inside the event: ends the lane after what it holds; true if that is nothing.
   @usableFromInline func finish() -> Bool { preconditionFailure("a lane is serial or parallel") }
-  /// From inside the event: sends a flight through the lane, behind what it holds.
-  @usableFromInline func sendBarrier(_ flight: Flight) { preconditionFailure("a lane is serial or parallel") }
+  /// From inside the event: sends a completion through the lane, behind what it holds.
+  @usableFromInline func sendBarrier(_ completion: Completion) { preconditionFailure("a lane is serial or parallel") }
 
   /// From inside the event: the locks of the handler have ended. Goes on if it paused for one that holds.
   func resume() {}
 
-  /// What becomes of a call that the claim did not allow. Under the lane's own lock: `resume` comes after the bits have changed.
-  final func refusal(isEnding: Bool) -> Refusal {
-    let bits = record.state.load(ordering: .acquiring)
-    if bits & Bit.gone != 0 { return .skip }
-    if bits & Bit.silent == 0 { return .retry }
-    return bits & Bit.holds != 0 && !isEnding ? .pause : .skip
+  /// What becomes of a call that the claim did not allow. Under the lane's own lock: `resume` comes after the flags have changed.
+  final func refusal(isEnding: Bool) -> ClaimRefusal {
+    let flags = record.state.load(ordering: .acquiring)
+    if flags & HandlerFlags.ended != 0 { return .skip }
+    if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
+    return flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
   }
 
   /// No call will begin any more.
@@ -48,14 +48,14 @@ public import Synchronization
   @usableFromInline @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if let box = record.options.owner {
       owner = box.object
-      if owner == nil { record.set(Bit.removed) }
+      if owner == nil { record.set(HandlerFlags.removed) }
     }
     return record.claim()
   }
 
-  @usableFromInline @inline(never) final func failure(_ error: any Error) -> Outcome {
-    let failure = HandlerFailure(HandlerToken(record, home), error, record.options)
-    _ = home.note(failure)  // too late to stop anything
+  @usableFromInline @inline(never) final func failure(_ error: any Error) -> HandlerOutcome {
+    let failure = HandlerFailure(HandlerToken(record, identity), error, record.options)
+    _ = identity.note(failure)  // too late to stop anything
     return .failed(failure)
   }
 
@@ -63,29 +63,29 @@ public import Synchronization
   /// The same where nobody else counts calls at the same time.
   @usableFromInline @inline(__always) final func countCallAlone() { calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
-  @usableFromInline final func countSkipped(_ flight: Flight?) {
+  @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
-    unsafe flight?.watched?.skipped(HandlerToken(record, home))
+    unsafe completion?.observed?.skipped(HandlerToken(record, identity))
   }
 
-  @usableFromInline final func countDropped(_ flight: Flight?) {
+  @usableFromInline final func countDropped(_ completion: Completion?) {
     dropped.wrappingAdd(1, ordering: .relaxed)
-    unsafe flight?.watched?.dropped(HandlerToken(record, home))
+    unsafe completion?.observed?.dropped(HandlerToken(record, identity))
   }
 
   /// A lock holds it.
-  final func tellHeld(_ flight: Flight, at node: WaitNode) {
-    unsafe flight.watched?.held(HandlerToken(record, home))
-    if flight.isAwaited { flight.arrive(node, .held) }
+  final func tellHeld(_ completion: Completion, at node: WaitNode) {
+    unsafe completion.observed?.held(HandlerToken(record, identity))
+    if completion.isAwaited { completion.arrive(node, .held) }
   }
 
   /// After a call, or none.
-  @usableFromInline @inline(__always) final func conclude(_ outcome: Outcome, _ flight: Flight?, at node: WaitNode) {
-    if case .skipped = outcome { countSkipped(flight) }
-    if case .dropped = outcome { countDropped(flight) }
-    if let flight, flight.isAwaited { flight.arrive(node, outcome) }
-    // A used-up once handler needs its event no more: its row goes.
-    if record.has(Bit.spent), !mutant(.usedUpHandlerStays) { home.mailbox?.reclaim(record) }
+  @usableFromInline @inline(__always) final func conclude(_ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode) {
+    if case .skipped = outcome { countSkipped(completion) }
+    if case .dropped = outcome { countDropped(completion) }
+    if let completion, completion.isAwaited { completion.arrive(node, outcome) }
+    // A used-up once handler needs its event no more: its slot goes.
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { identity.core?.requestUnregistration(record) }
   }
 }
 
@@ -95,16 +95,16 @@ public import Synchronization
 /// generic class's table is not specialised, and costs several times as much.
 // Safe: `body` is touched only by whoever runs the lane's calls, and dropped when there are no more.
 @usableFromInline class Lane: AnyLane, @unchecked Sendable {
-  @usableFromInline @exclusivity(unchecked) final var body: LaneBody?
+  @usableFromInline @exclusivity(unchecked) final var body: LaneHandler?
   /// It has no owner.
   @usableFromInline final let isPlain: Bool
   @usableFromInline final let type: PayloadType
 
-  @usableFromInline init(_ record: DetailedRecord, _ home: Home, _ body: Body, _ type: PayloadType) {
-    unsafe self.body = LaneBody(body, type)
+  @usableFromInline init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
+    unsafe self.body = LaneHandler(body, type)
     self.type = type
     isPlain = record.options.owner == nil
-    super.init(record, home)
+    super.init(record, identity)
   }
 
   /// The same as `claim`, in one look where there is no owner.
@@ -115,36 +115,44 @@ public import Synchronization
   // MARK: One call
 
   /// One call, with what the sender has sent along.
-  @usableFromInline @inline(__always) final func callNow(_ payload: Loan, _ body: LaneBody?, _ flight: Flight?) -> Outcome {
-    if let flight, flight.isBound { callBound(payload, body, flight) } else { callNow(payload, body, nil as Watched?) }
+  @usableFromInline @inline(__always) final func callNow(_ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?)
+    -> HandlerOutcome
+  {
+    if let completion, completion.isBound {
+      callBound(payload, body, completion)
+    } else {
+      callNow(payload, body, nil as ObservedOccurrence?)
+    }
   }
 
   @usableFromInline @inline(__always) final func callNow(
-    _ payload: Loan, _ body: LaneBody?, _ flight: Flight?, on place: isolated (any Actor)?
-  ) async -> Outcome {
-    guard let flight, flight.isBound else { return await callNow(payload, body, nil as Watched?, on: place) }
-    return await callBound(payload, body, flight, on: place)
+    _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?, on place: isolated (any Actor)?
+  ) async -> HandlerOutcome {
+    guard let completion, completion.isBound else { return await callNow(payload, body, nil as ObservedOccurrence?, on: place) }
+    return await callBound(payload, body, completion, on: place)
   }
 
-  @usableFromInline @inline(never) final func callBound(_ payload: Loan, _ body: LaneBody?, _ flight: Flight) -> Outcome {
-    let watched = unsafe flight.watched
-    guard let context = flight.context else { return callNow(payload, body, watched) }
-    return context.run { callNow(payload, body, watched) }
+  @usableFromInline @inline(never) final func callBound(_ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion)
+    -> HandlerOutcome
+  {
+    let observed = unsafe completion.observed
+    guard let context = completion.context else { return callNow(payload, body, observed) }
+    return context.run { callNow(payload, body, observed) }
   }
 
   @usableFromInline @inline(never) final func callBound(
-    _ payload: Loan, _ body: LaneBody?, _ flight: Flight, on place: isolated (any Actor)?
-  ) async -> Outcome {
-    let watched = unsafe flight.watched
-    guard let context = flight.context else { return await callNow(payload, body, watched, on: place) }
+    _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion, on place: isolated (any Actor)?
+  ) async -> HandlerOutcome {
+    let observed = unsafe completion.observed
+    guard let context = completion.context else { return await callNow(payload, body, observed, on: place) }
     return await context.run(on: place) {
       _ = place
-      return await callNow(payload, body, watched, on: place)
+      return await callNow(payload, body, observed, on: place)
     }
   }
 
   /// One call of a handler that has no owner and is a closure of the payload, for which nobody looks and nothing is carried.
-  @usableFromInline @inline(__always) final func callDirect(_ payload: Loan, _ body: ErasedHandler) -> Outcome {
+  @usableFromInline @inline(__always) final func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler) -> HandlerOutcome {
     guard record.claim() else { return .skipped }
     countCallAlone()
     do { try body(payload) } catch { return failure(error) }
@@ -152,8 +160,8 @@ public import Synchronization
   }
 
   @usableFromInline @inline(__always) final func callDirect(
-    _ payload: Loan, _ body: ErasedAsyncHandler, on place: isolated (any Actor)?
-  ) async -> Outcome {
+    _ payload: BorrowedPayload, _ body: ErasedAsyncHandler, on place: isolated (any Actor)?
+  ) async -> HandlerOutcome {
     guard record.claim() else { return .skipped }
     countCallAlone()
     do { try await body(payload, on: place) } catch { return failure(error) }
@@ -161,11 +169,13 @@ public import Synchronization
   }
 
   /// One call of a synchronous handler, if the claim allows it.
-  @usableFromInline @inline(__always) final func callNow(_ payload: Loan, _ body: LaneBody?, _ watched: Watched?) -> Outcome {
+  @usableFromInline @inline(__always) final func callNow(_ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?)
+    -> HandlerOutcome
+  {
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
-    let call = watched?.began(HandlerToken(record, home))
+    let call = observed?.began(HandlerToken(record, identity))
     do {
       if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
       call?.ended(nil)
@@ -177,11 +187,11 @@ public import Synchronization
   }
 
   @usableFromInline @inline(never) final func callDetailed(
-    _ payload: Loan, _ owner: (any AnyObject & Sendable)?, _ body: LaneBody
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ body: LaneHandler
   ) throws {
     switch body.body {
     case .direct(let body): try body(payload)
-    case .sync(let body): try body(Call(payload, owner))
+    case .sync(let body): try body(HandlerArguments(payload, owner))
     default: preconditionFailure("a queue runs synchronous handlers only")
     }
   }
@@ -190,20 +200,20 @@ public import Synchronization
   ///
   /// Compiled once, not for each type of a payload: of the code that a client gets for one, it was a quarter.
   @usableFromInline @inline(never) final func callNow(
-    _ payload: Loan, _ body: LaneBody?, _ watched: Watched?, on place: isolated (any Actor)?
-  ) async -> Outcome {
+    _ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?, on place: isolated (any Actor)?
+  ) async -> HandlerOutcome {
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
-    let call = watched?.began(HandlerToken(record, home))
+    let call = observed?.began(HandlerToken(record, identity))
     do {
       switch body.body {
       case .directAsync(let body): try await body(payload, on: place)
-      case .async(let body): try await body(Call(payload, owner))
-      case .mainAsync(let body): try await body(Call(payload, owner))
+      case .async(let body): try await body(HandlerArguments(payload, owner))
+      case .mainAsync(let body): try await body(HandlerArguments(payload, owner))
       case .isolated(let body):
         guard let actor = record.options.owner?.actor else { preconditionFailure("the owner is the actor") }
-        try await body(actor, Call(payload, owner))
+        try await body(actor, HandlerArguments(payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
       call?.ended(nil)
@@ -216,7 +226,7 @@ public import Synchronization
 
   /// No call will begin: gives the closure up.
   @usableFromInline final func close() {
-    record.set(Bit.removed)
+    record.set(HandlerFlags.removed)
     over.publish(true)
     unsafe body = nil
   }
@@ -224,12 +234,12 @@ public import Synchronization
   /// The same at the end of what it held: its event need not remember the lane any more.
   @usableFromInline final func closeLate() {
     close()
-    home.mailbox?.reclaim(record)
+    identity.core?.requestUnregistration(record)
   }
 }
 
 /// What becomes of a call that the claim did not allow.
-@usableFromInline enum Refusal {
+@usableFromInline enum ClaimRefusal {
   /// It is skipped.
   case skip
   /// The lock that was in the way is gone.
@@ -239,9 +249,9 @@ public import Synchronization
 }
 
 /// What waits on a lane. The payload of a call is beside it.
-enum LaneItem: PayloadSlot, Sendable {
-  case call(Flight?)
-  case barrier(Flight)
+enum LaneItem: PayloadHeader, Sendable {
+  case call(Completion?)
+  case barrier(Completion)
   /// The lane ends here.
   case end
   /// Nothing: a barrier that has passed.

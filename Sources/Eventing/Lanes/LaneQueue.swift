@@ -3,24 +3,24 @@
 /// A plain value without threads; the lane guards it. All of it is O(1), amortized, however much waits.
 struct LaneQueue: ~Copyable {
   private let buffering: Buffering
-  private var calls: PayloadQueue<Call>
+  private var calls: PayloadQueue<CallHeader>
   /// Barriers and the end, each with how many calls were appended before it.
-  private var followers = Queue<(after: UInt64, item: LaneItem)>()
+  private var followers = Deque<(after: UInt64, item: LaneItem)>()
   private var appended: UInt64 = 0
-  /// Calls that were taken out and put back, with the turns that they had: they come first, in the order of their turns.
+  /// Calls that were taken out and enqueue back, with the turns that they had: they come first, in the order of their turns.
   private var returned: [(turn: UInt64, call: ParallelCall)] = []
   /// Whether `returned` is in order, the first one last.
   private var isSorted = true
 
-  private struct Call: PayloadSlot {
-    var flight: Flight?
+  private struct CallHeader: PayloadHeader {
+    var completion: Completion?
   }
 
   /// A call that is dropped because there is no room: the one that came, or one that waited. Its payload is destroyed with it, which must not be under a lock.
   struct Dropped: ~Copyable {
-    let flight: Flight?
+    let completion: Completion?
     let isNew: Bool
-    fileprivate let payload: Parcel?
+    fileprivate let payload: OwnedPayload?
     fileprivate var call: ParallelCall?
   }
 
@@ -28,12 +28,12 @@ struct LaneQueue: ~Copyable {
   struct Popped: ~Copyable {
     let item: LaneItem
     /// Of a call.
-    var payload: Parcel?
+    var payload: OwnedPayload?
 
     /// The call that it is, if it is one.
-    consuming func call(_ flight: Flight?) -> ParallelCall? {
+    consuming func call(_ completion: Completion?) -> ParallelCall? {
       guard let payload = payload.take() else { return nil }
-      return ParallelCall(payload, flight)
+      return ParallelCall(payload, completion)
     }
   }
 
@@ -53,37 +53,37 @@ struct LaneQueue: ~Copyable {
   /// Appends a call.
   ///
   /// - Returns: the call that is dropped instead, if there is no room.
-  mutating func append(_ payload: Loan, _ flight: Flight?) -> Dropped? {
+  mutating func append(_ payload: BorrowedPayload, _ completion: Completion?) -> Dropped? {
     var dropped: Dropped?
-    switch buffering.decision(waiting: waiting, isSend: flight?.isSend == true) {
+    switch buffering.decision(waiting: waiting, isSend: completion?.isSend == true) {
     case .keep: break
-    case .dropIt: return Dropped(flight: flight, isNew: true, payload: nil)
+    case .dropIt: return Dropped(completion: completion, isNew: true, payload: nil)
     case .dropOldest:
       if let call = popReturned() {
-        dropped = Dropped(flight: call.flight, isNew: false, payload: nil, call: call)
+        dropped = Dropped(completion: call.completion, isNew: false, payload: nil, call: call)
       } else {
-        let flight = calls.takeFirst().flight
-        dropped = Dropped(flight: flight, isNew: false, payload: calls.parcelOfTaken())
+        let completion = calls.takeFirst().completion
+        dropped = Dropped(completion: completion, isNew: false, payload: calls.parcelOfTaken())
       }
     }
-    calls.append(Call(flight: flight), payload)
+    calls.append(CallHeader(completion: completion), payload)
     appended += 1
     return dropped
   }
 
   /// Puts back the call that was first, and that was moved to a lane's batch.
-  mutating func putBack(takenFrom batch: inout PayloadQueue<LaneItem>, _ flight: Flight?) {
-    calls.prepend(Call(flight: flight), takenFrom: &batch)
+  mutating func putBack(takenFrom batch: inout PayloadQueue<LaneItem>, _ completion: Completion?) {
+    calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
   }
 
-  /// Puts back one of several calls that were taken out and are put back in any order: they come to stand in the order of their turns. Nobody waits for it any more.
+  /// Puts back one of several calls that were taken out and are enqueue back in any order: they come to stand in the order of their turns. Nobody waits for it any more.
   mutating func putBack(_ call: ParallelCall, turn: UInt64) {
     call.forgetWaiting()
     returned.append((turn, call))
     isSorted = false
   }
 
-  /// Takes out the first of the calls that were put back; nil if there is none. They come before all others.
+  /// Takes out the first of the calls that were enqueue back; nil if there is none. They come before all others.
   mutating func popReturned() -> ParallelCall? {
     if !isSorted { returned.sort { $0.turn > $1.turn } }
     isSorted = true
@@ -91,16 +91,16 @@ struct LaneQueue: ~Copyable {
   }
 
   /// From now on nobody waits for what is here: gives whoever did, for calls, and to be let through.
-  mutating func withoutWaiting() -> (calls: [Flight], barriers: [Flight]) {
-    var waiting: (calls: [Flight], barriers: [Flight]) = ([], [])
+  mutating func withoutWaiting() -> (calls: [Completion], barriers: [Completion]) {
+    var waiting: (calls: [Completion], barriers: [Completion]) = ([], [])
     for i in 0..<calls.count {
-      guard let flight = calls[i].flight, flight.isToBeTold else { continue }
-      waiting.calls.append(flight)
-      calls[i].flight = flight.withoutWaiting
+      guard let completion = calls[i].completion, completion.isToBeTold else { continue }
+      waiting.calls.append(completion)
+      calls[i].completion = completion.withoutWaiting
     }
     followers.forEach { follower in
-      guard case .barrier(let flight) = follower.item else { return }
-      waiting.barriers.append(flight)
+      guard case .barrier(let completion) = follower.item else { return }
+      waiting.barriers.append(completion)
       follower.item = .done
     }
     return waiting
@@ -110,14 +110,14 @@ struct LaneQueue: ~Copyable {
   mutating func moveFirst(to batch: inout PayloadQueue<LaneItem>) {
     if let follower = takeFollower() { return batch.append(follower) }
     guard !calls.isEmpty else { return }
-    batch.append(.call(calls.takeFirst().flight), takenFrom: &calls)
+    batch.append(.call(calls.takeFirst().completion), takenFrom: &calls)
   }
 
   mutating func popFirst() -> Popped? {
     if let follower = takeFollower() { return Popped(item: follower, payload: nil) }
     guard !calls.isEmpty else { return nil }
-    let flight = calls.takeFirst().flight
-    return Popped(item: .call(flight), payload: calls.parcelOfTaken())
+    let completion = calls.takeFirst().completion
+    return Popped(item: .call(completion), payload: calls.parcelOfTaken())
   }
 
   /// The barrier, or the end, before which no call is left.

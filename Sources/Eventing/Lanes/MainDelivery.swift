@@ -1,6 +1,6 @@
 /// Delivery on the main actor; its closures are `@MainActor`, asynchronous or not.
 public struct MainDelivery: Sendable {
-  @usableFromInline let place: Place
+  @usableFromInline let place: ExecutionPlace
 
   /// On the main actor, in order.
   ///

@@ -1,38 +1,38 @@
 import Synchronization
 
 /// The lane of a handler whose calls may overlap: up to a limit, or each in a task of its own.
-// Safe: all state is guarded by `lock`, but `seats`, which the lock of the wait graph guards; `body` is dropped when no call can begin any more.
+// Safe: all state is guarded by `mutex`, but `executionSlots`, which the lock of the wait graph guards; `body` is dropped when no call can begin any more.
 @usableFromInline final class ParallelLane: Lane, @unchecked Sendable {
   /// How many calls may overlap; `nil` for a task each.
   private let limit: Int?
   private let priority: UInt8?
   private let executor: (any TaskExecutor)?
-  private let lock = Lock()
+  private let mutex = UnfairMutex()
 
   // Under the lock.
   @exclusivity(unchecked) private var items: LaneQueue
-  /// The seats of calls that run, or have been promised to a task.
+  /// The executionSlots of calls that run, or have been promised to a task.
   @exclusivity(unchecked) private var active: [ObjectIdentifier: Active] = [:]
   @exclusivity(unchecked) private var nextTurn: UInt64 = 0
-  @exclusivity(unchecked) private var freeSeats: [Seat] = []
+  @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   @exclusivity(unchecked) private var isEnding = false
-  /// A seat that has run dry looks for a moment whether something comes: starting a task costs a microsecond. It counts as taken.
+  /// A executionSlot that has run dry looks for a moment whether something comes: starting a task costs a microsecond. It counts as taken.
   @exclusivity(unchecked) private var isSearching = false
   /// A lock of the handler holds what waits.
   @exclusivity(unchecked) private var isPaused = false
 
   private struct Active {
-    let seat: Seat
+    let executionSlot: ExecutionSlot
     /// Another one for every call.
     var turn: UInt64
     /// Who waits for this call to end.
-    var waiting: [Flight] = []
+    var waiting: [Completion] = []
   }
 
-  /// All seats of a limited lane. Under the lock of the wait graph.
-  @exclusivity(unchecked) private var seats: [Seat] = []
+  /// All executionSlots of a limited lane. Under the lock of the wait graph.
+  @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
 
-  @usableFromInline override init(_ record: DetailedRecord, _ home: Home, _ body: Body, _ type: PayloadType) {
+  @usableFromInline override init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
     switch record.place {
     case .concurrent(let limit, _): (self.limit, priority) = (limit, nil)
     case .task(let priority): (limit, self.priority) = (nil, priority)
@@ -40,149 +40,149 @@ import Synchronization
     }
     executor = Scheduling.executorOfThisTask
     unsafe items = LaneQueue(record.place.buffering, type)
-    super.init(record, home, body, type)
+    super.init(record, identity, body, type)
   }
 
-  private func makeSeat() -> Seat {
-    let seat = Seat()
+  private func makeSlot() -> ExecutionSlot {
+    let executionSlot = ExecutionSlot()
     #if DEBUG
-      seat.lane = self
+      executionSlot.lane = self
     #endif
-    return seat
+    return executionSlot
   }
 
-  override func needs(_ goal: Running) -> WaitNeeds { unsafe seats.count == limit ? .all(seats) : .free }
+  override func needs(_ goal: Invocation) -> WaitNeeds { unsafe executionSlots.count == limit ? .all(executionSlots) : .free }
 
   // MARK: For the event, from inside it
 
-  @usableFromInline func take(_ loan: Loan, _ tally: inout Tally) {
-    let flight = tally.flightForLane()
+  @usableFromInline func take(_ loan: BorrowedPayload, _ tally: inout DeliveryTally) {
+    let completion = tally.completionForLane()
     guard limit == nil else {
-      if let flight, flight.isAwaited { flight.expect(self) }
-      if push(loan, flight) { tally.taken &+= 1 }
+      if let completion, completion.isAwaited { completion.expect(self) }
+      if push(loan, completion) { tally.taken &+= 1 }
       return
     }
     tally.taken &+= 1
-    let call = ParallelCall(Parcel(copying: loan, type), flight)
-    let seat = makeSeat()
-    lock.withLock { occupy(seat) }
-    if let flight, flight.isAwaited { flight.expect(seat) }
-    if let flight, flight.purpose == .send {
-      flight.adopt(priority: priority) { await self.runOnce(call, seat) }
+    let call = ParallelCall(OwnedPayload(copying: loan, type), completion)
+    let executionSlot = makeSlot()
+    mutex.withLock { occupy(executionSlot) }
+    if let completion, completion.isAwaited { completion.expect(executionSlot) }
+    if let completion, completion.purpose == .send {
+      completion.adopt(priority: priority) { await self.runOnce(call, executionSlot) }
     } else {
-      Scheduling.task(priority: priority, on: executor) { await self.runOnce(call, seat) }
+      Scheduling.task(priority: priority, on: executor) { await self.runOnce(call, executionSlot) }
     }
   }
 
   @usableFromInline override func finish() -> Bool {
     var held: [ParallelCall] = []
-    let isIdle = lock.withLock {
+    let isIdle = mutex.withLock {
       unsafe isEnding = true
       while unsafe isPaused, let item = takeItem() { if case .call(let call) = item { held.append(call) } }
       unsafe isPaused = false
       return unsafe items.isEmpty && active.isEmpty && !isSearching
     }
-    for call in held { countSkipped(call.flight) }
+    for call in held { countSkipped(call.completion) }
     if isIdle { close() }
     return isIdle
   }
 
-  @usableFromInline override func sendBarrier(_ flight: Flight) {
-    flight.expect(self)
-    if limit == nil { pass(flight, except: nil) } else { pushBarrier(flight) }
+  @usableFromInline override func sendBarrier(_ completion: Completion) {
+    completion.expect(self)
+    if limit == nil { pass(completion, except: nil) } else { pushBarrier(completion) }
   }
 
   /// False if there is no room.
-  private func push(_ payload: Loan, _ flight: Flight?) -> Bool {
+  private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     var waiting: Waiting = ([], [])
-    lock.lock()
-    let dropped = unsafe items.append(payload, flight)
-    let seat = unsafe isPaused ? nil : freeSeat()
-    if unsafe isPaused, flight?.isAwaited == true { waiting = unsafe items.withoutWaiting() }
-    lock.unlock()
+    mutex.lock()
+    let dropped = unsafe items.append(payload, completion)
+    let executionSlot = unsafe isPaused ? nil : freeSlot()
+    if unsafe isPaused, completion?.isAwaited == true { waiting = unsafe items.withoutWaiting() }
+    mutex.unlock()
     letGo(waiting)
-    if let seat { start(seat) }
+    if let executionSlot { start(executionSlot) }
     guard let dropped else { return true }
-    conclude(.dropped, dropped.flight, at: self)
+    conclude(.dropped, dropped.completion, at: self)
     return !dropped.isNew
   }
 
-  private func pushBarrier(_ flight: Flight) {
+  private func pushBarrier(_ completion: Completion) {
     var waiting: Waiting = ([], [])
-    let seat = lock.withLock { () -> (Seat, isNew: Bool)? in
-      unsafe items.append(.barrier(flight))
-      guard unsafe isPaused else { return freeSeat() }
+    let executionSlot = mutex.withLock { () -> (ExecutionSlot, isNew: Bool)? in
+      unsafe items.append(.barrier(completion))
+      guard unsafe isPaused else { return freeSlot() }
       waiting = unsafe items.withoutWaiting()
       return nil
     }
     letGo(waiting)
-    if let seat { start(seat) }
+    if let executionSlot { start(executionSlot) }
   }
 
   /// Under the lock: occupies one if there may be another.
-  private func freeSeat() -> (Seat, isNew: Bool)? {
+  private func freeSlot() -> (ExecutionSlot, isNew: Bool)? {
     let searching = unsafe isSearching ? 1 : 0
     guard let limit, unsafe active.count + searching < limit, unsafe items.count > searching else { return nil }
-    let free = unsafe freeSeats.popLast()
-    let seat = free ?? makeSeat()
-    occupy(seat)
-    return (seat, free == nil)
+    let free = unsafe freeSlots.popLast()
+    let executionSlot = free ?? makeSlot()
+    occupy(executionSlot)
+    return (executionSlot, free == nil)
   }
 
-  private func start(_ seat: (Seat, isNew: Bool)) {
-    let (seat, isNew) = seat
-    if isNew { WaitGraph.lock.withLock { unsafe seats.append(seat) } }
-    Scheduling.task(priority: priority, on: executor) { await self.work(on: seat) }
+  private func start(_ executionSlot: (ExecutionSlot, isNew: Bool)) {
+    let (executionSlot, isNew) = executionSlot
+    if isNew { WaitGraph.mutex.withLock { unsafe executionSlots.append(executionSlot) } }
+    Scheduling.task(priority: priority, on: executor) { await self.work(on: executionSlot) }
   }
 
-  /// Under the lock: a seat is about to have a call, or its next one.
-  private func occupy(_ seat: Seat) {
+  /// Under the lock: a executionSlot is about to have a call, or its next one.
+  private func occupy(_ executionSlot: ExecutionSlot) {
     unsafe nextTurn += 1
-    unsafe active[ObjectIdentifier(seat)] = Active(seat: seat, turn: nextTurn)
+    unsafe active[ObjectIdentifier(executionSlot)] = Active(executionSlot: executionSlot, turn: nextTurn)
   }
 
   // MARK: Calls
 
   /// Takes one item after the other until there are no more.
-  private func work(on seat: Seat) async {
-    while let item = nextItem(seat) {
+  private func work(on executionSlot: ExecutionSlot) async {
+    while let item = nextItem(executionSlot) {
       switch item {
       case .call(let call):
-        if let flight = call.flight, flight.isAwaited { flight.seatPart(of: self, on: seat) }
-        await run(call, seat)
-      case .follower(.barrier(let flight)): pass(flight, except: seat)
+        if let completion = call.completion, completion.isAwaited { completion.moveOutstanding(of: self, on: executionSlot) }
+        await run(call, executionSlot)
+      case .follower(.barrier(let completion)): pass(completion, except: executionSlot)
       case .follower: break
       }
     }
   }
 
-  private func runOnce(_ call: ParallelCall, _ seat: Seat) async {
-    await run(call, seat)
-    let (waiting, isLast) = lock.withLock {
-      unsafe (active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? [], takeEnd())
+  private func runOnce(_ call: ParallelCall, _ executionSlot: ExecutionSlot) async {
+    await run(call, executionSlot)
+    let (waiting, isLast) = mutex.withLock {
+      unsafe (active.removeValue(forKey: ObjectIdentifier(executionSlot))?.waiting ?? [], takeEnd())
     }
     if isLast { closeLate() }
-    for flight in waiting { flight.arrive(seat, nil) }
+    for completion in waiting { completion.arrive(executionSlot, nil) }
   }
 
-  private func run(_ call: ParallelCall, _ seat: Seat) async {
+  private func run(_ call: ParallelCall, _ executionSlot: ExecutionSlot) async {
     while true {
-      let outcome = await callOnce(call, seat)
+      let outcome = await callOnce(call, executionSlot)
       if case .skipped = outcome {
-        switch refused(call, at: seat) {
+        switch refused(call, at: executionSlot) {
         case .skip: break
         case .retry: continue
         case .pause: return
         }
       }
-      return conclude(outcome, call.flight, at: seat)
+      return conclude(outcome, call.completion, at: executionSlot)
     }
   }
 
-  private func callOnce(_ call: ParallelCall, _ seat: Seat) async -> Outcome {
-    let running = Running(seat)
+  private func callOnce(_ call: ParallelCall, _ executionSlot: ExecutionSlot) async -> HandlerOutcome {
+    let running = Invocation(executionSlot)
     let body = unsafe body
-    let outcome = await Context.running.withValue(running) { await callNow(call.payload.loan, body, call.flight, on: nil) }
+    let outcome = await Context.running.withValue(running) { await callNow(call.payload.loan, body, call.completion, on: nil) }
     running.end()
     return outcome
   }
@@ -201,25 +201,25 @@ import Synchronization
   }
   private enum Next { case item(Item), search, none }
 
-  private func nextItem(_ seat: Seat) -> Item? {
-    var (next, waiting, isLast) = lock.withLock { () -> (Next, [Flight], Bool) in
-      let waiting = unsafe active.removeValue(forKey: ObjectIdentifier(seat))?.waiting ?? []
-      if let item = takeItem(seat) { return (.item(item), waiting, false) }
+  private func nextItem(_ executionSlot: ExecutionSlot) -> Item? {
+    var (next, waiting, isLast) = mutex.withLock { () -> (Next, [Completion], Bool) in
+      let waiting = unsafe active.removeValue(forKey: ObjectIdentifier(executionSlot))?.waiting ?? []
+      if let item = takeItem(executionSlot) { return (.item(item), waiting, false) }
       if unsafe !isSearching, unsafe !isPaused, unsafe !isEnding {
         unsafe isSearching = true
         return (.search, waiting, false)
       }
-      unsafe freeSeats.append(seat)
+      unsafe freeSlots.append(executionSlot)
       return (.none, waiting, takeEnd())
     }
     if isLast { closeLate() }
-    for flight in waiting { flight.arrive(seat, nil) }
+    for completion in waiting { completion.arrive(executionSlot, nil) }
     if case .search = next {
       Thread.spin(1_000)
-      (next, isLast) = lock.withLock { () -> (Next, Bool) in
+      (next, isLast) = mutex.withLock { () -> (Next, Bool) in
         unsafe isSearching = false
-        if let item = takeItem(seat) { return (.item(item), false) }
-        unsafe freeSeats.append(seat)
+        if let item = takeItem(executionSlot) { return (.item(item), false) }
+        unsafe freeSlots.append(executionSlot)
         return (.none, takeEnd())
       }
       if isLast { closeLate() }
@@ -228,10 +228,10 @@ import Synchronization
     return nil
   }
 
-  /// Under the lock: for a seat that has nothing to do.
-  private func takeItem(_ seat: Seat) -> Item? {
+  /// Under the lock: for a executionSlot that has nothing to do.
+  private func takeItem(_ executionSlot: ExecutionSlot) -> Item? {
     guard unsafe !isPaused, let item = takeItem() else { return nil }
-    occupy(seat)
+    occupy(executionSlot)
     return item
   }
 
@@ -241,93 +241,93 @@ import Synchronization
     switch unsafe items.popFirst() {
     case nil: return nil
     case let popped?:
-      guard case .call(let flight) = popped.item else { return .follower(popped.item) }
-      return popped.call(flight).map { .call($0) }
+      guard case .call(let completion) = popped.item else { return .follower(popped.item) }
+      return popped.call(completion).map { .call($0) }
     }
   }
 
   /// Lets a barrier through when every call has ended that runs now, each on its own: one of them may be waiting for this barrier.
-  private func pass(_ flight: Flight, except own: Seat?) {
-    let running = lock.withLock { unsafe active.values.filter { $0.seat !== own } }
-    for call in running { flight.expect(call.seat) }
-    var ended: [Seat] = []
-    lock.withLock {
+  private func pass(_ completion: Completion, except own: ExecutionSlot?) {
+    let running = mutex.withLock { unsafe active.values.filter { $0.executionSlot !== own } }
+    for call in running { completion.expect(call.executionSlot) }
+    var ended: [ExecutionSlot] = []
+    mutex.withLock {
       for call in running {
-        if unsafe active[ObjectIdentifier(call.seat)]?.turn == call.turn {
-          unsafe active[ObjectIdentifier(call.seat)]?.waiting.append(flight)
+        if unsafe active[ObjectIdentifier(call.executionSlot)]?.turn == call.turn {
+          unsafe active[ObjectIdentifier(call.executionSlot)]?.waiting.append(completion)
         } else {
-          ended.append(call.seat)
+          ended.append(call.executionSlot)
         }
       }
     }
-    for seat in ended { flight.arrive(seat, nil) }
-    flight.arrive(self, nil)
+    for executionSlot in ended { completion.arrive(executionSlot, nil) }
+    completion.arrive(self, nil)
   }
 
   // MARK: Under a lock that holds
 
-  private typealias Waiting = (calls: [Flight], barriers: [Flight])
+  private typealias Waiting = (calls: [Completion], barriers: [Completion])
 
   private func letGo(_ waiting: Waiting) {
-    for flight in waiting.calls { tellHeld(flight, at: self) }
-    for flight in waiting.barriers { pass(flight, except: nil) }
+    for completion in waiting.calls { tellHeld(completion, at: self) }
+    for completion in waiting.barriers { pass(completion, except: nil) }
   }
 
   /// The claim did not allow a call.
-  private func refused(_ call: ParallelCall, at seat: Seat) -> Refusal {
+  private func refused(_ call: ParallelCall, at executionSlot: ExecutionSlot) -> ClaimRefusal {
     var waiting: Waiting = ([], [])
-    let flight = call.flight
-    let refusal = lock.withLock { () -> Refusal in
+    let completion = call.completion
+    let refusal = mutex.withLock { () -> ClaimRefusal in
       let refusal = unsafe self.refusal(isEnding: isEnding)
       if case .pause = refusal {
-        // What is put back, or comes, later is waited for by nobody.
+        // What is enqueue back, or comes, later is waited for by nobody.
         if unsafe !isPaused { waiting = unsafe items.withoutWaiting() }
         unsafe isPaused = true
-        unsafe items.putBack(call, turn: active[ObjectIdentifier(seat)]?.turn ?? nextTurn)
+        unsafe items.putBack(call, turn: active[ObjectIdentifier(executionSlot)]?.turn ?? nextTurn)
       }
       return refusal
     }
     guard case .pause = refusal else { return refusal }
-    if let flight { tellHeld(flight, at: seat) }
+    if let completion { tellHeld(completion, at: executionSlot) }
     letGo(waiting)
     return .pause
   }
 
   override func resume() {
-    var started: [(Seat, isNew: Bool)] = []
+    var started: [(ExecutionSlot, isNew: Bool)] = []
     var calls: [ParallelCall] = []
-    lock.withLock {
+    mutex.withLock {
       guard unsafe isPaused else { return }
       unsafe isPaused = false
       if limit == nil {
         while let item = takeItem() { if case .call(let call) = item { calls.append(call) } }
       } else {
         for _ in unsafe 0..<items.count {
-          guard let seat = freeSeat() else { break }
-          started.append(seat)
+          guard let executionSlot = freeSlot() else { break }
+          started.append(executionSlot)
         }
       }
     }
-    for seat in started { start(seat) }
+    for executionSlot in started { start(executionSlot) }
     for call in calls {
-      let seat = makeSeat()
-      lock.withLock { occupy(seat) }
-      Scheduling.task(priority: priority, on: executor) { await self.runOnce(call, seat) }
+      let executionSlot = makeSlot()
+      mutex.withLock { occupy(executionSlot) }
+      Scheduling.task(priority: priority, on: executor) { await self.runOnce(call, executionSlot) }
     }
   }
 }
 
 /// One call of a parallel lane, on its way through a task.
-// Safe: `flight` is changed only while the call is on no task.
+// Safe: `completion` is changed only while the call is on no task.
 final class ParallelCall: @unchecked Sendable {
-  let payload: Parcel
-  private(set) var flight: Flight?
+  let payload: OwnedPayload
+  private(set) var completion: Completion?
 
-  init(_ payload: consuming Parcel, _ flight: Flight?) {
+  init(_ payload: consuming OwnedPayload, _ completion: Completion?) {
     self.payload = payload
-    self.flight = flight
+    self.completion = completion
   }
 
   /// From now on nobody waits for it.
-  func forgetWaiting() { flight = flight?.withoutWaiting }
+  func forgetWaiting() { completion = completion?.withoutWaiting }
 }

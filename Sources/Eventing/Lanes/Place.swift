@@ -2,8 +2,8 @@ public import Dispatch
 
 /// The place behind the three delivery types.
 ///
-/// A priority is its raw value: the layout of `TaskPriority` is not known to clients (see ``Moment``).
-@usableFromInline enum Place: Sendable {
+/// A priority is its raw value: the layout of `TaskPriority` is not known to clients (see ``StableInstant``).
+@usableFromInline enum ExecutionPlace: Sendable {
   case inline
   case main(Buffering)
   case background(UInt8, Buffering)
@@ -26,7 +26,7 @@ public import Dispatch
   }
 }
 
-extension Place: CustomStringConvertible {
+extension ExecutionPlace: CustomStringConvertible {
   @usableFromInline var description: String { buffering.isBounded ? "\(name), \(buffering)" : name }
 
   private var name: String {

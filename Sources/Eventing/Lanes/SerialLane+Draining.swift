@@ -8,7 +8,7 @@ extension SerialLane {
       let queue = unsafe queue ?? Scheduling.backgroundQueue(priority)
       unsafe self.queue = queue
       Scheduling.block(on: queue) { self.drainQueue() }
-    case .main where seat == nil: Scheduling.mainBlock { self.drainQueue() }
+    case .main where executionSlot == nil: Scheduling.mainBlock { self.drainQueue() }
     case .main: Scheduling.task(priority: nil, on: executor) { await self.drainTask(on: MainActor.shared) }
     case .actor: Scheduling.task(priority: nil, on: executor) { await self.drainOnOwner() }
     case .inOrder(let priority, _): Scheduling.task(priority: priority, on: executor) { await self.drainTask(on: nil) }
@@ -19,35 +19,35 @@ extension SerialLane {
   @usableFromInline func drainQueue() {
     if isMain { Scheduling.checkMain() }
     guard let body = unsafe body, isPlain, body.isDirect else { return drainDetailed() }
-    // Held for all calls: one that is loaded for each call is retained for each.
+    // HeldOccurrence for all calls: one that is loaded for each call is retained for each.
     let direct = body.direct
-    var turn = Turn(isMain: isOnMainQueue)
-    while let (payload, flight) = next(&turn) {
-      let isBound = if let flight { flight.isBound } else { false }
-      guard conclude(isBound ? callNow(payload, body, flight) : callDirect(payload, direct), payload, flight) else { return }
+    var turn = DrainQuota(isMain: isOnMainQueue)
+    while let (payload, completion) = next(&turn) {
+      let isBound = if let completion { completion.isBound } else { false }
+      guard conclude(isBound ? callNow(payload, body, completion) : callDirect(payload, direct), payload, completion) else { return }
     }
   }
 
   @usableFromInline @inline(never) func drainDetailed() {
     let body = unsafe body
-    var turn = Turn(isMain: isOnMainQueue)
-    while let (payload, flight) = next(&turn) {
-      guard conclude(callNow(payload, body, flight), payload, flight) else { return }
+    var turn = DrainQuota(isMain: isOnMainQueue)
+    while let (payload, completion) = next(&turn) {
+      guard conclude(callNow(payload, body, completion), payload, completion) else { return }
     }
   }
 
   /// Isolated to the handler's actor: one hop a batch, and none between the claim and the call.
   @usableFromInline func drainTask(on place: isolated (any Actor)?) async {
-    var turn = Turn(isMain: isOnMainQueue)
+    var turn = DrainQuota(isMain: isOnMainQueue)
     while await drainBound(&turn, on: place) {}
   }
 
   /// Runs calls under one binding of ``Context/running``, until there are none or one leaves a task behind.
   ///
   /// - Returns: whether there may be more.
-  @usableFromInline func drainBound(_ turn: inout Turn, on place: isolated (any Actor)?) async -> Bool {
-    guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
-    let running = unsafe Unmanaged.passRetained(Running(seat))
+  @usableFromInline func drainBound(_ turn: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
+    guard let executionSlot else { preconditionFailure("an asynchronous handler has a executionSlot") }
+    let running = unsafe Unmanaged.passRetained(Invocation(executionSlot))
     return await Context.running.withValue(unsafe running.takeRetainedValue()) {
       _ = place  // a closure is isolated to what it captures: without this it would leave the actor, and come back after the claim
       let hasMore = await unsafe drainBound(running, &turn, on: place)
@@ -56,60 +56,62 @@ extension SerialLane {
     }
   }
 
-  @usableFromInline func drainBound(_ running: Unmanaged<Running>, _ turn: inout Turn, on place: isolated (any Actor)?) async -> Bool {
-    let references = unsafe Running.references(to: running)
+  @usableFromInline func drainBound(_ running: Unmanaged<Invocation>, _ turn: inout DrainQuota, on place: isolated (any Actor)?) async
+    -> Bool
+  {
+    let references = unsafe Invocation.references(to: running)
     let body = unsafe body
     if isPlain, let body, case .directAsync(let direct) = body.body {
-      while let (payload, flight) = next(&turn) {
-        let isBound = if let flight { flight.isBound } else { false }
-        let outcome = isBound ? await callNow(payload, body, flight, on: place) : await callDirect(payload, direct, on: place)
-        guard conclude(outcome, payload, flight) else { return false }
-        if unsafe Running.references(to: running) != references { return true }
+      while let (payload, completion) = next(&turn) {
+        let isBound = if let completion { completion.isBound } else { false }
+        let outcome = isBound ? await callNow(payload, body, completion, on: place) : await callDirect(payload, direct, on: place)
+        guard conclude(outcome, payload, completion) else { return false }
+        if unsafe Invocation.references(to: running) != references { return true }
       }
       return false
     }
-    while let (payload, flight) = next(&turn) {
-      guard conclude(await callNow(payload, body, flight, on: place), payload, flight) else { return false }
-      if unsafe Running.references(to: running) != references { return true }
+    while let (payload, completion) = next(&turn) {
+      guard conclude(await callNow(payload, body, completion, on: place), payload, completion) else { return false }
+      if unsafe Invocation.references(to: running) != references { return true }
     }
     return false
   }
 
   /// The same on an actor that is the owner: a hop each call, because the actor is held for the length of a call only.
   @usableFromInline func drainOnOwner() async {
-    guard let seat else { preconditionFailure("an asynchronous handler has a seat") }
-    var turn = Turn(isMain: isOnMainQueue)
-    while let (payload, flight) = next(&turn) {
-      let running = Running(seat)
-      let goesOn = await Context.running.withValue(running) { await callOnOwner(payload, flight) }
+    guard let executionSlot else { preconditionFailure("an asynchronous handler has a executionSlot") }
+    var turn = DrainQuota(isMain: isOnMainQueue)
+    while let (payload, completion) = next(&turn) {
+      let running = Invocation(executionSlot)
+      let goesOn = await Context.running.withValue(running) { await callOnOwner(payload, completion) }
       running.end()
       if !goesOn { return }
     }
   }
 
-  private func callOnOwner(_ payload: Loan, _ flight: Flight?) async -> Bool {
-    if let actor = record.options.owner?.actor { return await call(payload, flight, on: actor) }
-    record.set(Bit.removed)
-    return conclude(.skipped, payload, flight)
+  private func callOnOwner(_ payload: BorrowedPayload, _ completion: Completion?) async -> Bool {
+    if let actor = record.options.owner?.actor { return await call(payload, completion, on: actor) }
+    record.set(HandlerFlags.removed)
+    return conclude(.skipped, payload, completion)
   }
 
-  private func call(_ payload: Loan, _ flight: Flight?, on actor: isolated any Actor) async -> Bool {
-    unsafe conclude(await callNow(payload, body, flight, on: actor), payload, flight)
+  private func call(_ payload: BorrowedPayload, _ completion: Completion?, on actor: isolated any Actor) async -> Bool {
+    unsafe conclude(await callNow(payload, body, completion, on: actor), payload, completion)
   }
 
   /// After a call, or none; false if the lane has paused.
-  @inline(__always) func conclude(_ outcome: Outcome, _ payload: Loan, _ flight: Flight?) -> Bool {
+  @inline(__always) func conclude(_ outcome: HandlerOutcome, _ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     if case .skipped = outcome {
-      switch refused(payload, flight, isTaken: true) {
+      switch refused(payload, completion, isTaken: true) {
       case .skip: break
       case .retry:
-        unsafe batch.untake(.call(flight))
+        unsafe batch.untake(.call(completion))
         return true
       case .pause: return false
       }
     }
     unsafe batch.destroyTaken()
-    conclude(outcome, flight, at: self)
+    conclude(outcome, completion, at: self)
     return true
   }
 
@@ -117,7 +119,7 @@ extension SerialLane {
   ///
   /// Before a refill, but for the first, it passes a moment without touching what the senders write: batches get longer, and starting a block or a task again would
   /// cost a sender 150 to 300 ns. Its payload stays where it is until the call is concluded.
-  @inline(__always) func next(_ turn: inout Turn) -> (Loan, Flight?)? {
+  @inline(__always) func next(_ turn: inout DrainQuota) -> (BorrowedPayload, Completion?)? {
     while true {
       if unsafe batch.isEmpty {
         unsafe batch.recycle()
@@ -126,27 +128,27 @@ extension SerialLane {
         } else if turn.hasBegun {
           Thread.spin(1_000)
         }
-        lock.lock()
+        mutex.lock()
         if isBounded { unsafe bounded?.moveFirst(to: &batch) } else { unsafe swap(&items, &batch) }
         let isDry = unsafe batch.isEmpty
         if isDry, !mutant(.laneIsNotWoken) { phase = .idle }
-        lock.unlock()
+        mutex.unlock()
         if isDry { return nil }
         if mutant(.laneIsReversed) { unsafe batch.reverse() }
       }
       if !isBounded, turn.isOver { return giveWay() }
       switch unsafe batch.takeFirst() {
-      case .call(let flight):
+      case .call(let completion):
         turn.left &-= 1
-        return unsafe (batch.taken, flight)
-      case .barrier(let flight): flight.arrive(self, nil)
+        return unsafe (batch.taken, completion)
+      case .barrier(let completion): completion.arrive(self, nil)
       case .end: closeLate()
       case .done: break
       }
     }
   }
 
-  @inline(never) private func giveWay() -> (Loan, Flight?)? {
+  @inline(never) private func giveWay() -> (BorrowedPayload, Completion?)? {
     schedule()
     return nil
   }

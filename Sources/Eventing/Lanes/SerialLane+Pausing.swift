@@ -1,33 +1,33 @@
 // Under a lock that holds, a lane pauses with what it has: nobody waits for that any more, and barriers pass.
 
 extension SerialLane {
-  typealias Waiting = (calls: [Flight], barriers: [Flight])
+  typealias Waiting = (calls: [Completion], barriers: [Completion])
 
   func letGo(_ waiting: Waiting) {
-    for flight in waiting.calls { tellHeld(flight, at: self) }
-    for flight in waiting.barriers { flight.arrive(self, nil) }
+    for completion in waiting.calls { tellHeld(completion, at: self) }
+    for completion in waiting.barriers { completion.arrive(self, nil) }
   }
 
   /// The claim did not allow a call.
   ///
   /// - Parameter isTaken: whether the payload was taken out of `batch`; otherwise it was to be called on the spot, and nothing was in line.
-  func refused(_ payload: Loan, _ flight: Flight?, isTaken: Bool) -> Refusal {
-    lock.lock()
+  func refused(_ payload: BorrowedPayload, _ completion: Completion?, isTaken: Bool) -> ClaimRefusal {
+    mutex.lock()
     let refusal = unsafe self.refusal(isEnding: isEnding)
     guard case .pause = refusal else {
-      lock.unlock()
+      mutex.unlock()
       return refusal
     }
     if isBounded {
-      if isTaken { unsafe bounded?.putBack(takenFrom: &batch, flight) } else { _ = unsafe bounded?.append(payload, flight) }
+      if isTaken { unsafe bounded?.putBack(takenFrom: &batch, completion) } else { _ = unsafe bounded?.append(payload, completion) }
     } else if isTaken {
-      unsafe batch.untake(.call(flight))
+      unsafe batch.untake(.call(completion))
     } else {
-      unsafe batch.append(.call(flight), payload)
+      unsafe batch.append(.call(completion), payload)
     }
     phase = .paused
     let waiting = withoutWaiting()
-    lock.unlock()
+    mutex.unlock()
     letGo(waiting)
     return .pause
   }
@@ -37,11 +37,11 @@ extension SerialLane {
     var waiting: Waiting = unsafe bounded?.withoutWaiting() ?? ([], [])
     func pass(_ item: LaneItem) -> LaneItem {
       switch item {
-      case .call(let flight?) where flight.isToBeTold:
-        waiting.calls.append(flight)
-        return .call(flight.withoutWaiting)
-      case .barrier(let flight):
-        waiting.barriers.append(flight)
+      case .call(let completion?) where completion.isToBeTold:
+        waiting.calls.append(completion)
+        return .call(completion.withoutWaiting)
+      case .barrier(let completion):
+        waiting.barriers.append(completion)
         return .done
       default: return item
       }
@@ -52,22 +52,22 @@ extension SerialLane {
   }
 
   /// Nobody waits for what comes while it is paused.
-  @inline(never) func pushPaused(_ payload: Loan, _ flight: Flight?) -> Bool {
-    lock.lock()
+  @inline(never) func pushPaused(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+    mutex.lock()
     guard phase == .paused else {
-      lock.unlock()
-      return push(payload, flight)
+      mutex.unlock()
+      return push(payload, completion)
     }
-    unsafe items.append(.call(flight), payload)
-    let waiting: Waiting = flight?.isAwaited == true ? withoutWaiting() : ([], [])
-    lock.unlock()
+    unsafe items.append(.call(completion), payload)
+    let waiting: Waiting = completion?.isAwaited == true ? withoutWaiting() : ([], [])
+    mutex.unlock()
     letGo(waiting)
     return true
   }
 
   /// From inside the event, of a lane that was paused and ends: what waits never begins.
   func skipAll() {
-    func skip(_ item: LaneItem) { if case .call(let flight) = item { countSkipped(flight) } }
+    func skip(_ item: LaneItem) { if case .call(let completion) = item { countSkipped(completion) } }
     while unsafe !batch.isEmpty {
       let item = unsafe batch.takeFirst()
       if item.hasPayload { unsafe batch.destroyTaken() }

@@ -5,7 +5,7 @@ public import Synchronization
 ///
 /// It is scheduled when something comes and it had run dry, drains what there is in batches, and gives way after some hundred calls,
 /// because the main queue, or a pool of two threads, is also for others: 25 ns a call instead of 300 for a block each.
-// Safe: `items`, `isEnding` and every change of `phase` are guarded by `lock`; the rest belongs to the one drain that runs, or is scheduled, while the phase
+// Safe: `items`, `isEnding` and every change of `phase` are guarded by `mutex`; the rest belongs to the one drain that runs, or is scheduled, while the phase
 // is `running`, and to whoever has the lock while it is `paused`.
 @usableFromInline final class SerialLane: Lane, @unchecked Sendable {
   // The drain's, as all that is inherited.
@@ -13,7 +13,7 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var queue: DispatchQueue?
   private let line = CacheLine()
   // Of those who send.
-  @usableFromInline let lock = Lock()
+  @usableFromInline let mutex = UnfairMutex()
   // Under the lock.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
@@ -26,7 +26,7 @@ public import Synchronization
   @usableFromInline let isOnMainQueue: Bool
   @usableFromInline let isBounded: Bool
   /// There for asynchronous handlers: only they can wait.
-  @usableFromInline let seat: Seat?
+  @usableFromInline let executionSlot: ExecutionSlot?
   @usableFromInline let executor: (any TaskExecutor)?
 
   /// Who looks without the lock may only spare itself a question that is asked again under it.
@@ -35,17 +35,17 @@ public import Synchronization
     set { phaseWord.store(newValue, ordering: .relaxed) }
   }
 
-  @usableFromInline override init(_ record: DetailedRecord, _ home: Home, _ body: Body, _ type: PayloadType) {
+  @usableFromInline override init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
     var isMain = false
     if case .main = record.place { isMain = true }
     switch body {
     case .direct, .sync:
       self.isMain = isMain
-      seat = nil
+      executionSlot = nil
       executor = nil
     default:
       self.isMain = isMain
-      seat = Seat()
+      executionSlot = ExecutionSlot()
       executor = Scheduling.executorOfThisTask
     }
     if case .queue(let queue, _) = record.place { isOnMainQueue = Scheduling.isMainQueue(queue) } else { isOnMainQueue = isMain }
@@ -54,34 +54,34 @@ public import Synchronization
     unsafe bounded = isBounded ? LaneQueue(buffering, type) : nil
     unsafe batch = PayloadQueue(type)
     unsafe items = PayloadQueue(type)
-    super.init(record, home, body, type)
+    super.init(record, identity, body, type)
     #if DEBUG
-      seat?.lane = self
+      executionSlot?.lane = self
     #endif
   }
 
-  override func needs(_ goal: Running) -> WaitNeeds { seat.map { .any([$0]) } ?? .free }
+  override func needs(_ goal: Invocation) -> WaitNeeds { executionSlot.map { .any([$0]) } ?? .free }
 
   // MARK: For the event, from inside it
 
   /// Takes a handler's part in an occurrence: calls it, or queues it.
-  @usableFromInline @inline(__always) func take(_ payload: Loan, _ tally: inout Tally) {
-    if mayCallHere, let outcome = callHere(payload, tally.watched) {
+  @usableFromInline @inline(__always) func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    if mayCallHere, let outcome = callHere(payload, tally.observed) {
       return tally.count(outcome)
     }
-    let flight = tally.flightForLane()
-    if let flight, flight.isAwaited { flight.expect(self) }
-    if push(payload, flight) { tally.taken &+= 1 }
+    let completion = tally.completionForLane()
+    if let completion, completion.isAwaited { completion.expect(self) }
+    if push(payload, completion) { tally.taken &+= 1 }
   }
 
   /// Takes its part in a post for which there was nothing to decide: nobody waits, and nobody observes the event.
-  @usableFromInline @inline(__always) func takePost(_ payload: Loan) {
+  @usableFromInline @inline(__always) func takePost(_ payload: BorrowedPayload) {
     if mayCallHere, callHere(payload, nil) != nil { return }
-    push(payload, CarriedContext.isCarrying ? Flight(.post) : nil)
+    push(payload, CarriedContext.isCarrying ? Completion(.post) : nil)
   }
 
   @usableFromInline override func finish() -> Bool {
-    lock.lock()
+    mutex.lock()
     unsafe isEnding = true
     let (isRunning, wasPaused) = (phase == .running, phase == .paused)
     if isRunning {
@@ -89,94 +89,94 @@ public import Synchronization
     } else {
       phase = .idle
     }
-    lock.unlock()
+    mutex.unlock()
     if wasPaused { skipAll() }
     if !isRunning { close() }
     return !isRunning
   }
 
   override func resume() {
-    lock.lock()
+    mutex.lock()
     let isPaused = phase == .paused
     if isPaused { phase = .running }
-    lock.unlock()
+    mutex.unlock()
     if isPaused { schedule() }
   }
 
-  @usableFromInline override func sendBarrier(_ flight: Flight) {
+  @usableFromInline override func sendBarrier(_ completion: Completion) {
     if mutant(.barrierOvertakes) { return }
-    flight.expect(self)
-    pushBarrier(flight)
+    completion.expect(self)
+    pushBarrier(completion)
   }
 
   /// False if there is no room.
-  @discardableResult func push(_ payload: Loan, _ flight: Flight?) -> Bool {
+  @discardableResult func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     #if DEBUG
-      if mutant(.laneRunsTwice), runBeside(payload, flight) { return true }
+      if mutant(.laneRunsTwice), runBeside(payload, completion) { return true }
     #endif
-    if isBounded { return pushBounded(payload, flight) }
-    lock.lock()
+    if isBounded { return pushBounded(payload, completion) }
+    mutex.lock()
     guard phase != .paused else {
-      lock.unlock()
-      return pushPaused(payload, flight)
+      mutex.unlock()
+      return pushPaused(payload, completion)
     }
-    unsafe items.append(.call(flight), payload)
+    unsafe items.append(.call(completion), payload)
     let start = phase == .idle
     phase = .running
-    lock.unlock()
+    mutex.unlock()
     if start { schedule() }
     return true
   }
 
   #if DEBUG
     /// The planted fault ``Mutant/laneRunsTwice``: calls beside the one that runs.
-    private func runBeside(_ payload: Loan, _ flight: Flight?) -> Bool {
-      guard phase == .running, seat != nil else { return false }
-      let call = ParallelCall(Parcel(copying: payload, type), flight)
+    private func runBeside(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+      guard phase == .running, executionSlot != nil else { return false }
+      let call = ParallelCall(OwnedPayload(copying: payload, type), completion)
       Scheduling.task(priority: nil, on: executor) {
-        unsafe self.conclude(await self.callNow(call.payload.loan, self.body, call.flight, on: nil), call.flight, at: self)
+        unsafe self.conclude(await self.callNow(call.payload.loan, self.body, call.completion, on: nil), call.completion, at: self)
       }
       return true
     }
   #endif
 
-  private func pushBarrier(_ flight: Flight) {
-    lock.lock()
+  private func pushBarrier(_ completion: Completion) {
+    mutex.lock()
     let (isPaused, start) = (phase == .paused, phase == .idle)
     if !isPaused {
-      if isBounded { unsafe bounded?.append(.barrier(flight)) } else { unsafe items.append(.barrier(flight)) }
+      if isBounded { unsafe bounded?.append(.barrier(completion)) } else { unsafe items.append(.barrier(completion)) }
       phase = .running
     }
-    lock.unlock()
-    if isPaused { flight.arrive(self, nil) } else if start { schedule() }
+    mutex.unlock()
+    if isPaused { completion.arrive(self, nil) } else if start { schedule() }
   }
 
   /// Which queue this is, is asked last: it takes a hundred instructions.
-  @usableFromInline @inline(__always) var mayCallHere: Bool { isMain && seat == nil && phase == .idle && Scheduling.isOnMainQueue }
+  @usableFromInline @inline(__always) var mayCallHere: Bool { isMain && executionSlot == nil && phase == .idle && Scheduling.isOnMainQueue }
 
   /// On main: calls at once if nothing is queued and no call is running, since a call that posts must not be entered again. Nil: queue it.
-  @usableFromInline func callHere(_ payload: Loan, _ watched: Watched?) -> Outcome? {
-    lock.lock()
+  @usableFromInline func callHere(_ payload: BorrowedPayload, _ observed: ObservedOccurrence?) -> HandlerOutcome? {
+    mutex.lock()
     let isFree = phase == .idle
     if isFree { phase = .running }
-    lock.unlock()
+    mutex.unlock()
     guard isFree else { return nil }
-    var outcome = unsafe callNow(payload, body, watched)
+    var outcome = unsafe callNow(payload, body, observed)
     while case .skipped = outcome {
-      switch refused(payload, .late(watched), isTaken: false) {
+      switch refused(payload, .late(observed), isTaken: false) {
       case .skip: break
       case .retry:
-        outcome = unsafe callNow(payload, body, watched)
+        outcome = unsafe callNow(payload, body, observed)
         continue
       case .pause: return .held
       }
       break
     }
     conclude(outcome, nil, at: self)
-    lock.lock()
+    mutex.lock()
     let isDry = unsafe isBounded ? isBoundedDry : items.isEmpty
     if isDry { phase = .idle }
-    lock.unlock()
+    mutex.unlock()
     if !isDry { schedule() }
     return outcome
   }

@@ -12,20 +12,20 @@
 ///
 /// A turn is 256 calls, and on the main queue 4 ms. It makes one call at least. The clock is read
 /// before each of the others, so a turn on the main queue lasts at most 4 ms and one call.
-@usableFromInline struct Turn {
+@usableFromInline struct DrainQuota {
   @usableFromInline static var calls: Int { 256 }
   @usableFromInline static var nanoseconds: UInt64 { 4_000_000 }
 
-  @usableFromInline var left = Turn.calls
-  /// Nanoseconds of ``Turn/now``; `nil` for no limit of time.
+  @usableFromInline var left = DrainQuota.calls
+  /// Nanoseconds of ``DrainQuota/now``; `nil` for no limit of time.
   @usableFromInline let end: UInt64?
 
-  @inlinable init(isMain: Bool) { end = isMain ? Turn.endFromNow() : nil }
+  @inlinable init(isMain: Bool) { end = isMain ? DrainQuota.endFromNow() : nil }
 
   /// Whether it has made any call.
-  @inlinable var hasBegun: Bool { left < Turn.calls }
+  @inlinable var hasBegun: Bool { left < DrainQuota.calls }
 
-  @inlinable var isOver: Bool { left == 0 || (end.map { hasBegun && Turn.now >= $0 } ?? false) }
+  @inlinable var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
 
   /// Nil in a simulation, where nothing may depend on real time.
   @usableFromInline static func endFromNow() -> UInt64? { Scheduling.isSimulated ? nil : now + nanoseconds }

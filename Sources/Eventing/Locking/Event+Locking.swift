@@ -9,8 +9,8 @@ extension Event {
   ///
   /// - Returns: whether the handler is there.
   @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
-    guard mailbox.isHome(of: token) else { return false }
-    return mailbox.begin(.lock, of: token.record, holding) && mailbox.isAlive(token.record)
+    guard core.owns(token) else { return false }
+    return core.begin(.lock, of: token.record, holding) && core.isAlive(token.record)
   }
 
   /// Ends a handler's lock, if there is one; not that of a `withLocked`, nor the event's own.
@@ -19,12 +19,12 @@ extension Event {
   ///
   /// - Returns: whether the handler is there.
   @discardableResult public nonisolated func unlock(_ token: HandlerToken) -> Bool {
-    contains(token) && mailbox.end(.lock, of: [token.record]) == 1
+    contains(token) && core.end(.lock, of: [token.record]) == 1
   }
 
-  /// Whether a handler is locked, by `lock` or a running `withLocked`; not whether the event is. `nil` if there is no such handler.
+  /// Whether a handler is locked, by `mutex` or a running `withLocked`; not whether the event is. `nil` if there is no such handler.
   public nonisolated func isLocked(_ token: HandlerToken) -> Bool? {
-    contains(token) ? mailbox.isLocked(token.record) : nil
+    contains(token) ? core.isLocked(token.record) : nil
   }
 
   /// Silences a handler for the length of `body`. Several may overlap: it is silent until the last one ends.
@@ -33,9 +33,9 @@ extension Event {
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
     _ token: HandlerToken, holding: Holding = .nothing, _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    let scope = Silencer.newScope
-    let isMine = mailbox.isHome(of: token) && mailbox.begin(scope, of: token.record, holding)
-    defer { if isMine { mailbox.end(scope, of: [token.record]) } }
+    let scope = LockReason.newScope
+    let isMine = core.owns(token) && core.begin(scope, of: token.record, holding)
+    defer { if isMine { core.end(scope, of: [token.record]) } }
     return try await body()
   }
 
@@ -47,7 +47,7 @@ extension Event {
   }
   /// Unlocks those handlers that are there, and returns how many.
   @discardableResult public nonisolated func unlock(_ tokens: [HandlerToken]) -> Int {
-    mailbox.end(.lock, of: tokens.filter(contains).map(\.record))
+    core.end(.lock, of: tokens.filter(contains).map(\.record))
   }
 
   /// Locks all handlers of that name, and returns how many there are.
@@ -77,13 +77,13 @@ extension Event {
   /// Unlocks all handlers, and returns how many there are.
   @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
 
-  private nonisolated func lock(_ isIncluded: (Record, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
-    defer { mailbox.homeReference.load()?.noteChange() }  // even for those that another thread ended: it may not have noted that yet
-    return mailbox.livingRecords(where: isIncluded).count { mailbox.begin(.lock, of: $0, holding) }
+  private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
+    defer { core.identityReference.load()?.noteChange() }  // even for those that another thread ended: it may not have noted that yet
+    return core.livingRecords(where: isIncluded).count { core.begin(.lock, of: $0, holding) }
   }
 
-  private nonisolated func unlock(_ isIncluded: (Record, HandlerOptions?) -> Bool) -> Int {
-    mailbox.end(.lock, of: mailbox.livingRecords(where: isIncluded))
+  private nonisolated func unlock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
+    core.end(.lock, of: core.livingRecords(where: isIncluded))
   }
 
   // MARK: The event itself
@@ -91,11 +91,11 @@ extension Event {
   /// Silences the event: all its handlers, those added later included. The snapshots of its handlers do not show it; ``isLocked`` does.
   ///
   /// O(handlers), so that a send pays nothing for it.
-  public nonisolated func lock(holding: Holding = .nothing) { mailbox.gate(true, holding) }
+  public nonisolated func lock(holding: Holding = .nothing) { core.eventLock(true, holding) }
 
   /// Ends the event's own lock; those of its handlers stay.
-  public nonisolated func unlock() { mailbox.gate(false) }
+  public nonisolated func unlock() { core.eventLock(false) }
 
   /// Whether the event itself is locked.
-  public nonisolated var isLocked: Bool { mailbox.lock.withLock { unsafe mailbox.isGated } }
+  public nonisolated var isLocked: Bool { core.mutex.withLock { unsafe core.isEventLocked } }
 }

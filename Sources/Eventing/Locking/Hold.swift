@@ -1,20 +1,20 @@
 import Synchronization
 
 /// What the locks of one handler hold for it.
-// Safe: `locks` is guarded by the mailbox's lock, `items` is touched only from inside.
-final class Hold: @unchecked Sendable {
-  @exclusivity(unchecked) var locks = Silencers()
-  @exclusivity(unchecked) var items: PayloadQueue<Held>
+// Safe: `locks` is guarded by the core's lock, `items` is touched only from inside.
+final class HoldingBuffer: @unchecked Sendable {
+  @exclusivity(unchecked) var locks = LockReasons()
+  @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
   init(_ type: PayloadType) { unsafe items = PayloadQueue(type) }
 
-  /// Under the mailbox's lock.
-  var holdsBit: UInt32 { unsafe locks.holding == .nothing ? 0 : Bit.holds }
+  /// Under the core's lock.
+  var holdsBit: UInt32 { unsafe locks.holding == .nothing ? 0 : HandlerFlags.isHolding }
 
   /// Inside: keeps one more if there is room.
   ///
   /// - Returns: whether it is kept, and what goes for it.
-  func keep(_ payload: Loan, _ held: Held) -> (isKept: Bool, replaced: Held?) {
+  func keep(_ payload: BorrowedPayload, _ held: HeldOccurrence) -> (isKept: Bool, replaced: HeldOccurrence?) {
     switch held.holding.kind {
     case .nothing: return (false, nil)
     case .upTo(let count):
@@ -30,11 +30,11 @@ final class Hold: @unchecked Sendable {
 }
 
 /// All of an occurrence but its payload, until the lock has ended.
-struct Held: PayloadSlot, Sendable {
+struct HeldOccurrence: PayloadHeader, Sendable {
   let sequence: UInt64
-  let instant: Moment?
+  let instant: StableInstant?
   weak let sender: (any AnyObject & Sendable)?
-  let path: Path?
+  let path: ForwardingPath?
   /// Somebody waited for it, and so would have waited for room.
   let isSend: Bool
   /// The task-local values of the sender.
@@ -42,70 +42,70 @@ struct Held: PayloadSlot, Sendable {
   /// What it was held for.
   let holding: Holding
 
-  init(_ tally: borrowing Tally, _ holding: Holding) {
+  init(_ tally: borrowing DeliveryTally, _ holding: Holding) {
     sequence = tally.sequence
     instant = tally.instant
     sender = tally.sender
     path = tally.path
     isSend = tally.isSend
-    context = if let flight = tally.flight { flight.context } else { CarriedContext.current() }
+    context = if let completion = tally.completion { completion.context } else { CarriedContext.current() }
     self.holding = holding
   }
 }
 
 /// Who silences a handler: each for itself.
-enum Silencer: Hashable, Sendable {
+enum LockReason: Hashable, Sendable {
   case lock
   /// The event's own lock.
-  case gate
+  case eventLock
   /// A running `withLocked`.
   case scope(Int)
 
   private static let lastScope = Atomic<Int>(0)
-  static var newScope: Silencer { .scope(lastScope.wrappingAdd(1, ordering: .relaxed).newValue) }
+  static var newScope: LockReason { .scope(lastScope.wrappingAdd(1, ordering: .relaxed).newValue) }
 
-  func begun(in bits: UInt32) -> UInt32 {
+  func begun(in flags: UInt32) -> UInt32 {
     switch self {
-    case .lock: bits | Bit.locked
-    case .gate: bits | Bit.gated
-    case .scope: bits &+ Bit.scope
+    case .lock: flags | HandlerFlags.locked
+    case .eventLock: flags | HandlerFlags.eventLocked
+    case .scope: flags &+ HandlerFlags.scopedLock
     }
   }
 
-  func ended(in bits: UInt32) -> UInt32 {
+  func ended(in flags: UInt32) -> UInt32 {
     switch self {
-    case .lock: bits & ~Bit.locked
-    case .gate: bits & ~Bit.gated
-    case .scope: bits &- Bit.scope
+    case .lock: flags & ~HandlerFlags.locked
+    case .eventLock: flags & ~HandlerFlags.eventLocked
+    case .scope: flags &- HandlerFlags.scopedLock
     }
   }
 }
 
 /// The locks of a handler of which one holds, or did: those in force, and those that have ended and wait for their turn.
 ///
-/// A plain value without threads; the mailbox guards it.
-struct Silencers {
+/// A plain value without threads; the core guards it.
+struct LockReasons {
   /// With what they hold, in the order in which they were made. Those that were there before are not among them.
-  private var known: [(silencer: Silencer, holding: Holding)] = []
-  private var ended: Set<Silencer> = []
+  private var known: [(lockReason: LockReason, holding: Holding)] = []
+  private var ended: Set<LockReason> = []
 
   /// Of the last one that was made.
   var holding: Holding { known.last?.holding ?? .nothing }
 
-  mutating func begin(_ silencer: Silencer, _ holding: Holding) {
-    ended.remove(silencer)
-    known.removeAll { $0.silencer == silencer }
-    known.append((silencer, holding))
+  mutating func begin(_ lockReason: LockReason, _ holding: Holding) {
+    ended.remove(lockReason)
+    known.removeAll { $0.lockReason == lockReason }
+    known.append((lockReason, holding))
   }
 
-  mutating func end(_ silencer: Silencer) { ended.insert(silencer) }
+  mutating func end(_ lockReason: LockReason) { ended.insert(lockReason) }
 
-  /// A handler's bits without those that have ended.
-  func bits(_ bits: UInt32) -> UInt32 { ended.reduce(bits) { $1.ended(in: $0) } }
+  /// A handler's flags without those that have ended.
+  func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
   /// Their turn has come.
   mutating func forgetEnded() {
-    known.removeAll { ended.contains($0.silencer) }
+    known.removeAll { ended.contains($0.lockReason) }
     ended = []
   }
 }

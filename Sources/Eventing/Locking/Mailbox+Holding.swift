@@ -1,87 +1,87 @@
 import Synchronization
 
-// Locks, and what they hold. A lock that holds nothing is a bit of the handler's record and nothing else. With one that holds, the handler gets a `Hold`: from then
-// on its locks are made under the mailbox's lock, and end as items of the mailbox, when all that was sent before has been delivered. Atomics alone lose or
+// Locks, and what they hold. A lock that holds nothing is a bit of the handler's record and nothing else. With one that holds, the handler gets a `HoldingBuffer`: from then
+// on its locks are made under the core's lock, and end as items of the core, when all that was sent before has been delivered. Atomics alone lose or
 // reorder: who delivers finds the lock, it is unlocked, then the occurrence is held, and the next one overtakes it.
 
-extension Mailbox {
+extension EventCore {
   // MARK: From any thread
 
   /// Silences a handler; false if it is gone.
-  func begin(_ silencer: Silencer, of record: Record, _ holding: Holding) -> Bool {
+  func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
     // Noted whatever comes out: another thread that ended the handler may not have noted that yet.
-    defer { home.noteChange() }
-    if holding == .nothing, let before = record.changeUnlessHeld(silencer.begun) { return before & Bit.gone == 0 }
-    let backlog = backlog
-    return lock.withLock { begin(silencer, of: record, holding, backlog) }
+    defer { identity.noteChange() }
+    if holding == .nothing, let before = record.changeUnlessHeld(lockReason.begun) { return before & HandlerFlags.ended == 0 }
+    let pendingWork = pendingWork
+    return mutex.withLock { begin(lockReason, of: record, holding, pendingWork) }
   }
 
-  /// Under the lock: the same with a `Hold`.
-  private func begin(_ silencer: Silencer, of record: Record, _ holding: Holding, _ backlog: Backlog) -> Bool {
-    guard !record.has(Bit.gone) else { return false }
-    let hold = unsafe backlog.holds[record.id] ?? Hold(type)
-    unsafe backlog.holds[record.id] = hold
+  /// Under the lock: the same with a `HoldingBuffer`.
+  private func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork) -> Bool {
+    guard !record.has(HandlerFlags.ended) else { return false }
+    let hold = unsafe pendingWork.holds[record.id] ?? HoldingBuffer(type)
+    unsafe pendingWork.holds[record.id] = hold
     // If the handler is removed meanwhile, whoever tidies it away finds the bit.
-    unsafe hold.locks.begin(silencer, holding)
+    unsafe hold.locks.begin(lockReason, holding)
     let holds = hold.holdsBit
-    record.change { silencer.begun(in: $0) & ~Bit.holds | Bit.held | holds }
+    record.change { lockReason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | holds }
     return true
   }
 
   /// Ends a lock of handlers: at once, or, where something may be held, when the turn of that comes.
   ///
   /// - Returns: how many of the handlers are there.
-  @discardableResult func end(_ silencer: Silencer, of records: [Record]) -> Int {
-    var held: [Record] = []
+  @discardableResult func end(_ lockReason: LockReason, of records: [HandlerRecord]) -> Int {
+    var held: [HandlerRecord] = []
     let count = records.count { record in
-      if let before = record.changeUnlessHeld(silencer.ended) { return before & Bit.gone == 0 }
+      if let before = record.changeUnlessHeld(lockReason.ended) { return before & HandlerFlags.ended == 0 }
       held.append(record)
-      return !record.has(Bit.gone)
+      return !record.has(HandlerFlags.ended)
     }
     if !held.isEmpty {
-      lock.withLock { for record in held { unsafe backlogReference.load()?.holds[record.id]?.locks.end(silencer) } }
-      if mutant(.unlockIsEarly) { for record in held { record.change(silencer.ended) } }
-      if put(.release(held, by: Thread.current)) { Flood.slowDown() }
+      mutex.withLock { for record in held { unsafe pendingWorkReference.load()?.holds[record.id]?.locks.end(lockReason) } }
+      if mutant(.unlockIsEarly) { for record in held { record.change(lockReason.ended) } }
+      if enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
     }
     return count
   }
 
   /// The event's own lock: a bit in every record, those that join later included.
-  func gate(_ isOn: Bool, _ holding: Holding = .nothing) {
-    if holding != .nothing { _ = backlog }  // made now, not under the lock
-    var held: [Record] = []
-    lock.lock()
-    let backlog = backlogReference.load()  // under the lock: another lock may have made it a moment ago
-    unsafe isGated = isOn
-    unsafe backlog?.gateHolding = holding
+  func eventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
+    if holding != .nothing { _ = pendingWork }  // made now, not under the lock
+    var held: [HandlerRecord] = []
+    mutex.lock()
+    let pendingWork = pendingWorkReference.load()  // under the lock: another lock may have made it a moment ago
+    unsafe isEventLocked = isOn
+    unsafe pendingWork?.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
-        if holding == .nothing, record.changeUnlessHeld(Silencer.gate.begun) != nil { return }
-        if let backlog { _ = begin(.gate, of: record, holding, backlog) }
-      } else if record.changeUnlessHeld(Silencer.gate.ended) == nil {
-        unsafe backlog?.holds[record.id]?.locks.end(.gate)
+        if holding == .nothing, record.changeUnlessHeld(LockReason.eventLock.begun) != nil { return }
+        if let pendingWork { _ = begin(.eventLock, of: record, holding, pendingWork) }
+      } else if record.changeUnlessHeld(LockReason.eventLock.ended) == nil {
+        unsafe pendingWork?.holds[record.id]?.locks.end(.eventLock)
         held.append(record)
       }
     }
-    lock.unlock()
-    home.noteChange()
-    if !held.isEmpty, put(.release(held, by: Thread.current)) { Flood.slowDown() }
+    mutex.unlock()
+    identity.noteChange()
+    if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
   /// Under the lock: a handler joins while the event is locked.
-  @usableFromInline func gateNewcomer(_ record: Record) {
-    let backlog = backlogReference.load()
-    let holding = unsafe backlog?.gateHolding ?? .nothing
-    if holding == .nothing, record.changeUnlessHeld(Silencer.gate.begun) != nil { return }
-    if let backlog { _ = begin(.gate, of: record, holding, backlog) }
+  @usableFromInline func applyEventLock(_ record: HandlerRecord) {
+    let pendingWork = pendingWorkReference.load()
+    let holding = unsafe pendingWork?.eventLockHolding ?? .nothing
+    if holding == .nothing, record.changeUnlessHeld(LockReason.eventLock.begun) != nil { return }
+    if let pendingWork { _ = begin(.eventLock, of: record, holding, pendingWork) }
   }
 
   /// Whether a lock or a `withLocked` of a handler is in force.
-  func isLocked(_ record: Record) -> Bool {
-    lock.withLock {
-      let bits = record.state.load(ordering: .acquiring)
-      let locks = bits & Bit.held == 0 ? nil : unsafe backlogReference.load()?.holds[record.id]?.locks
-      return (locks?.bits(bits) ?? bits) & Bit.lockedOrInScope != 0
+  func isLocked(_ record: HandlerRecord) -> Bool {
+    mutex.withLock {
+      let flags = record.state.load(ordering: .acquiring)
+      let locks = flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holds[record.id]?.locks
+      return (locks?.flags(flags) ?? flags) & HandlerFlags.lockedByCaller != 0
     }
   }
 
@@ -89,85 +89,85 @@ extension Mailbox {
 
   /// Holds an occurrence for a handler; false if that is to be skipped.
   @usableFromInline func hold(
-    _ row: UnsafeMutablePointer<Row>, _ record: Record, _ payload: Loan, _ tally: inout Tally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> Bool {
     if tally.isLate {
       tally.isHeldOn = true
       return true
     }
-    edge(.holding)
-    guard let (hold, holding) = lock.withLock({ unsafe backlog.holds[record.id].map { unsafe ($0, $0.locks.holding) } }) else {
+    syncPoint(.holding)
+    guard let (hold, holding) = mutex.withLock({ unsafe pendingWork.holds[record.id].map { unsafe ($0, $0.locks.holding) } }) else {
       return false
     }
-    let (isKept, replaced) = hold.keep(payload, Held(tally, holding))
+    let (isKept, replaced) = hold.keep(payload, HeldOccurrence(tally, holding))
     if let replaced {
-      unsafe row.pointee.countSkipped()
-      watched(replaced.sequence)?.skipped(HandlerToken(record, home))
+      unsafe slot.pointee.countSkipped()
+      observed(replaced.sequence)?.skipped(HandlerToken(record, identity))
     }
     if isKept { tally.held &+= 1 }
     return isKept
   }
 
   /// The turn of locks that have ended: what they held is delivered, unless another lock keeps it.
-  @usableFromInline func release(_ records: [Record]) {
+  @usableFromInline func release(_ records: [HandlerRecord]) {
     for record in records {
-      guard let hold = lock.withLock({ takeEnded(of: record) }) else { continue }
+      guard let hold = mutex.withLock({ takeEnded(of: record) }) else { continue }
       deliver(hold, to: record)
-      lock.lock()
-      let isDone = unsafe hold.items.isEmpty && !record.has(Bit.silent) && hold === backlog.holds[record.id]
+      mutex.lock()
+      let isDone = unsafe hold.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && hold === pendingWork.holds[record.id]
       if isDone {
-        unsafe backlog.holds[record.id] = nil
-        unsafe backlog.holds.giveBackRoom()
-        record.clear(Bit.held | Bit.holds)
+        unsafe pendingWork.holds[record.id] = nil
+        unsafe pendingWork.holds.giveBackRoom()
+        record.clear(HandlerFlags.hasHoldingBuffer | HandlerFlags.isHolding)
       }
-      lock.unlock()
+      mutex.unlock()
     }
   }
 
   /// Under the lock.
-  private func takeEnded(of record: Record) -> Hold? {
-    guard let hold = unsafe backlog.holds[record.id] else { return nil }
+  private func takeEnded(of record: HandlerRecord) -> HoldingBuffer? {
+    guard let hold = unsafe pendingWork.holds[record.id] else { return nil }
     let locks = unsafe hold.locks
     unsafe hold.locks.forgetEnded()
     let holds = hold.holdsBit
-    record.change { locks.bits($0) & ~Bit.holds | holds }
+    record.change { locks.flags($0) & ~HandlerFlags.isHolding | holds }
     return hold
   }
 
-  private func deliver(_ hold: Hold, to record: Record) {
-    while !record.has(Bit.mute), let row = unsafe row(of: record), unsafe !hold.items.isEmpty {
+  private func deliver(_ hold: HoldingBuffer, to record: HandlerRecord) {
+    while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !hold.items.isEmpty {
       let held = unsafe hold.items.takeFirst()
-      var tally = Tally(held)
-      tally.watched = watched(held.sequence)
+      var tally = DeliveryTally(held)
+      tally.observed = observed(held.sequence)
       if mutant(.heldIsLost) {
       } else if let context = held.context {
-        within(context) { _ = unsafe visit(row, hold.items.taken, &tally) }
+        within(context) { _ = unsafe visit(slot, hold.items.taken, &tally) }
       } else {
-        _ = unsafe visit(row, hold.items.taken, &tally)
+        _ = unsafe visit(slot, hold.items.taken, &tally)
       }
       if tally.isHeldOn { unsafe hold.items.untake(held) } else { unsafe hold.items.destroyTaken() }
-      tidyRetired()
+      unregisterDead()
     }
-    if !record.has(Bit.mute) { unsafe record.details?.work?.lane?.resume() }
+    if !record.has(HandlerFlags.notCallable) { unsafe record.details?.work?.lane?.resume() }
   }
 
-  private func row(of record: Record) -> UnsafeMutablePointer<Row>? {
-    guard unsafe record.slot >= 0 else { return nil }
+  private func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
+    guard unsafe record.index >= 0 else { return nil }
     let priority = record.details?.options.priority ?? 0
-    let list = unsafe record.details?.addressTable
-    guard let band = unsafe list.map({ unsafe $0.table.band(of: priority) }) ?? table.band(of: priority) else { return nil }
-    return unsafe band.pointee.rows + Int(record.slot)
+    let list = unsafe record.details?.keyTable
+    guard let bucket = unsafe list.map({ unsafe $0.table.bucket(of: priority) }) ?? table.bucket(of: priority) else { return nil }
+    return unsafe bucket.pointee.slots + Int(record.index)
   }
 
   /// Inside: of a handler whose life is over, or that only has what is on its lane any more; then its locks go on.
-  @usableFromInline func forgetHold(of record: Record, isEnding: Bool = false) {
-    lock.lock()
-    let holds = unsafe backlogReference.load()?.holds[record.id]
-    if !isEnding, let backlog = backlogReference.load() {
-      unsafe backlog.holds[record.id] = nil
-      unsafe backlog.holds.giveBackRoom()
+  @usableFromInline func forgetHold(of record: HandlerRecord, isEnding: Bool = false) {
+    mutex.lock()
+    let holds = unsafe pendingWorkReference.load()?.holds[record.id]
+    if !isEnding, let pendingWork = pendingWorkReference.load() {
+      unsafe pendingWork.holds[record.id] = nil
+      unsafe pendingWork.holds.giveBackRoom()
     }
-    lock.unlock()
+    mutex.unlock()
     // User code may run here: outside of the lock.
     while let holds, unsafe !holds.items.isEmpty { _ = unsafe holds.items.removeLast() }
   }

@@ -26,9 +26,9 @@ extension Change: CustomStringConvertible {
 
 /// What a handler of changes is told.
 public struct ChangeOptions: OptionSet, Sendable {
-  /// The bits.
+  /// The flags.
   public let rawValue: UInt8
-  /// From the bits.
+  /// From the flags.
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The value as it is, at once, and then every change: none is missed in between, and none comes twice. Say ``new``, too: the value itself is told as a new one.

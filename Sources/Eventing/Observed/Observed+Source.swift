@@ -18,10 +18,10 @@ extension Observed: EventSource {
   }
 
   /// The new value of each change, for those who want nothing else. It keeps the value alive.
-  @inlinable public var values: some EventSource<Value> { NewValues(storage: storage, isGreeted: false) }
+  @inlinable public var values: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: false) }
 
   /// The same, with the value as it is at once: what a view of it shows.
-  @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, isGreeted: true) }
+  @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
 
   /// Returns when no change that was made before is still being told; see ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await storage.event.quiesce() }
@@ -47,7 +47,7 @@ extension Observed: EventSource {
       return Change(
         old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil, isPrior: change.isPrior)
     }
-    handler.options.isGreeted = options.contains(.initial)
+    handler.options.wantsReplayValue = options.contains(.initial)
     handler.options.wantsPrior = options.contains(.prior)
     return handler
   }
@@ -56,11 +56,11 @@ extension Observed: EventSource {
 /// The new value of each change.
 @usableFromInline struct NewValues<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
-  @usableFromInline let isGreeted: Bool
+  @usableFromInline let wantsReplayValue: Bool
 
-  @inlinable init(storage: Observed<Value>.Storage, isGreeted: Bool) {
+  @inlinable init(storage: Observed<Value>.Storage, wantsReplayValue: Bool) {
     self.storage = storage
-    self.isGreeted = isGreeted
+    self.wantsReplayValue = wantsReplayValue
   }
 
   @inlinable func add(_ handlers: [Handler<Value>]) -> [HandlerToken] { storage.event.add(handlers.map(converted)) }
@@ -68,7 +68,7 @@ extension Observed: EventSource {
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
   @inlinable func converted(_ handler: Handler<Value>) -> Handler<Change<Value>> {
     var handler: Handler<Change<Value>> = handler.viewed { change in change.isPrior ? nil : change.new }
-    handler.options.isGreeted = isGreeted
+    handler.options.wantsReplayValue = wantsReplayValue
     return handler
   }
 }

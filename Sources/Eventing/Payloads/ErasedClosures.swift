@@ -63,7 +63,7 @@ extension HandlerClosure where Payload: Sendable {
 }
 
 extension HandlerClosure where Payload == Opaque {
-  @inlinable @inline(__always) func callAsFunction(_ payload: Loan) throws {
+  @inlinable @inline(__always) func callAsFunction(_ payload: BorrowedPayload) throws {
     #if DEBUG
       if let type { payload.check(type) }
     #endif
@@ -74,9 +74,11 @@ extension HandlerClosure where Payload == Opaque {
   static let none = ErasedHandler({ _ in }, of: nil)
 
   /// A closure of the library's own, which is given the loan.
-  static func of(_ body: @escaping @Sendable (Loan) throws -> Void, _ type: PayloadType) -> ErasedHandler {
+  static func of(_ body: @escaping @Sendable (BorrowedPayload) throws -> Void, _ type: PayloadType) -> ErasedHandler {
     ErasedHandler(
-      { payload in try unsafe withUnsafePointer(to: payload) { unsafe try body(Loan(UnsafeMutableRawPointer(mutating: $0), type)) } },
+      { payload in
+        try unsafe withUnsafePointer(to: payload) { unsafe try body(BorrowedPayload(UnsafeMutableRawPointer(mutating: $0), type)) }
+      },
       of: type)
   }
 }
@@ -119,7 +121,7 @@ extension ViewClosure where Payload: Sendable {
 }
 
 extension ViewClosure where Payload == Opaque {
-  @inlinable @inline(__always) func callAsFunction(_ payload: Loan) throws -> Bool {
+  @inlinable @inline(__always) func callAsFunction(_ payload: BorrowedPayload) throws -> Bool {
     #if DEBUG
       if let type { payload.check(type) }
     #endif
@@ -134,12 +136,12 @@ extension ViewClosure where Payload == Opaque {
 }
 
 /// The handler, or the view, behind a view.
-@usableFromInline enum Viewer: Sendable {
+@usableFromInline enum ViewTarget: Sendable {
   case handler(ErasedHandler)
   case view(ErasedView)
 
   /// Calls it. Returns false if no handler was called.
-  @inlinable @inline(__always) func callAsFunction(_ payload: Loan) throws -> Bool {
+  @inlinable @inline(__always) func callAsFunction(_ payload: BorrowedPayload) throws -> Bool {
     switch self {
     case .handler(let handler):
       try handler(payload)
@@ -187,7 +189,7 @@ extension AsyncHandlerClosure where Payload: Sendable {
 }
 
 extension AsyncHandlerClosure where Payload == Opaque {
-  @inline(__always) func callAsFunction(_ payload: Loan, on place: isolated (any Actor)?) async throws {
+  @inline(__always) func callAsFunction(_ payload: BorrowedPayload, on place: isolated (any Actor)?) async throws {
     #if DEBUG
       if let type { payload.check(type) }
     #endif

@@ -3,7 +3,7 @@
 /// A loan does not carry the type of its payload. The event knows it, and so does the code that
 /// takes the payload out. Debug builds check that both agree.
 // Safe: a loan is only read, and it never outlives the call that it was made for.
-@safe @usableFromInline struct Loan: @unchecked Sendable {
+@safe @usableFromInline struct BorrowedPayload: @unchecked Sendable {
   @usableFromInline let address: UnsafeRawPointer
   #if DEBUG
     @usableFromInline let type: Any.Type
@@ -52,7 +52,7 @@
 
 /// Lends a payload for the length of a call.
 @inlinable @inline(__always) func lend<Payload: Sendable, Result: ~Copyable>(
-  _ payload: Payload, _ body: (Loan) throws -> Result
+  _ payload: Payload, _ body: (BorrowedPayload) throws -> Result
 ) rethrows -> Result {
-  try unsafe withUnsafePointer(to: payload) { try unsafe body(Loan($0)) }
+  try unsafe withUnsafePointer(to: payload) { try unsafe body(BorrowedPayload($0)) }
 }

@@ -2,11 +2,11 @@
 ///
 /// It is not copyable, so the compiler sees to it that the payload is destroyed once.
 // Safe: the memory has one owner, and payloads are Sendable.
-@safe @usableFromInline struct Parcel: ~Copyable, @unchecked Sendable {
+@safe @usableFromInline struct OwnedPayload: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
   private let layout: PayloadLayout
 
-  init(copying payload: Loan, _ type: PayloadType) {
+  init(copying payload: BorrowedPayload, _ type: PayloadType) {
     layout = PayloadLayout(type)
     unsafe address = layout.allocate(1)
     unsafe layout.copy(payload, to: address)
@@ -31,7 +31,7 @@
   }
 
   /// The payload, for as long as the parcel is there.
-  var loan: Loan { unsafe Loan(address, layout.type) }
+  var loan: BorrowedPayload { unsafe BorrowedPayload(address, layout.type) }
 
-  func copy() -> Parcel { Parcel(copying: loan, layout.type) }
+  func copy() -> OwnedPayload { OwnedPayload(copying: loan, layout.type) }
 }

@@ -25,7 +25,7 @@ struct PayloadLayout: Sendable {
   }
 
   /// Initializes the memory at `address` with a copy of a payload.
-  @inline(__always) func copy(_ payload: Loan, to address: UnsafeMutableRawPointer) {
+  @inline(__always) func copy(_ payload: BorrowedPayload, to address: UnsafeMutableRawPointer) {
     payload.check(type)
     if trivialSize == 8 {
       unsafe address.storeBytes(of: payload.address.loadUnaligned(as: UInt64.self), as: UInt64.self)
@@ -36,7 +36,7 @@ struct PayloadLayout: Sendable {
     }
   }
 
-  private func copyWithReferences(_ payload: Loan, to address: UnsafeMutableRawPointer) {
+  private func copyWithReferences(_ payload: BorrowedPayload, to address: UnsafeMutableRawPointer) {
     func copy<Payload>(_: Payload.Type) {
       unsafe address.assumingMemoryBound(to: Payload.self).initialize(to: payload.pointer(to: Payload.self).pointee)
     }
@@ -67,7 +67,7 @@ struct PayloadLayout: Sendable {
   }
 
   private func destroyWithReferences(_ address: UnsafeMutableRawPointer) {
-    assertNoLockIsHeld("destroy a payload")
+    assertNoMutexIsHeld("destroy a payload")
     func destroy<Payload>(_: Payload.Type) {
       unsafe address.assumingMemoryBound(to: Payload.self).deinitialize(count: 1)
     }

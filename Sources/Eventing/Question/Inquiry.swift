@@ -1,28 +1,28 @@
 /// One asking of a question: what is asked, what was answered, and who waits for that.
-// Safe: what changes is guarded by `lock`.
+// Safe: what changes is guarded by `mutex`.
 @safe final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
   typealias Reply = Result<Answer, any Error>
 
   /// Where an answer comes in the order of the responders.
-  struct Place: Sendable {
+  struct Rank: Sendable {
     let priority: Int
     let number: UInt64
 
-    func isBefore(_ other: Place) -> Bool { priority != other.priority ? priority > other.priority : number < other.number }
+    func isBefore(_ other: Rank) -> Bool { priority != other.priority ? priority > other.priority : number < other.number }
   }
 
   enum End: Sendable { case answered, finished, late, cancelled }
 
   /// The first answer ends it.
   private let wantsOne: Bool
-  private let lock = Lock()
+  private let mutex = UnfairMutex()
 
   // Under the lock.
   /// What is asked, until the end: a responder that stands still keeps nothing of those who gave up.
   @exclusivity(unchecked) private var asked: Query?
-  @exclusivity(unchecked) private var replies: [(place: Place, reply: Reply)] = []
+  @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
   @exclusivity(unchecked) private var end: End?
-  @exclusivity(unchecked) private var sleeper: UnsafeContinuation<Void, Never>?
+  @exclusivity(unchecked) private var waiter: UnsafeContinuation<Void, Never>?
 
   init(_ query: Query, wantsOne: Bool) {
     unsafe asked = query
@@ -30,13 +30,13 @@
   }
 
   /// What is asked; nil after the end, when no answer is wanted any more.
-  var query: Query? { lock.withLock { unsafe asked } }
+  var query: Query? { mutex.withLock { unsafe asked } }
 
   /// Takes an answer; one that comes after the end is left out.
-  func take(_ reply: Reply, at place: Place) {
-    let isFirst = lock.withLock {
+  func take(_ reply: Reply, at rank: Rank) {
+    let isFirst = mutex.withLock {
       guard unsafe end == nil else { return false }
-      unsafe replies.append((place, reply))
+      unsafe replies.append((rank, reply))
       if case .success = reply { return wantsOne }
       return false
     }
@@ -45,23 +45,23 @@
 
   /// The first end counts.
   func end(_ end: End) {
-    lock.lock()
+    mutex.lock()
     if unsafe self.end == nil { unsafe self.end = end }
-    let sleeper = unsafe sleeper
-    unsafe self.sleeper = nil
+    let waiter = unsafe waiter
+    unsafe self.waiter = nil
     let asked = unsafe asked
     unsafe self.asked = nil
-    lock.unlock()
+    mutex.unlock()
     withExtendedLifetime(asked) {}  // released outside of the lock
-    unsafe sleeper?.resume()
+    unsafe waiter?.resume()
   }
 
   /// Waits for the end; what there is of answers by then, in the order of the responders.
   func wait() async -> (end: End, replies: [Reply]) {
     await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
-        let isOver = lock.withLock {
-          if unsafe end == nil { unsafe sleeper = unsafe continuation }
+        let isOver = mutex.withLock {
+          if unsafe end == nil { unsafe waiter = unsafe continuation }
           return unsafe end != nil
         }
         if isOver { unsafe continuation.resume() }
@@ -70,10 +70,10 @@
       end(.cancelled)
     }
     // Taken out: the inquiry may wait for a responder much longer than the one who asked.
-    let (reason, replies) = lock.withLock {
+    let (reason, replies) = mutex.withLock {
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)
     }
-    return (reason, replies.sorted { $0.place.isBefore($1.place) }.map(\.reply))
+    return (reason, replies.sorted { $0.rank.isBefore($1.rank) }.map(\.reply))
   }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A question that is put to whoever has registered to answer.
+/// A question that is enqueue to whoever has registered to answer.
 ///
 ///     let price = Question<String, Double>("price")
 ///     price.addResponder { item in try await store.price(of: item) }
@@ -18,22 +18,22 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - name: for logs and snapshots.
-  ///   - priority: the place of its answer in ``all(_:within:clock:)``: higher ones first, then as they were added.
+  ///   - priority: the rank of its answer in ``all(_:within:clock:)``: higher ones first, then as they were added.
   ///   - buffering: how many questions may wait for it while it answers another one, and which are dropped beyond that; it passes on those.
-  ///     Questions that nobody waits for any more are not put to it, but count as waiting until their turn comes. No bound makes those who ask
+  ///     Questions that nobody waits for any more are not enqueue to it, but count as waiting until their turn comes. No bound makes those who ask
   ///     wait: beyond ``Buffering/suspendingSender(_:)``, too, a question is dropped.
   ///   - body: what answers. An error is an answer for ``all(_:within:clock:)``; ``first(_:within:clock:)`` waits for another one.
   @discardableResult public func addResponder(
     named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
-    let place = Inquiry<Query, Answer>.Place(priority: priority, number: Record.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
+    let rank = Inquiry<Query, Answer>.Rank(priority: priority, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
     return event.addHandler(named: name, on: .inOrder(buffering: buffering), priority: priority) { inquiry in
       guard let query = inquiry.query else { return }  // it has ended
       do {
-        if let answer = try await body(query) { inquiry.take(.success(answer), at: place) }
+        if let answer = try await body(query) { inquiry.take(.success(answer), at: rank) }
       } catch {
-        inquiry.take(.failure(error), at: place)
+        inquiry.take(.failure(error), at: rank)
         throw error
       }
     }
@@ -84,11 +84,11 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
     // It belongs to the call that asks, so a wait for itself is seen; but only until that has its answer.
-    let asking = Running.current.map { Running($0.seat) }
+    let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.running.withValue(asking) {
       Scheduling.cancelledWhenDropped {
         // Given up as soon as the one who asks has an answer, or has gone: a responder may never return.
-        if await ticket.flight.waitUnlessCancelled() { inquiry.end(.finished) }
+        if await ticket.completion.waitUnlessCancelled() { inquiry.end(.finished) }
       }
     }
     let timing = limit.flatMap { $0.isForever ? nil : $0 }.map { limit in

@@ -1,77 +1,77 @@
-/// The handlers of one priority, in the order of addition: rows in a buffer of their own, and the next band.
-@safe @usableFromInline struct Band: ~Copyable {
-  @usableFromInline typealias Pointer = UnsafeMutablePointer<Band>
+/// The handlers of one priority, in the order of addition: slots in a buffer of their own, and the next bucket.
+@safe @usableFromInline struct PriorityBucket: ~Copyable {
+  @usableFromInline typealias Pointer = UnsafeMutablePointer<PriorityBucket>
 
-  @usableFromInline var rows: UnsafeMutablePointer<Row>
+  @usableFromInline var slots: UnsafeMutablePointer<HandlerSlot>
   @usableFromInline var count: Int32 = 0
   @usableFromInline var capacity: Int32
   @usableFromInline var dead: Int32 = 0
   @usableFromInline let priority: Int
   @usableFromInline var next: Pointer?
 
-  /// The fewest rows that a buffer is made for.
+  /// The fewest slots that a buffer is made for.
   @usableFromInline static var least: Int32 { 4 }
 
   @usableFromInline init(_ priority: Int, before next: Pointer?) {
     self.priority = priority
     unsafe self.next = unsafe next
-    capacity = Band.least
-    unsafe rows = .allocate(capacity: Int(Band.least))
+    capacity = PriorityBucket.least
+    unsafe slots = .allocate(capacity: Int(PriorityBucket.least))
   }
 
-  /// Appends a row and tells its record where it is.
-  @usableFromInline mutating func append(_ body: ErasedHandler, _ record: Record) {
+  /// Appends a slot and tells its record where it is.
+  @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord) {
     if count == capacity { resize(count < 512 ? 2 * count : count + count / 8) }
-    unsafe (rows + Int(count)).initialize(to: Row(body, record))
-    unsafe record.slot = count
+    unsafe (slots + Int(count)).initialize(to: HandlerSlot(body, record))
+    unsafe record.index = count
     count &+= 1
     // Of two that are added at the same time, the one that got its number first comes first: so numbers tell the order.
-    while unsafe record.slot > 0, unsafe rows[Int(record.slot) - 1].record.id > record.id { moveUp(record) }
+    while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
   }
 
-  @usableFromInline @inline(never) mutating func moveUp(_ record: Record) {
-    let slot = unsafe record.slot
-    let other = unsafe rows[Int(slot) - 1].record
-    let row = unsafe (rows + Int(slot)).move()
-    unsafe (rows + Int(slot)).moveInitialize(from: rows + Int(slot) - 1, count: 1)
-    unsafe (rows + Int(slot) - 1).initialize(to: row)
-    unsafe record.slot = slot - 1
-    if unsafe other.slot >= 0 { unsafe other.slot = slot }
+  @usableFromInline @inline(never) mutating func moveUp(_ record: HandlerRecord) {
+    let index = unsafe record.index
+    let other = unsafe slots[Int(index) - 1].record
+    let slot = unsafe (slots + Int(index)).move()
+    unsafe (slots + Int(index)).moveInitialize(from: slots + Int(index) - 1, count: 1)
+    unsafe (slots + Int(index) - 1).initialize(to: slot)
+    unsafe record.index = index - 1
+    if unsafe other.index >= 0 { unsafe other.index = index }
   }
 
-  /// Takes a dead handler's closure out, and its row too if it is the last; otherwise a row without a closure keeps the place.
+  /// Takes a dead handler's closure out, and its slot too if it is the last; otherwise a slot without a closure keeps the place.
   ///
   /// The caller releases what it is given where user code may run.
-  @usableFromInline mutating func remove(_ record: Record) -> Row {
-    let slot = unsafe record.slot
-    unsafe record.slot = -1
-    let row = unsafe (rows + Int(slot)).move()
-    if slot == count &- 1 {
+  @usableFromInline mutating func remove(_ record: HandlerRecord) -> HandlerSlot {
+    let index = unsafe record.index
+    unsafe record.index = -1
+    let slot = unsafe (slots + Int(index)).move()
+    if index == count &- 1 {
       count &-= 1
-      while count > 0, unsafe rows[Int(count) - 1].record.slot < 0 {
+      while count > 0, unsafe slots[Int(count) - 1].record.index < 0 {
         count &-= 1
         dead &-= 1
-        unsafe (rows + Int(count)).deinitialize(count: 1)
+        unsafe (slots + Int(count)).deinitialize(count: 1)
       }
     } else {
-      unsafe (rows + Int(slot)).initialize(to: Row(.none, record))
+      unsafe (slots + Int(index)).initialize(to: HandlerSlot(.none, record))
       dead &+= 1
     }
     if dead > count / 2 { compact() } else { shrink() }
-    return row
+    return slot
   }
 
-  /// Closes the gaps. A dead row has no closure, so nothing is released that could run user code.
+  /// Closes the gaps. A dead slot has no closure, so nothing is released that could run user code.
   @usableFromInline mutating func compact() {
     var to = 0
     for from in 0..<Int(count) {
-      if unsafe rows[from].record.slot < 0 {
-        unsafe (rows + from).deinitialize(count: 1)
+      if unsafe slots[from].record.index < 0 {
+        unsafe (slots + from).deinitialize(count: 1)
         continue
       }
       if to != from {
-        unsafe (rows + to).moveInitialize(from: rows + from, count: 1)
-        unsafe rows[to].record.slot = Int32(to)
+        unsafe (slots + to).moveInitialize(from: slots + from, count: 1)
+        unsafe slots[to].record.index = Int32(to)
       }
       to += 1
     }
@@ -87,15 +87,15 @@
   }
 
   @usableFromInline mutating func resize(_ size: Int32) {
-    let other = UnsafeMutablePointer<Row>.allocate(capacity: Int(size))
-    unsafe other.moveInitialize(from: rows, count: Int(count))
-    unsafe rows.deallocate()
-    unsafe rows = unsafe other
+    let other = UnsafeMutablePointer<HandlerSlot>.allocate(capacity: Int(size))
+    unsafe other.moveInitialize(from: slots, count: Int(count))
+    unsafe slots.deallocate()
+    unsafe slots = unsafe other
     capacity = size
   }
 
   @inlinable deinit {
-    unsafe rows.deinitialize(count: Int(count))
-    unsafe rows.deallocate()
+    unsafe slots.deinitialize(count: Int(count))
+    unsafe slots.deallocate()
   }
 }

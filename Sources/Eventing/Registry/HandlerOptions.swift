@@ -8,11 +8,11 @@
   /// The closure is called with that very owner, which therefore stays what it is.
   @usableFromInline var isOwnerBound = false
   /// Of a handler of a keyed event: what it listens to, unless that is every key.
-  @usableFromInline var address: Address?
+  @usableFromInline var address: AnyKeyBox?
   /// It wants to know the instant at which a delivery begins.
   @usableFromInline var isClocked = false
-  /// It is told at once how things are (`Backlog.greeting`).
-  @usableFromInline var isGreeted = false
+  /// It is told at once how things are (`PendingWork.replayValue`).
+  @usableFromInline var wantsReplayValue = false
   /// It is called before a value changes, too.
   @usableFromInline var wantsPrior = false
   /// It forwards to its owner, an event.

@@ -1,182 +1,185 @@
-extension Mailbox {
+extension EventCore {
   // MARK: Adding
 
   /// Adds handlers as a group, from any thread: every occurrence sent after this reaches them all, none sent before any.
-  @usableFromInline @inline(never) func add(_ joiners: ContiguousArray<Joiner>) {
+  @usableFromInline @inline(never) func add(_ newHandlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     if own != 0 {
-      for joiner in joiners { insert(joiner) }
+      for newHandler in newHandlers { insert(newHandler) }
       leave(own)
     } else {
-      queueJoining(joiners)
+      enqueueHandlers(newHandlers)
     }
   }
 
   /// The same for one.
-  @usableFromInline @inline(never) func add(_ joiner: Joiner) {
+  @usableFromInline @inline(never) func add(_ newHandler: PendingHandler) {
     let own = enter()
-    guard own != 0 else { return queueJoining([joiner]) }
-    insert(joiner)
+    guard own != 0 else { return enqueueHandlers([newHandler]) }
+    insert(newHandler)
     leave(own)
   }
 
   /// The same for one that is called inline and has nothing else.
-  @usableFromInline @inline(__always) func add(_ body: ErasedHandler, _ record: Record) {
+  @usableFromInline @inline(__always) func add(_ body: ErasedHandler, _ record: HandlerRecord) {
     let own = enter()
-    guard own != 0 else { return queueJoining([Joiner(body, record)]) }
+    guard own != 0 else { return enqueueHandlers([PendingHandler(body, record)]) }
     insertInline(body, record)
     leave(own)
   }
 
   @usableFromInline func attachInline(once: Bool, _ body: ErasedHandler) -> HandlerToken {
-    let home = home  // there before the handler, which may be called before this returns
-    let record = Record(once ? Bit.once : 0)
+    let identity = identity  // there before the handler, which may be called before this returns
+    let record = HandlerRecord(once ? HandlerFlags.once : 0)
     add(body, record)
-    return HandlerToken(record, home)
+    return HandlerToken(record, identity)
   }
 
-  @usableFromInline @inline(never) func insertInline(_ body: ErasedHandler, _ record: Record) {
-    lock.lock()
-    if unsafe isFinished || isGated {
-      lock.unlock()
-      return insert(Joiner(body, record))
+  @usableFromInline @inline(never) func insertInline(_ body: ErasedHandler, _ record: HandlerRecord) {
+    mutex.lock()
+    if unsafe isFinished || isEventLocked {
+      mutex.unlock()
+      return insert(PendingHandler(body, record))
     }
-    unsafe record.joined = unsafe sequence
+    unsafe record.offeredBefore = unsafe sequence
     unsafe table.append(body, record, priority: 0)
-    lock.unlock()
-    if record.has(Bit.once) { withHome { $0.unsettle() } }
-    if hasOwners { lookAtTwo() }
+    mutex.unlock()
+    if record.has(HandlerFlags.once) { withIdentity { $0.invalidateFastPath() } }
+    if hasOwners { sweepTwo() }
   }
 
-  @usableFromInline @inline(never) func queueJoining(_ joiners: ContiguousArray<Joiner>) {
+  @usableFromInline @inline(never) func enqueueHandlers(_ newHandlers: ContiguousArray<PendingHandler>) {
     var isLate = false
-    let mustSlowDown = queue { backlog in
+    let mustSlowDown = queue { pendingWork in
       isLate = unsafe isFinished
       if isLate { return false }
-      for joiner in joiners { backlog.queueJoiner(joiner) }
-      unsafe backlog.queue.append(.join(joiners.count, by: Thread.current))
-      return unsafe backlog.joining.count - backlog.joined > Flood.changeLimit
+      for newHandler in newHandlers { pendingWork.append(newHandler) }
+      unsafe pendingWork.queue.append(.join(newHandlers.count, by: Thread.current))
+      return unsafe pendingWork.pendingHandlers.count - pendingWork.admittedCount > OverloadControl.changeLimit
     }
-    if isLate { for joiner in joiners { drop(joiner.record) } }
-    if mustSlowDown { Flood.slowDown() }
+    if isLate { for newHandler in newHandlers { drop(newHandler.record) } }
+    if mustSlowDown { OverloadControl.slowDown() }
   }
 
   /// Inside: the next queued adds.
   @usableFromInline func join(_ count: Int) {
-    let backlog = backlog
+    let pendingWork = pendingWork
     for _ in 0..<count {
-      let list = unsafe backlog.addresses == nil ? nil : list(for: lock.withLock { backlog.nextRecord })
-      lock.lock()
-      let joiner = backlog.nextJoiner()
-      if !joiner.record.has(Bit.gone), !mutant(.queuedAddIsLost) { enrol(joiner, list) }
-      lock.unlock()
-      if unsafe joiner.record.slot < 0 { drop(joiner.record, list) } else { welcome(joiner.record) }
+      let list = unsafe pendingWork.keyIndex == nil ? nil : list(for: mutex.withLock { pendingWork.nextRecord })
+      mutex.lock()
+      let newHandler = pendingWork.takeNextHandler()
+      if !newHandler.record.has(HandlerFlags.ended), !mutant(.queuedAddIsLost) { enrol(newHandler, list) }
+      mutex.unlock()
+      if unsafe newHandler.record.index < 0 { drop(newHandler.record, list) } else { welcome(newHandler.record) }
     }
   }
 
   /// Inside.
-  @usableFromInline func insert(_ joiner: Joiner) {
-    let list = list(for: joiner.record)
-    lock.lock()
+  @usableFromInline func insert(_ newHandler: PendingHandler) {
+    let list = list(for: newHandler.record)
+    mutex.lock()
     let isLate = unsafe isFinished
-    if !isLate { enrol(joiner, list) }
-    lock.unlock()
-    if isLate { drop(joiner.record, list) } else { welcome(joiner.record) }
+    if !isLate { enrol(newHandler, list) }
+    mutex.unlock()
+    if isLate { drop(newHandler.record, list) } else { welcome(newHandler.record) }
   }
 
   /// Inside: after a handler joined.
-  private var greetingNow: Parcel? {
-    let backlog = backlog
-    return lock.withLock { unsafe backlog.isGreetingCurrent ? backlog.greetsNow?() : backlog.greeting?.copy() }
+  private var currentReplayValue: OwnedPayload? {
+    let pendingWork = pendingWork
+    return mutex.withLock {
+      unsafe pendingWork.isReplayValueCurrent ? pendingWork.makeCurrentReplayValue?() : pendingWork.replayValue?.copy()
+    }
   }
 
-  @usableFromInline func welcome(_ record: Record) {
+  @usableFromInline func welcome(_ record: HandlerRecord) {
     tellOf(record, isAdded: true)
-    if let details = record.details, details.options.isGreeted, let greeting = greetingNow {
-      unsafe tell(details, greeting.loan, details.options.priority, sequence: sequence, from: nil)
+    if let details = record.details, details.options.wantsReplayValue, let replayValue = currentReplayValue {
+      unsafe tell(details, replayValue.loan, details.options.priority, sequence: sequence, from: nil)
     }
-    if let history = backlogReference.load()?.history {
+    if let history = pendingWorkReference.load()?.history {
       for _ in 0..<(mutant(.replayComesTwice) ? 2 : 1) { replay(history, to: record) }
     }
-    lookForOrphans()
+    sweepOwners()
   }
 
   /// Inside: tells one handler something, which no occurrence does.
   @usableFromInline func tell(
-    _ record: Record, _ payload: Loan, _ priority: Int, sequence: UInt64, from sender: (any AnyObject & Sendable)?
+    _ record: HandlerRecord, _ payload: BorrowedPayload, _ priority: Int, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
-    guard unsafe record.slot >= 0, let band = unsafe table.band(of: priority) else { return }
-    unsafe record.joined &-= 1  // it counts as a call
-    var tally = unsafe Tally(sequence: sequence, isAwaited: false, sender: sender, flight: nil, path: nil, isClocked: clocked > 0)
-    tally.watched = watched(sequence)
-    _ = unsafe visit(band.pointee.rows + Int(record.slot), payload, &tally)
-    tidyRetired()
+    guard unsafe record.index >= 0, let bucket = unsafe table.bucket(of: priority) else { return }
+    unsafe record.offeredBefore &-= 1  // it counts as a call
+    var tally = unsafe DeliveryTally(
+      sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil, isClocked: clocked > 0)
+    tally.observed = observed(sequence)
+    _ = unsafe visit(bucket.pointee.slots + Int(record.index), payload, &tally)
+    unregisterDead()
   }
 
   /// Inside, not under the lock: the table of a handler that listens to one key.
-  @usableFromInline func list(for record: Record) -> AddressTable? {
+  @usableFromInline func list(for record: HandlerRecord) -> KeyTable? {
     guard let address = unsafe record.details?.address else { return nil }
-    return unsafe backlog.addresses?.find(address)
+    return unsafe pendingWork.keyIndex?.find(address)
   }
 
   /// Inside, under the lock.
-  @usableFromInline func enrol(_ joiner: Joiner, _ list: AddressTable?) {
-    let record = joiner.record
-    if unsafe isGated, !mutant(.newcomerIsNotGated) { gateNewcomer(record) }
-    unsafe record.joined = offered(to: list)
+  @usableFromInline func enrol(_ newHandler: PendingHandler, _ list: KeyTable?) {
+    let record = newHandler.record
+    if unsafe isEventLocked, !mutant(.newcomerIsNotGated) { applyEventLock(record) }
+    unsafe record.offeredBefore = offered(to: list)
     let options = record.details?.options
     if let options {
       if options.isClocked { unsafe clocked += 1 }
-      if options.wantsPrior { unsafe backlog.wantPrior += 1 }
+      if options.wantsPrior { unsafe pendingWork.wantPrior += 1 }
       if options.owner != nil { hasOwners = true }
     }
     if let list {
-      unsafe record.details?.addressTable = list
-      unsafe backlog.addresses?.link(list)
-      unsafe list.table.append(joiner.body, record, priority: options?.priority ?? 0)
+      unsafe record.details?.keyTable = list
+      unsafe pendingWork.keyIndex?.link(list)
+      unsafe list.table.append(newHandler.body, record, priority: options?.priority ?? 0)
     } else {
-      unsafe table.append(joiner.body, record, priority: options?.priority ?? 0)
+      unsafe table.append(newHandler.body, record, priority: options?.priority ?? 0)
     }
-    if record.has(Bit.decide) {
-      withHome { $0.unsettle() }
-      unsafe list?.settled = 0
+    if record.has(HandlerFlags.slowPathMask) {
+      withIdentity { $0.invalidateFastPath() }
+      unsafe list?.fastPathEpoch = 0
     }
   }
 
-  @usableFromInline func lookForOrphans() {
-    if hasOwners { lookAtTwo() }
-    if let orphans = unsafe backlogReference.load()?.addresses?.lookAtTwo(lock) {
+  @usableFromInline func sweepOwners() {
+    if hasOwners { sweepTwo() }
+    if let orphans = unsafe pendingWorkReference.load()?.keyIndex?.sweepTwo(mutex) {
       for record in orphans {
-        record.set(Bit.removed)
-        tidy(record)
+        record.set(HandlerFlags.removed)
+        unregister(record)
       }
     }
   }
 
   /// Ends a handler that never joined.
-  @usableFromInline func drop(_ record: Record, _ list: AddressTable? = nil) {
-    record.set(Bit.removed)
+  @usableFromInline func drop(_ record: HandlerRecord, _ list: KeyTable? = nil) {
+    record.set(HandlerFlags.removed)
     retire(record)
-    if record.has(Bit.held) { forgetHold(of: record) }
+    if record.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: record) }
     if let list { forgetIfEmpty(list) }
   }
 
   /// Inside: a key without handlers leaves nothing behind.
-  @usableFromInline func forgetIfEmpty(_ list: AddressTable) {
-    guard unsafe list.table.count == 0, let addresses = unsafe backlog.addresses else { return }
-    lock.lock()
-    addresses.unlink(list)
-    lock.unlock()
-    addresses.forget(list)
+  @usableFromInline func forgetIfEmpty(_ list: KeyTable) {
+    guard unsafe list.table.count == 0, let keyIndex = unsafe pendingWork.keyIndex else { return }
+    mutex.lock()
+    keyIndex.unlink(list)
+    mutex.unlock()
+    keyIndex.forget(list)
   }
 
-  /// Inside: two rows are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
-  @usableFromInline func lookAtTwo() {
+  /// Inside: two slots are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
+  @usableFromInline func sweepTwo() {
     for _ in 0..<2 {
-      guard let record = lock.withLock({ unsafe table.nextToLookAt() }) else { continue }
+      guard let record = mutex.withLock({ unsafe table.nextToSweep() }) else { continue }
       guard let owner = record.details?.options.owner, owner.object == nil else { continue }
-      record.set(Bit.removed)
-      tidy(record)
+      record.set(HandlerFlags.removed)
+      unregister(record)
     }
   }
 
@@ -184,71 +187,71 @@ extension Mailbox {
 
   /// Queues the end of the event: each time, since whoever ends it second relies on it, too.
   @usableFromInline func finish() {
-    lock.withLock { unsafe isFinished = true }
-    if put(.finish) { Flood.slowDown() }
+    mutex.withLock { unsafe isFinished = true }
+    if enqueue(.finish) { OverloadControl.slowDown() }
   }
 
   /// Inside: what was sent has been delivered; lanes end after what they hold.
   @usableFromInline func finishTable() {
-    var records: [Record] = []
-    unsafe forEachRow { row in unsafe records.append(row.pointee.record) }
+    var records: [HandlerRecord] = []
+    unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
     for record in records {
-      tidy(record)
+      unregister(record)
     }
-    backlogReference.load()?.unheardReference.load()?.finish()
+    pendingWorkReference.load()?.unheardReference.load()?.finish()
   }
 
-  /// Inside: sends a flight through all lanes after what they hold.
-  @usableFromInline func barrier(_ flight: Flight) {
-    unsafe forEachRow { row in
-      unsafe row.pointee.record.details?.work?.lane?.sendBarrier(flight)
+  /// Inside: sends a completion through all lanes after what they hold.
+  @usableFromInline func barrier(_ completion: Completion) {
+    unsafe forEachSlot { slot in
+      unsafe slot.pointee.record.details?.work?.lane?.sendBarrier(completion)
     }
-    if let backlog = backlogReference.load() {
-      for lane in unsafe backlog.ending { lane.sendBarrier(flight) }
+    if let pendingWork = pendingWorkReference.load() {
+      for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
     }
-    flight.finishDelivery(SendReport())
+    completion.finishDelivery(SendReport())
   }
 }
 
-extension Mailbox {
+extension EventCore {
   /// Makes the record of a handler.
-  @usableFromInline func joiner(_ handler: AnyHandler, _ home: Home) -> Joiner {
-    let once = handler.isOnce ? Bit.once : 0
+  @usableFromInline func newHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
+    let once = handler.isOnce ? HandlerFlags.once : 0
     if handler.options.owner == nil, handler.options.address == nil, case .inline = handler.place, case .direct(let body) = handler.body {
-      if handler.options.isEmpty { return Joiner(body, Record(once)) }
+      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
       // All else that a direct handler may have costs its calls nothing.
-      return Joiner(body, DetailedRecord(once, handler.options, handler.place))
+      return PendingHandler(body, DetailedRecord(once, handler.options, handler.place))
     }
-    return detailedJoiner(handler, once, home)
+    return detailedNewHandler(handler, once, identity)
   }
 
-  @usableFromInline func detailedJoiner(_ handler: AnyHandler, _ once: UInt32, _ home: Home) -> Joiner {
+  @usableFromInline func detailedNewHandler(_ handler: AnyHandler, _ once: UInt32, _ identity: EventIdentity) -> PendingHandler {
     var options = handler.options
     let address = options.address
     options.address = nil
     if case .inline = handler.place, case .direct(let body) = handler.body {
       // An owner is asked for before each call.
-      let special = handler.options.owner == nil ? 0 : Bit.special
+      let special = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
       let record = DetailedRecord(once | special, options, handler.place)
       unsafe record.address = address
-      guard let owner = options.owner, !handler.isOnce else { return Joiner(body, record) }
+      guard let owner = options.owner, !handler.isOnce else { return PendingHandler(body, record) }
       unsafe record.takesPosts = true
-      return Joiner(
+      return PendingHandler(
         .of(
           { payload in
-            guard let object = owner.object else { throw RowSignal.decide }
+            guard let object = owner.object else { throw SlotSignal.decide }
             try withExtendedLifetime(object) { try body(payload) }
           }, handler.type), record)
     }
-    let record = DetailedRecord(once | Bit.special, options, handler.place)
+    let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place)
     unsafe record.address = address
     var taking = ErasedHandler.none
     if case .view(let viewer, _) = handler.body {
       unsafe record.viewer = viewer
-      let record = unsafe Unmanaged.passUnretained(record)  // the row has it
+      let record = unsafe Unmanaged.passUnretained(record)  // the slot has it
       taking = viewer.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { unsafe $0.unheard &+= 1 } }
     }
-    let work = Work(handler.place, handler.body, handler.type, record, home)
+    let work = HandlerRunner(handler.place, handler.body, handler.type, record, identity)
     unsafe record.work = work
     if !handler.isOnce, let body = work.bodyForPosts(options.owner, handler.type) {
       unsafe record.takesPosts = true
@@ -258,6 +261,6 @@ extension Mailbox {
       if case .serial(let lane) = work { unsafe record.plainLane = .passUnretained(lane) }
       if case .sequence(let lane) = work { unsafe record.plainSequence = .passUnretained(lane) }
     }
-    return Joiner(taking, record)
+    return PendingHandler(taking, record)
   }
 }

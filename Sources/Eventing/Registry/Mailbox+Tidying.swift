@@ -1,62 +1,62 @@
 import Synchronization
 
-// Handlers that are gone: their closures go at once, where user code may run, and their rows when that is cheap.
-extension Mailbox {
-  /// Inside: drops a dead handler's closure now, and its row when that is cheap.
-  @usableFromInline func tidy(_ record: Record) {
-    guard unsafe record.slot >= 0 else { return forgetEnding(record) }  // or it is still joining, which sees to it
+// Handlers that are gone: their closures go at once, where user code may run, and their slots when that is cheap.
+extension EventCore {
+  /// Inside: drops a dead handler's closure now, and its slot when that is cheap.
+  @usableFromInline func unregister(_ record: HandlerRecord) {
+    guard unsafe record.index >= 0 else { return finishRetiring(record) }  // or it is still pendingHandlers, which sees to it
     tellOf(record, isAdded: false)
     let details = record.details
-    if let details, unsafe details.work != nil || details.address != nil || details.addressTable != nil { return tidyWork(details) }
-    record.set(Bit.removed)
-    lock.lock()
-    let row = unsafe table.remove(record, priority: details?.options.priority ?? 0)
+    if let details, unsafe details.work != nil || details.address != nil || details.keyTable != nil { return unregisterDetailed(details) }
+    record.set(HandlerFlags.removed)
+    mutex.lock()
+    let slot = unsafe table.remove(record, priority: details?.options.priority ?? 0)
     if let details {
       if details.options.isClocked { unsafe clocked -= 1 }
-      if details.options.wantsPrior { unsafe backlog.wantPrior -= 1 }
+      if details.options.wantsPrior { unsafe pendingWork.wantPrior -= 1 }
     }
-    if unsafe table.dead > 0 { withHome { $0.unsettle() } }
-    lock.unlock()
-    if record.has(Bit.held) { forgetHold(of: record) }
-    withHome { $0.forgetFailures(of: record) }
-    _ = consume row  // user code may run here: outside of the lock. And the record may go
+    if unsafe table.dead > 0 { withIdentity { $0.invalidateFastPath() } }
+    mutex.unlock()
+    if record.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: record) }
+    withIdentity { $0.forgetFailures(of: record) }
+    _ = consume slot  // user code may run here: outside of the lock. And the record may go
   }
 
   /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
-  @usableFromInline func tidyWork(_ details: DetailedRecord) {
-    let ending = endWork(details)
-    let backlog = ending == nil ? nil : backlog
-    lock.lock()
-    let list = unsafe details.addressTable
-    let row: Row
+  @usableFromInline func unregisterDetailed(_ details: DetailedRecord) {
+    let ending = retireRunner(details)
+    let pendingWork = ending == nil ? nil : pendingWork
+    mutex.lock()
+    let list = unsafe details.keyTable
+    let slot: HandlerSlot
     if let list {
-      row = unsafe list.table.remove(details, priority: details.options.priority)
-      unsafe details.addressTable = nil
+      slot = unsafe list.table.remove(details, priority: details.options.priority)
+      unsafe details.keyTable = nil
     } else {
-      row = unsafe table.remove(details, priority: details.options.priority)
+      slot = unsafe table.remove(details, priority: details.options.priority)
     }
     if details.options.isClocked { unsafe clocked -= 1 }
-    if details.options.wantsPrior { unsafe self.backlog.wantPrior -= 1 }
-    if unsafe table.dead > 0 { withHome { $0.unsettle() } }
-    if let ending, let backlog {
-      unsafe details.endingSlot = unsafe Int32(backlog.ending.count)
-      unsafe backlog.ending.append(ending)
-      ending.skipped.wrappingAdd(row.skipped.load(ordering: .relaxed), ordering: .relaxed)
+    if details.options.wantsPrior { unsafe self.pendingWork.wantPrior -= 1 }
+    if unsafe table.dead > 0 { withIdentity { $0.invalidateFastPath() } }
+    if let ending, let pendingWork {
+      unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
+      unsafe pendingWork.retiringLanes.append(ending)
+      ending.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
     }
-    lock.unlock()
+    mutex.unlock()
     if let list { forgetIfEmpty(list) }
-    if details.has(Bit.held) { forgetHold(of: details, isEnding: ending != nil) }
-    withHome { $0.forgetFailures(of: details) }
-    _ = consume row
+    if details.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: details, isEnding: ending != nil) }
+    withIdentity { $0.forgetFailures(of: details) }
+    _ = consume slot
   }
 
   /// Inside: gives up how a handler runs, which is in no table any more.
-  @usableFromInline func retire(_ record: Record) {
-    if let details = record.details { _ = endWork(details) } else { record.set(Bit.removed) }
+  @usableFromInline func retire(_ record: HandlerRecord) {
+    if let details = record.details { _ = retireRunner(details) } else { record.set(HandlerFlags.removed) }
   }
 
   /// Inside, not under the lock: gives up what is the user's, and ends a lane after what it holds; gives it if that is something.
-  @usableFromInline func endWork(_ details: DetailedRecord) -> AnyLane? {
+  @usableFromInline func retireRunner(_ details: DetailedRecord) -> AnyLane? {
     let work = unsafe details.work
     unsafe details.work = nil
     unsafe details.plainLane = nil
@@ -64,53 +64,53 @@ extension Mailbox {
     unsafe details.address = nil
     unsafe details.viewer = nil
     guard let lane = work?.lane else {
-      details.set(Bit.removed)
+      details.set(HandlerFlags.removed)
       return nil
     }
     return lane.finish() ? nil : lane
   }
 
   /// Inside: a lane that says that it is over.
-  @usableFromInline func forgetEnding(_ record: Record) {
-    guard let details = record.details, unsafe details.endingSlot >= 0, let backlog = backlogReference.load() else { return }
-    let at = unsafe Int(details.endingSlot)
-    guard unsafe backlog.ending[at].isOver else { return }
-    lock.lock()
-    unsafe backlog.ending.swapAt(at, backlog.ending.count - 1)
-    let ended = unsafe backlog.ending.popLast()
-    if unsafe at < backlog.ending.count { unsafe backlog.ending[at].record.endingSlot = Int32(at) }
-    unsafe details.endingSlot = -1
-    if unsafe backlog.ending.isEmpty { unsafe backlog.ending = [] }
-    lock.unlock()
-    if record.has(Bit.held) { forgetHold(of: record) }
+  @usableFromInline func finishRetiring(_ record: HandlerRecord) {
+    guard let details = record.details, unsafe details.retiringIndex >= 0, let pendingWork = pendingWorkReference.load() else { return }
+    let at = unsafe Int(details.retiringIndex)
+    guard unsafe pendingWork.retiringLanes[at].isOver else { return }
+    mutex.lock()
+    unsafe pendingWork.retiringLanes.swapAt(at, pendingWork.retiringLanes.count - 1)
+    let ended = unsafe pendingWork.retiringLanes.popLast()
+    if unsafe at < pendingWork.retiringLanes.count { unsafe pendingWork.retiringLanes[at].record.retiringIndex = Int32(at) }
+    unsafe details.retiringIndex = -1
+    if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
+    mutex.unlock()
+    if record.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: record) }
     withExtendedLifetime(ended) {}  // user code may run here: outside of the lock
   }
 
   /// Inside: what the occurrence that is being delivered met dead.
-  @usableFromInline func noteRetired(_ record: Record) {
-    guard unsafe record.slot >= 0, !mutant(.usedUpHandlerStays) || !record.has(Bit.spent) else { return }
-    if unsafe firstRetired == nil { unsafe firstRetired = .passUnretained(record) } else { unsafe backlog.retired.append(record) }
+  @usableFromInline func noteDead(_ record: HandlerRecord) {
+    guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
+    if unsafe firstDead == nil { unsafe firstDead = .passUnretained(record) } else { unsafe pendingWork.deadRecords.append(record) }
   }
 
-  /// Inside, after an occurrence: one that met dead rows leaves none.
-  @usableFromInline @inline(__always) func tidyRetired() {
-    if let record = unsafe firstRetired {
-      unsafe firstRetired = nil
-      unsafe record._withUnsafeGuaranteedRef { tidy($0) }
-      tidyOthers()
+  /// Inside, after an occurrence: one that met dead slots leaves none.
+  @usableFromInline @inline(__always) func unregisterDead() {
+    if let record = unsafe firstDead {
+      unsafe firstDead = nil
+      unsafe record._withUnsafeGuaranteedRef { unregister($0) }
+      unregisterOthers()
     }
     if unsafe table.dead > 0 { compact() }
   }
 
-  @usableFromInline @inline(never) func tidyOthers() {
-    guard let backlog = backlogReference.load(), unsafe !backlog.retired.isEmpty else { return }
-    while let record = unsafe backlog.retired.popLast() { tidy(record) }
-    if unsafe backlog.retired.capacity > 2 * Flood.limit { unsafe backlog.retired = [] }
+  @usableFromInline @inline(never) func unregisterOthers() {
+    guard let pendingWork = pendingWorkReference.load(), unsafe !pendingWork.deadRecords.isEmpty else { return }
+    while let record = unsafe pendingWork.deadRecords.popLast() { unregister(record) }
+    if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
   }
 
   @usableFromInline @inline(never) func compact() {
-    lock.lock()
+    mutex.lock()
     unsafe table.compact()
-    lock.unlock()
+    mutex.unlock()
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The past payloads that a new handler receives.
-// Safe: `latest` is guarded by the mailbox's lock; `past` and `spare` are touched only from inside, `past` under the lock, too, while it is `latest`.
+// Safe: `latest` is guarded by the core's lock; `past` and `spare` are touched only from inside, `past` under the lock, too, while it is `latest`.
 @safe final class History: @unchecked Sendable {
   private let limit: Int
   private let layout: PayloadLayout
@@ -18,7 +18,7 @@ import Synchronization
   /// Of `latest`, if that is the past.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
-  struct Past: PayloadSlot, Sendable {
+  struct Past: PayloadHeader, Sendable {
     let sequence: UInt64
     weak let sender: (any AnyObject & Sendable)?
   }
@@ -49,14 +49,14 @@ import Synchronization
   private var spare: UnsafeMutableRawPointer { unsafe memory + layout.stride }
 
   /// Under the lock: a copy of the last payload that was sent.
-  func copyOfLatest() -> Parcel? { unsafe hasLatest ? Parcel(copying: Loan(latest, layout.type), layout.type) : nil }
+  func copyOfLatest() -> OwnedPayload? { unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout.type) : nil }
 
   /// Under the lock, for a payload that is queued.
   ///
   /// - Returns: the one before, for the caller to destroy after the lock.
-  func replaceLatest(_ payload: Loan) -> Parcel? {
+  func replaceLatest(_ payload: BorrowedPayload) -> OwnedPayload? {
     saveLatest()
-    let before = unsafe hasLatest ? Parcel(moving: latest, layout) : nil
+    let before = unsafe hasLatest ? OwnedPayload(moving: latest, layout) : nil
     unsafe layout.copy(payload, to: latest)
     unsafe hasLatest = true
     return before
@@ -65,14 +65,14 @@ import Synchronization
   /// Under the lock: what was delivered last is in `past` from now on.
   func saveLatest() {
     guard unsafe isPastLatest else { return }
-    unsafe past.append(Past(sequence: latestSequence, sender: nil), Loan(latest, layout.type))
+    unsafe past.append(Past(sequence: latestSequence, sender: nil), BorrowedPayload(latest, layout.type))
     unsafe isPastLatest = false
   }
 
   /// Inside, and under the lock, for a payload that is delivered next. ``destroyReplaced(_:)`` follows, not under the lock.
   ///
   /// - Returns: whether there was one before.
-  func replaceLatestNow(_ payload: Loan, _ sequence: UInt64) -> Bool {
+  func replaceLatestNow(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     let wasThere = unsafe hasLatest
     if wasThere, !layout.isTrivial { unsafe layout.move(from: latest, to: spare) }
     unsafe layout.copy(payload, to: latest)
@@ -86,7 +86,7 @@ import Synchronization
   }
 
   /// Inside: ends the replacement of the last payload.
-  func destroyReplaced(_ wasThere: Bool, _ payload: Loan, _ sequence: UInt64) {
+  func destroyReplaced(_ wasThere: Bool, _ payload: BorrowedPayload, _ sequence: UInt64) {
     if wasThere { unsafe layout.destroy(spare) }
     if limit > 1 { note(payload, sequence, from: nil) }
     while unsafe !outdated.isEmpty {
@@ -96,7 +96,7 @@ import Synchronization
   }
 
   /// Inside: notes a queued occurrence whose delivery begins.
-  func note(_ payload: Loan, _ sequence: UInt64, from sender: (any AnyObject & Sendable)?) {
+  func note(_ payload: BorrowedPayload, _ sequence: UInt64, from sender: (any AnyObject & Sendable)?) {
     unsafe past.append(Past(sequence: sequence, sender: sender), payload)
     guard unsafe past.count > limit else { return }
     _ = unsafe past.takeFirst()
@@ -104,53 +104,56 @@ import Synchronization
   }
 
   /// Inside: what a new handler is told, which stays, whatever a handler sends meanwhile.
-  func copyOfPast(_ lock: borrowing Lock) -> PayloadQueue<Past> {
-    lock.withLock { saveLatest() }
+  func copyOfPast(_ mutex: borrowing UnfairMutex) -> PayloadQueue<Past> {
+    mutex.withLock { saveLatest() }
     return unsafe past.copy()
   }
 }
 
-extension Mailbox {
-  /// Before anybody else knows the event: from now on no thread enters by ``Mailbox/enter()``, because under the lock of the queue `latest` changes, too.
+extension EventCore {
+  /// Before anybody else knows the event: from now on no thread enters by ``EventCore/enter()``, because under the lock of the queue `latest` changes, too.
   func keep(_ history: History) {
-    _ = backlog.historyReference.set(history)
-    isKeeping = true
-    word.store(Word.keeping, ordering: .relaxed)
+    _ = pendingWork.historyReference.set(history)
+    mustEnqueue = true
+    word.store(CoreState.mustEnqueue, ordering: .relaxed)
   }
 
   /// Delivers a post to an idle event with a history at once, as far as that goes; false if the event is not idle.
-  func postKept(_ payload: Loan) -> Bool {
-    let own = Thread.current | Word.busy
-    guard word.compareExchange(expected: Word.keeping, desired: own, ordering: .acquiring).exchanged else { return false }
+  func postWithReplay(_ payload: BorrowedPayload) -> Bool {
+    let own = Thread.current | CoreState.busy
+    guard word.compareExchange(expected: CoreState.mustEnqueue, desired: own, ordering: .acquiring).exchanged else { return false }
     var replaced: Bool?
-    let backlog = unsafe backlogReference.lend().unsafelyUnwrapped
-    unsafe backlog._withUnsafeGuaranteedRef { backlog in
-      guard let history = unsafe backlog.historyReference.lend() else { return }
+    let pendingWork = unsafe pendingWorkReference.lend().unsafelyUnwrapped
+    unsafe pendingWork._withUnsafeGuaranteedRef { pendingWork in
+      guard let history = unsafe pendingWork.historyReference.lend() else { return }
       unsafe history._withUnsafeGuaranteedRef { history in
-        lock.lock()
-        let isPlain = unsafe backlog.queue.isEmpty && backlog.unheardReference.lend() == nil && withHome { unsafe $0.observers == nil }
+        mutex.lock()
+        let isPlain =
+          unsafe pendingWork.queue.isEmpty && pendingWork.unheardReference.lend() == nil && withIdentity { unsafe $0.observers == nil }
         if isPlain { replaced = unsafe history.replaceLatestNow(payload, sequence &+ 1) }
-        lock.unlock()
+        mutex.unlock()
         if let replaced { unsafe history.destroyReplaced(replaced, payload, sequence &+ 1) }
       }
     }
     if replaced == nil {
-      put(payload, nil)  // another thread was faster, or somebody observes the event: in its turn
+      enqueue(payload, nil)  // another thread was faster, or somebody observes the event: in its turn
     } else if let position = deliver(payload, isPost: true) {
-      postRest(payload, from: position, sender: nil)
+      postSlowPath(payload, from: position, sender: nil)
     }
-    edge(.leaving)
-    if !word.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged { settle(own & ~Word.flags) }
+    syncPoint(.leaving)
+    if !word.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged { drain(own & ~CoreState.flags) }
     return true
   }
 
   /// Inside: tells a handler that has just joined what was sent before.
-  func replay(_ history: History, to record: Record) {
+  func replay(_ history: History, to record: HandlerRecord) {
     let priority = record.details?.options.priority ?? 0
-    var past = history.copyOfPast(lock)
+    var past = history.copyOfPast(mutex)
     while !past.isEmpty {
       let item = past.takeFirst()
-      if unsafe record.slot >= 0, !record.has(Bit.gone) { tell(record, past.taken, priority, sequence: item.sequence, from: item.sender) }
+      if unsafe record.index >= 0, !record.has(HandlerFlags.ended) {
+        tell(record, past.taken, priority, sequence: item.sequence, from: item.sender)
+      }
       past.destroyTaken()
     }
   }

@@ -25,13 +25,13 @@ extension Event {
   /// Each of its sends costs a short lock more than one of an event that keeps nothing, and adding a handler costs O(what is replayed).
   public init(_ name: String? = nil, replaying replay: Replay<Payload>, onFailure policy: FailurePolicy = .collect) {
     self.init(name, onFailure: policy)
-    if let history = History(replay) { mailbox.keep(history) }
+    if let history = History(replay) { core.keep(history) }
   }
 
   /// The last payload that was sent, one that is still queued included; before the first, what ``Replay/current(_:)`` began with. `nil` for an event without replay.
   public nonisolated var latest: Payload? {
-    guard let history = mailbox.backlogReference.load()?.history else { return nil }
-    guard let latest = mailbox.lock.withLock({ history.copyOfLatest() }) else { return nil }
+    guard let history = core.pendingWorkReference.load()?.history else { return nil }
+    guard let latest = core.mutex.withLock({ history.copyOfLatest() }) else { return nil }
     return latest.loan.payload(Payload.self)
   }
 }

@@ -19,12 +19,12 @@ extension EventSource {
     within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
     where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
   ) async throws -> Payload {
-    let channel = Channel(.unbounded, Payload.self)
-    channel.listen(to: self)
+    let hub = SequenceHub(.unbounded, Payload.self)
+    hub.listen(to: self)
     defer { withExtendedLifetime(self) {} }
-    guard let limit, !limit.isForever else { return try await channel.first(where: isIncluded) }
+    guard let limit, !limit.isForever else { return try await hub.first(where: isIncluded) }
     return try await withThrowingTaskGroup(of: Payload.self) { group in
-      group.addTask { try await channel.first(where: isIncluded) }
+      group.addTask { try await hub.first(where: isIncluded) }
       group.addTask {
         try await clock.sleep(for: limit)
         throw EventingError(code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
@@ -36,12 +36,12 @@ extension EventSource {
   }
 }
 
-extension Channel {
+extension SequenceHub {
   /// The first payload that fits.
   fileprivate nonisolated(nonsending) func first<Payload: Sendable>(where isIncluded: @Sendable (Payload) throws -> Bool) async throws
     -> Payload
   {
-    let reader = Reader(self)
+    let reader = SequenceReader(self)
     while let payload = await reader.next(Payload.self, isolation: #isolation) {
       if try isIncluded(payload) { return payload }
     }

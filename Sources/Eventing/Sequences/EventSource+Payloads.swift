@@ -42,14 +42,14 @@ extension Event {
 
 /// A sequence that is there: it listens.
 @usableFromInline final class Subscription<Payload: Sendable>: Sendable {
-  @usableFromInline let channel: Channel
+  @usableFromInline let hub: SequenceHub
 
   @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering) {
-    channel = Channel(buffering, Payload.self)
-    channel.listen(to: source)
+    hub = SequenceHub(buffering, Payload.self)
+    hub.listen(to: source)
   }
 
-  deinit { channel.drop(nil) }
+  deinit { hub.drop(nil) }
 }
 
 @usableFromInline struct PayloadSequence<Payload: Sendable>: AsyncSequence, Sendable {
@@ -59,12 +59,12 @@ extension Event {
 
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
-  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(Reader(subscription.channel)) } }
+  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let reader: Reader
+    @usableFromInline let reader: SequenceReader
 
-    @inlinable init(_ reader: Reader) { self.reader = reader }
+    @inlinable init(_ reader: SequenceReader) { self.reader = reader }
 
     @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Payload? {
       await reader.next(Payload.self, isolation: actor)
@@ -79,12 +79,12 @@ extension Event {
 
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
-  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(Reader(subscription.channel)) } }
+  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let reader: Reader
+    @usableFromInline let reader: SequenceReader
 
-    @inlinable init(_ reader: Reader) { self.reader = reader }
+    @inlinable init(_ reader: SequenceReader) { self.reader = reader }
 
     @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Arrival<Payload>? {
       await reader.nextArrival(Payload.self, isolation: actor)

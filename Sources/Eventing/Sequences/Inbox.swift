@@ -1,13 +1,13 @@
 /// What waits for one iterator, with a bound.
 ///
-/// A plain value without threads; the channel guards it. All of it is O(1), amortized, however much waits.
-struct Inbox: ~Copyable {
+/// A plain value without threads; the hub guards it. All of it is O(1), amortized, however much waits.
+struct BoundedBuffer: ~Copyable {
   private let buffering: Buffering
   private var items: PayloadQueue<Item>
   /// How many were dropped after the last item.
   private var lag = 0
 
-  struct Item: PayloadSlot {
+  struct Item: PayloadHeader {
     /// How many were dropped directly before it.
     var lag: Int
     var sender: WaitingSender?
@@ -24,10 +24,10 @@ struct Inbox: ~Copyable {
     self.lag = lag
   }
 
-  func copy() -> Inbox { Inbox(buffering, items.copy(), lag: lag) }
+  func copy() -> BoundedBuffer { BoundedBuffer(buffering, items.copy(), lag: lag) }
 
   /// What became of a payload.
-  struct Outcome {
+  struct HandlerOutcome {
     var isTaken = true
     var keepsSender = false
     /// It took the place of another one.
@@ -37,24 +37,24 @@ struct Inbox: ~Copyable {
   /// - Parameter sender: of a `send`; it is kept, and waits, if there is no room: until its item lies within the bound.
   /// - Parameter dropped: gets what is dropped for it, to be destroyed outside of the lock.
   mutating func append(
-    _ payload: Loan, isSend: Bool, _ sender: WaitingSender?, _ dropped: inout PayloadQueue<PayloadAlone>
-  ) -> Outcome {
+    _ payload: BorrowedPayload, isSend: Bool, _ sender: WaitingSender?, _ dropped: inout PayloadQueue<PayloadAlone>
+  ) -> HandlerOutcome {
     let waiting = items.count
     switch buffering.decision(waiting: waiting, isSend: isSend) {
     case .keep:
       let mustWait = isSend && buffering.decision(waiting: waiting, isSend: false) == .dropIt
       items.append(Item(lag: lag, sender: mustWait ? sender : nil), payload)
       lag = 0
-      return Outcome(keepsSender: mustWait && sender != nil)
+      return HandlerOutcome(keepsSender: mustWait && sender != nil)
     case .dropIt:
       lag += 1
-      return Outcome(isTaken: false)
+      return HandlerOutcome(isTaken: false)
     case .dropOldest:
       let oldest = items.takeFirst()
       dropped.append(PayloadAlone(), takenFrom: &items)
       items.append(Item(lag: 0), payload)
       items[0].lag += oldest.lag + 1
-      return Outcome(hasReplaced: true)
+      return HandlerOutcome(hasReplaced: true)
     }
   }
 
@@ -95,9 +95,9 @@ struct Inbox: ~Copyable {
 
 /// A `send` that waits until there is room for what it brought.
 struct WaitingSender: Sendable {
-  let flight: Flight
+  let completion: Completion
   let node: WaitNode
 
   /// Not under a lock.
-  func pass() { flight.arrive(node, nil) }
+  func pass() { completion.arrive(node, nil) }
 }

@@ -1,11 +1,11 @@
-/// What an iterator has: its inlet, and what it has taken from there.
+/// What an iterator has: its buffer, and what it has taken from there.
 ///
 /// Used by one task at a time, as iterators are.
-@usableFromInline final class Reader {
-  @usableFromInline let channel: Channel
-  private let inlet: Inlet
-  /// Of the handler: what is asked for each payload, so it is not looked up in the channel, which those who send write to.
-  @usableFromInline let record: Record?
+@usableFromInline final class SequenceReader {
+  @usableFromInline let hub: SequenceHub
+  private let buffer: IteratorBuffer
+  /// Of the handler: what is asked for each payload, so it is not looked up in the hub, which those who send write to.
+  @usableFromInline let record: HandlerRecord?
   /// What it has taken.
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
   /// It has taken something before.
@@ -14,14 +14,14 @@
   @exclusivity(unchecked) private var lag = 0
   @exclusivity(unchecked) private var isOver = false
 
-  @usableFromInline init(_ channel: Channel) {
-    self.channel = channel
-    inlet = channel.makeInlet()
-    unsafe batch = PayloadQueue(channel.type)
-    record = channel.recordReference.load()
+  @usableFromInline init(_ hub: SequenceHub) {
+    self.hub = hub
+    buffer = hub.makeBuffer()
+    unsafe batch = PayloadQueue(hub.type)
+    record = hub.recordReference.load()
   }
 
-  deinit { if unsafe !isOver { channel.drop(inlet) } }
+  deinit { if unsafe !isOver { hub.drop(buffer) } }
 
   /// The next payload; nil at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Payload? {
@@ -48,7 +48,7 @@
   }
 
   /// If the handler was removed, nothing that waits is taken any more.
-  private var mayGoOn: Bool { !Task.isCancelled && record?.has(Bit.removed) != true }
+  private var mayGoOn: Bool { !Task.isCancelled && record?.has(HandlerFlags.removed) != true }
 
   @usableFromInline func takeLag() -> Int? {
     defer { unsafe lag = 0 }
@@ -61,7 +61,7 @@
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
     unsafe batch.recycle()
     // As a lane does: batches get longer, and waking a task again would cost a sender more.
-    if !channel.isBounded, unsafe hasBegun { Thread.spin(1_000) }
+    if !hub.isBounded, unsafe hasBegun { Thread.spin(1_000) }
     unsafe hasBegun = true
     while unsafe !isOver {
       guard mayGoOn else {
@@ -69,8 +69,8 @@
         break
       }
       if unsafe !batch.isEmpty { return true }
-      if channel.buffering.suspendsSender { inlet.noteConsumer() }
-      switch unsafe channel.take(inlet, &batch, &lag) {
+      if hub.buffering.suspendsSender { buffer.noteConsumer() }
+      switch unsafe hub.take(buffer, &batch, &lag) {
       case .something: return true
       case .nothing: guard await sleep(isolation: isolation) else { return false }
       case .end: end()
@@ -81,28 +81,28 @@
 
   /// False if another task waits with this iterator: the second one is refused, since nobody could say which of them gets what.
   private func sleep(isolation: isolated (any Actor)?) async -> Bool {
-    let (channel, inlet) = (channel, inlet)
+    let (hub, buffer) = (hub, buffer)
     // Also forgets that another task was cancelled that had the iterator before.
-    guard channel.begin(inlet) else {
+    guard hub.begin(buffer) else {
       Warning.tell(
-        "expected one task at a time to ask an iterator of \(channel.type); another task waits for its next payload. This one is told nil.")
+        "expected one task at a time to ask an iterator of \(hub.type); another task waits for its next payload. This one is told nil.")
       return false
     }
     await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
-        if unsafe !channel.park(inlet, continuation) { unsafe continuation.resume() }
+        if unsafe !hub.park(buffer, continuation) { unsafe continuation.resume() }
       }
     } onCancel: {
-      channel.cancel(inlet)
+      hub.cancel(buffer)
     }
     return true
   }
 
   private func end() {
     unsafe isOver = true
-    unsafe batch = PayloadQueue(channel.type)
+    unsafe batch = PayloadQueue(hub.type)
     unsafe lag = 0
     if mutant(.cancelledLoopStays) { return }
-    channel.drop(inlet)
+    hub.drop(buffer)
   }
 }

@@ -9,8 +9,8 @@
     import Android
   #endif
 
-  /// Whether the calling thread holds a ``Lock``. In debug builds only.
-  @usableFromInline enum HeldLock {
+  /// Whether the calling thread holds a ``UnfairMutex``. In debug builds only.
+  @usableFromInline enum HeldMutex {
     private static let key: pthread_key_t = {
       var key = pthread_key_t()
       let error = unsafe pthread_key_create(&key, nil)
@@ -25,13 +25,13 @@
   }
 #endif
 
-/// Stops a debug build if the calling thread holds a ``Lock``.
+/// Stops a debug build if the calling thread holds a ``UnfairMutex``.
 ///
 /// Two locks are never held together, user code never runs under one, and no weak reference is read
 /// there: the strong reference that it gives may be the last one a moment later, and then the
 /// object's `deinit` runs under the lock.
-@inlinable @inline(__always) func assertNoLockIsHeld(_ action: @autoclosure () -> StaticString) {
+@inlinable @inline(__always) func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
   #if DEBUG
-    if HeldLock.isHeld { preconditionFailure("expected to \(action()) without a lock; this thread holds one") }
+    if HeldMutex.isHeld { preconditionFailure("expected to \(action()) without a lock; this thread holds one") }
   #endif
 }

@@ -4,7 +4,7 @@
   /// The one lock of the package: for a few instructions, never held together with another, nor while user code runs.
   ///
   /// On Apple's systems it is `os_unfair_lock`: it lends its holder the priority of those who wait.
-  @usableFromInline package struct Lock: ~Copyable, @unchecked Sendable {
+  @usableFromInline package struct UnfairMutex: ~Copyable, @unchecked Sendable {
     // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
     @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
 
@@ -24,7 +24,7 @@
   /// It looks some times, then gives its core away, then naps, so that a holder that lost its core gets one: to spin for two microseconds before that halved what four
   /// threads on two cores got done. The thread sanitizer sees it,
   /// unlike `Synchronization.Mutex` when that is contended; it takes one byte of the event.
-  @usableFromInline package struct Lock: ~Copyable, Sendable {
+  @usableFromInline package struct UnfairMutex: ~Copyable, Sendable {
     @usableFromInline let word = Atomic<UInt8>(0)
 
     @inlinable package init() {}
@@ -45,18 +45,18 @@
   }
 #endif
 
-extension Lock {
+extension UnfairMutex {
   @inlinable @inline(__always) borrowing func lock() {
-    assertNoLockIsHeld("take another")
+    assertNoMutexIsHeld("take another")
     acquire()
     #if DEBUG
-      HeldLock.isHeld = true
+      HeldMutex.isHeld = true
     #endif
   }
 
   @inlinable @inline(__always) borrowing func unlock() {
     #if DEBUG
-      HeldLock.isHeld = false
+      HeldMutex.isHeld = false
     #endif
     release()
   }

@@ -1,5 +1,5 @@
 /// First in, first out, in one array. Room is given back as it empties.
-struct Queue<Element> {
+struct Deque<Element> {
   private var elements: ContiguousArray<Element?> = []
   private var head = 0
 
@@ -56,9 +56,9 @@ struct Queue<Element> {
     swap(&element, &elements[head])
     head += 1
     if isEmpty {
-      elements.removeAll(keepingCapacity: elements.capacity <= 2 * Flood.limit)
+      elements.removeAll(keepingCapacity: elements.capacity <= 2 * OverloadControl.limit)
       head = 0
-    } else if head > Flood.limit, head > elements.count / 2 {
+    } else if head > OverloadControl.limit, head > elements.count / 2 {
       elements.removeFirst(head)
       head = 0
     }

@@ -1,7 +1,7 @@
 /// Names a task for good.
 ///
 /// Not its address, which comes back: another task there would be taken for one that has ended.
-package enum TaskNumber {
+package enum TaskID {
   /// Of the calling task; 0 for none.
   static var current: UInt64 {
     unsafe withUnsafeCurrentTask { task in

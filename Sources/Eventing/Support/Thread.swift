@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// What the package asks of the platform's threads.
 @usableFromInline package enum Thread {
-  /// A number that no other living thread has; its three lowest bits are clear.
+  /// A number that no other living thread has; its three lowest flags are clear.
   @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
       pthread_self()

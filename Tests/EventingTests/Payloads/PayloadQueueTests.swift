@@ -5,7 +5,7 @@
 
   /// The queue of payloads, without threads, against an array.
   @Suite(.fewAtATime) struct PayloadQueueTests {
-    struct Slot: PayloadSlot {
+    struct Header: PayloadHeader {
       var label: Int
       let hasPayload: Bool
     }
@@ -20,32 +20,32 @@
     private func check<Payload: TestPayload>(_: Payload.Type, _ random: inout SeededGenerator) {
       let live = LiveCount()
       do {
-        var queue = PayloadQueue<Slot>(Payload.self)
-        var other = PayloadQueue<Slot>(Payload.self)
+        var queue = PayloadQueue<Header>(Payload.self)
+        var other = PayloadQueue<Header>(Payload.self)
         var expected: [(label: Int, number: Int?)] = []
         for step in 1...300 {
           let number = step % 100 + 1
           switch Int.random(in: 0..<12, using: &random) {
           case 0...3:
-            lend(Payload.make(number, live)) { queue.append(Slot(label: step, hasPayload: true), $0) }
+            lend(Payload.make(number, live)) { queue.append(Header(label: step, hasPayload: true), $0) }
             expected.append((step, Payload.make(number, live).number))
           case 4:
-            queue.append(Slot(label: step, hasPayload: false))
+            queue.append(Header(label: step, hasPayload: false))
             expected.append((step, nil))
           case 5...6 where !queue.isEmpty: take(Payload.self, &queue, &expected, destroys: true)
           case 7 where !queue.isEmpty:
-            let slot = queue.takeFirst()
-            queue.untake(slot)
+            let header = queue.takeFirst()
+            queue.untake(header)
           case 8 where !queue.isEmpty:
-            let slot = queue.removeLast()
-            #expect(slot.label == expected.removeLast().label)
+            let header = queue.removeLast()
+            #expect(header.label == expected.removeLast().label)
           case 9 where !queue.isEmpty && queue.first.hasPayload:
             // Taken out, moved to another queue, and put back from there.
-            let slot = queue.takeFirst()
+            let header = queue.takeFirst()
             let first = expected.removeFirst()
-            other.append(slot, takenFrom: &queue)
+            other.append(header, takenFrom: &queue)
             _ = other.takeFirst()
-            queue.prepend(slot, takenFrom: &other)
+            queue.prepend(header, takenFrom: &other)
             other.recycle()
             expected.insert(first, at: 0)
           case 10:
@@ -66,13 +66,13 @@
     }
 
     private func take<Payload: TestPayload>(
-      _: Payload.Type, _ queue: inout PayloadQueue<Slot>, _ expected: inout [(label: Int, number: Int?)], destroys: Bool
+      _: Payload.Type, _ queue: inout PayloadQueue<Header>, _ expected: inout [(label: Int, number: Int?)], destroys: Bool
     ) {
-      let slot = queue.takeFirst()
+      let header = queue.takeFirst()
       let first = expected.removeFirst()
-      #expect(slot.label == first.label)
-      #expect(slot.hasPayload == (first.number != nil))
-      guard slot.hasPayload else { return }
+      #expect(header.label == first.label)
+      #expect(header.hasPayload == (first.number != nil))
+      guard header.hasPayload else { return }
       let taken = queue.taken.payload(Payload.self).number
       #expect(taken == first.number)
       if destroys {

@@ -11,13 +11,13 @@
   import Eventing
   import Testing
 
-  /// Holds a thread between two steps of the library, by `Edge.hook`, which exists in debug builds.
+  /// Holds a thread between two steps of the library, by `SyncPoint.hook`, which exists in debug builds.
   ///
   /// The hook is the whole process's, and tests run in parallel: so it is set once, while the tests are discovered and none runs yet (by the trait
-  /// ``usesEdges`` of the suites that need it), and it acts only on threads that asked for it. No test sets `Edge.hook` itself.
+  /// ``usesEdges`` of the suites that need it), and it acts only on threads that asked for it. No test sets `SyncPoint.hook` itself.
   enum Edges {
     /// Calls `onEdge` whenever the calling thread passes an edge in `body`.
-    static func watch(_ onEdge: @escaping (Edge) -> Void, during body: () -> Void) {
+    static func watch(_ onEdge: @escaping (SyncPoint) -> Void, during body: () -> Void) {
       let watcher = Watcher(onEdge)
       let before = unsafe pthread_getspecific(key)
       unsafe pthread_setspecific(key, Unmanaged.passUnretained(watcher).toOpaque())
@@ -32,8 +32,8 @@
     }
 
     private final class Watcher {
-      let onEdge: (Edge) -> Void
-      init(_ onEdge: @escaping (Edge) -> Void) { self.onEdge = onEdge }
+      let onEdge: (SyncPoint) -> Void
+      init(_ onEdge: @escaping (SyncPoint) -> Void) { self.onEdge = onEdge }
     }
 
     private static let key: pthread_key_t = {
@@ -43,7 +43,7 @@
     }()
 
     fileprivate static let install: Void =
-      unsafe Edge.hook = { edge in
+      unsafe SyncPoint.hook = { edge in
         guard let watcher = unsafe pthread_getspecific(key) else { return }
         unsafe Unmanaged<Watcher>.fromOpaque(watcher).takeUnretainedValue().onEdge(edge)
       }
@@ -55,7 +55,7 @@
   }
 
   extension Trait where Self == EdgesTrait {
-    /// Sets `Edge.hook` when the tests are discovered.
+    /// Sets `SyncPoint.hook` when the tests are discovered.
     static var usesEdges: EdgesTrait { EdgesTrait() }
   }
 #endif

@@ -10,9 +10,9 @@
     /// Open when the thread is there.
     let reached = Gate()
     private let released = Gate()
-    private let edge: Edge
+    private let edge: SyncPoint
 
-    init(at edge: Edge) { self.edge = edge }
+    init(at edge: SyncPoint) { self.edge = edge }
 
     func release() { released.open() }
 
