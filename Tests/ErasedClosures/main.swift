@@ -28,7 +28,8 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   do {
     let seen = Seen()
     await checkCalls(
-      Payload.self, live, seen, HandlerClosure<Payload> { seen.see($0) }.erased, AsyncHandlerClosure<Payload> { seen.see($0) }.erased,
+      Payload.self, live, seen, HandlerClosure<Payload> { seen.see($0) }.erased,
+      AsyncHandlerClosure<Payload> { seen.see($0) }.erased,
       ViewClosure<Payload> { payload in
         seen.see(payload)
         return payload.number > 2
@@ -46,14 +47,18 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
     do {
       try await lendAcross(payload) { try await refusing($0, on: nil) }
       expect(false, "an error of an asynchronous \(Payload.self)")
-    } catch { expect((error as? Refusal)?.number == payload.number, "the error of an asynchronous \(Payload.self), got \(error)") }
+    } catch {
+      expect(
+        (error as? Refusal)?.number == payload.number, "the error of an asynchronous \(Payload.self), got \(error)")
+    }
   }
   expect(live.alive == 0, "no \(Payload.self) alive, got \(live.alive)")
 }
 
 /// The side of the library, which knows nothing of the type but how to make a payload.
 @inline(never) func checkCalls<Payload: TestPayload>(
-  _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler, _ view: ErasedView
+  _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler,
+  _ view: ErasedView
 ) async {
   let numbers = [1, 2, 3, 4]
   let expected = numbers.map { Payload.make($0, live).number }
@@ -74,14 +79,16 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
 }
 
 /// Lends a payload to an asynchronous function.
-@inline(never) func lendAcross<Payload: Sendable>(_ payload: Payload, _ body: (Loan) async throws -> Void) async throws {
+@inline(never) func lendAcross<Payload: Sendable>(_ payload: Payload, _ body: (BorrowedPayload) async throws -> Void)
+  async throws
+{
   let address = UnsafeMutablePointer<Payload>.allocate(capacity: 1)
   address.initialize(to: payload)
   defer {
     address.deinitialize(count: 1)
     address.deallocate()
   }
-  try await body(Loan(UnsafePointer(address)))
+  try await body(BorrowedPayload(UnsafePointer(address)))
 }
 
 // As a client has them: types that the compiler knows.
@@ -99,7 +106,8 @@ await check(Boxed.self)
 await check(Weak.self)
 
 let shapes: [any TestPayload.Type] = [
-  Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self, Mixed.self, Choice.self,
+  Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self,
+  Mixed.self, Choice.self,
   Boxed.self, Weak.self,
 ]
 for shape in shapes { await checkOpened(shape) }

@@ -4,7 +4,7 @@
 
 /// A value behind the library's lock.
 public final class Guarded<Value>: @unchecked Sendable {
-  @usableFromInline let lock = Lock()
+  @usableFromInline let mutex = UnfairMutex()
   // Unchecked: the end of a checked access is a call, which keeps retains where they are.
   @exclusivity(unchecked) @usableFromInline var value: Value
 
@@ -12,11 +12,11 @@ public final class Guarded<Value>: @unchecked Sendable {
   public init(_ value: Value) { unsafe self.value = value }
 
   /// Returns the value, read under the lock.
-  @inlinable @inline(__always) public func read() -> Value { lock.withLock { unsafe value } }
+  @inlinable @inline(__always) public func read() -> Value { mutex.withLock { unsafe value } }
 
   /// Returns what `body` makes of the value, under the lock.
   @inlinable @inline(__always) public func read<Result>(_ body: (Value) -> Result) -> Result {
-    lock.withLock { unsafe body(value) }
+    mutex.withLock { unsafe body(value) }
   }
 }
 
