@@ -4,9 +4,12 @@ import PackageDescription
 
 // `EVENTING_TESTS=races` builds the tests that race only. The optimiser takes minutes for all of them, and CI has the time for that once.
 let races = [
-  "Support", "AwaitTests.swift", "AwaitTests+Tickets.swift", "BusTests.swift", "DiagnosticsTests.swift", "FloodTests.swift",
-  "FloodTests+Changes.swift", "LaneTests.swift", "LifetimeRaceTests.swift", "LockTests.swift", "LookingTests.swift", "OnceTests.swift",
-  "OwnerTests.swift", "QuestionTests.swift", "SafetyTests.swift", "SafetyTests+IsolatedCalls.swift", "SequenceTests.swift",
+  "Support", "AwaitTests.swift", "AwaitTests+Tickets.swift", "BusTests.swift", "DiagnosticsTests.swift",
+  "FloodTests.swift",
+  "FloodTests+Changes.swift", "LaneTests.swift", "LifetimeRaceTests.swift", "LockTests.swift", "LookingTests.swift",
+  "OnceTests.swift",
+  "OwnerTests.swift", "QuestionTests.swift", "SafetyTests.swift", "SafetyTests+IsolatedCalls.swift",
+  "SequenceTests.swift",
   "SequenceTests+Buffering.swift", "SequenceTests+Iterators.swift",
 ]
 let testedSources = Context.environment["EVENTING_TESTS"] == "races" ? races : nil

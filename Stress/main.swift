@@ -17,7 +17,9 @@ do {
     let faults = Fault.allCases.map { ("\($0)", $0.summary) }
     for (title, lines) in [("scenarios", scenarios.map { ($0.name, $0.summary) }), ("faults", faults)] {
       Print.out("\(title):")
-      for (name, summary) in lines { Print.out("  \(name.padding(toLength: 9, withPad: " ", startingAt: 0))  \(summary)") }
+      for (name, summary) in lines {
+        Print.out("  \(name.padding(toLength: 9, withPad: " ", startingAt: 0))  \(summary)")
+      }
     }
   case .replay(let path):
     let isSame = try await Task.detached { try await Replay.run(path) }.value

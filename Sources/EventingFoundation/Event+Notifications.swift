@@ -89,7 +89,8 @@ private final class Passage: Sendable {
 
   /// Whether it is this one. What a plain observer posts meanwhile with the same name and object cannot be told from it.
   func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
-    !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name && other.object === notification.object
+    !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
+      && other.object === notification.object
   }
 }
 

@@ -17,7 +17,8 @@ struct Chooser {
     var random = SplitMix(state: seed)
     switch strategy {
     case .random: way = .random
-    case .priorities(let changes): way = .priorities(changes: Set((0..<max(0, changes)).map { _ in Int(random.next() % 64) }))
+    case .priorities(let changes):
+      way = .priorities(changes: Set((0..<max(0, changes)).map { _ in Int(random.next() % 64) }))
     }
     self.random = random
   }

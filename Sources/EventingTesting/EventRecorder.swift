@@ -104,7 +104,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     if !isThere { await gate.opened(within: limit, clock) }
     mutex.withLock { unsafe waiting.removeAll { $0.gate === gate } }
     if let found = take(count) { return found }
-    throw RecorderError("expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)")
+    throw RecorderError(
+      "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)")
   }
 
   /// Looks once more at the end of the wait: what was sent has then been delivered.

@@ -50,14 +50,16 @@ public enum Simulation {
 
   /// Runs it once with a fault planted in the library, if that is a debug build.
   @discardableResult package static func run(
-    seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000, _ body: @escaping @Sendable () async throws -> Void
+    seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000,
+    _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
     try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy, mutant: mutant).run(limit: limit, body)
   }
 
   /// Runs it once with each seed; throws at the first that fails.
   public static func run(
-    seeds: ClosedRange<UInt64>, by strategy: Strategy = .random, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
+    seeds: ClosedRange<UInt64>, by strategy: Strategy = .random, limit: Int = 100_000,
+    _ body: @escaping @Sendable () async throws -> Void
   ) throws {
     for seed in seeds { try run(seed: seed, by: strategy, limit: limit, body) }
   }
@@ -114,7 +116,9 @@ public struct Schedule: Sendable, CustomStringConvertible {
         continue
       }
       let numbers = part.split(separator: "/").map { Int($0) }
-      guard numbers.count == 2, let choice = numbers[0], let count = numbers[1], 0 <= choice, choice < count else { return nil }
+      guard numbers.count == 2, let choice = numbers[0], let count = numbers[1], 0 <= choice, choice < count else {
+        return nil
+      }
       choices.append((choice, count))
     }
   }

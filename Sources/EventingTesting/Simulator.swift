@@ -75,7 +75,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return try result.get()
   }
 
-  private func runHere(_ cancelled: Int?, _ limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
+  private func runHere(_ cancelled: Int?, _ limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws
+    -> Schedule
+  {
     let outcome = Outcome<Void>()
     schedule.cancelled = cancelled
     Scheduling.simulations.wrappingAdd(1, ordering: .relaxed)
@@ -92,18 +94,22 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     }
     var isTheSame = true
     Scheduling.$simulation.withValue(self) {
-      while isTheSame, !ready.isEmpty || (outcome.result == nil && clock.advanceToNext()), schedule.choices.count < limit {
+      while isTheSame, !ready.isEmpty || (outcome.result == nil && clock.advanceToNext()),
+        schedule.choices.count < limit
+      {
         if schedule.choices.count == cancelled { task.cancel() }
         if !ready.isEmpty { isTheSame = takeStep() }
       }
     }
     func failure(_ what: String) -> SimulationFailure { SimulationFailure(nil, what, schedule) }
     if isForeign.load(ordering: .acquiring) {
-      throw failure("something came back from outside of the simulation: a main-actor call, another queue, or a clock of its own")
+      throw failure(
+        "something came back from outside of the simulation: a main-actor call, another queue, or a clock of its own")
     }
     if !isTheSame {
       throw failure(
-        "the body did something else than in the run before: after \(schedule.choices.count) steps not as many could be chosen from")
+        "the body did something else than in the run before: after \(schedule.choices.count) steps not as many could be chosen from"
+      )
     }
     switch outcome.result {
     case .failure(let error): throw SimulationFailure(error, "\(error)", schedule)

@@ -31,7 +31,8 @@ extension Options {
       }
     }
     if tasks + threads < 2 {
-      throw UsageError("--tasks and --threads: expected at least 2 workers in all, so that something can race; got \(tasks + threads)")
+      throw UsageError(
+        "--tasks and --threads: expected at least 2 workers in all, so that something can race; got \(tasks + threads)")
     }
   }
 
@@ -40,10 +41,14 @@ extension Options {
     return word
   }
 
-  private static func number(_ option: String, _ range: ClosedRange<Int>, _ rest: inout ArraySlice<String>) throws -> Int {
+  private static func number(_ option: String, _ range: ClosedRange<Int>, _ rest: inout ArraySlice<String>) throws
+    -> Int
+  {
     let expected = "a number from \(range.lowerBound) to \(range.upperBound)"
     let word = try value(option, expected, &rest)
-    guard let number = Int(word), range.contains(number) else { throw UsageError("\(option): expected \(expected); got \"\(word)\"") }
+    guard let number = Int(word), range.contains(number) else {
+      throw UsageError("\(option): expected \(expected); got \"\(word)\"")
+    }
     return number
   }
 
@@ -83,7 +88,9 @@ extension Options {
     }
     for part in word.split(separator: ",", omittingEmptySubsequences: false) {
       let pair = part.split(separator: ":", omittingEmptySubsequences: false)
-      guard pair.count == 2 else { throw UsageError("--faults: expected none, or KIND:RATE such as throw:1000; got \"\(part)\"") }
+      guard pair.count == 2 else {
+        throw UsageError("--faults: expected none, or KIND:RATE such as throw:1000; got \"\(part)\"")
+      }
       guard let kind = Fault(rawValue: String(pair[0])) else {
         throw UsageError("--faults: expected a KIND of \(kinds); got \"\(pair[0])\"")
       }

@@ -34,7 +34,9 @@ struct Options: Sendable {
   /// The command that does the same again.
   func commandLine(only names: [String]) -> String {
     let time = seconds == seconds.rounded() ? Format.fixed(seconds, 0) : "\(seconds)"
-    var words = ["swift run -c release stress", "--seed \(seed)", "--seconds \(time)", "--tasks \(tasks)", "--threads \(threads)"]
+    var words = [
+      "swift run -c release stress", "--seed \(seed)", "--seconds \(time)", "--tasks \(tasks)", "--threads \(threads)",
+    ]
     words += ["--events \(events)", "--handlers \(handlers)", "--mix \(mix.add):\(mix.remove):\(mix.lock):\(mix.send)"]
     words.append("--faults \(faults.text)")
     return (words + names.map { "--scenario \($0)" }).joined(separator: " ")

@@ -24,7 +24,9 @@ struct ChangeJudge {
   /// - Parameter end: what the value is now.
   mutating func run(_ end: Tone.Name) {
     guard order() else { return }
-    checks.expect(.g1, chain.last == end, "the last change that was told is to \(String(describing: chain.last)); the value is \(end)")
+    checks.expect(
+      .g1, chain.last == end,
+      "the last change that was told is to \(String(describing: chain.last)); the value is \(end)")
     for listener in listeners { judge(listener) }
   }
 
@@ -40,9 +42,14 @@ struct ChangeJudge {
         return false
       }
       checks.expect(
-        .g1, old == chain[chain.count - 1], "a change began with \(old), and the one before ended with \(chain[chain.count - 1])")
-      if let basis = call.basis { checks.expect(.g21, basis == old, "an update of \(basis) came after \(old) was set: that was lost") }
-      checks.expect(.g2, new.index == next[Int(new.voice)], "sender \(new.voice): \(new.index) came when \(next[Int(new.voice)]) was due")
+        .g1, old == chain[chain.count - 1],
+        "a change began with \(old), and the one before ended with \(chain[chain.count - 1])")
+      if let basis = call.basis {
+        checks.expect(.g21, basis == old, "an update of \(basis) came after \(old) was set: that was lost")
+      }
+      checks.expect(
+        .g2, new.index == next[Int(new.voice)],
+        "sender \(new.voice): \(new.index) came when \(next[Int(new.voice)]) was due")
       next[Int(new.voice)] = new.index + 1
       guard checks.expect(.g21, place[new] == nil, "\(new) was told twice") else { return false }
       place[new] = chain.count
@@ -80,7 +87,8 @@ struct ChangeJudge {
   /// It is told what it asked for, and no more.
   private func judgeOptions(_ listener: Listener, _ call: Listener.Call) {
     let options = listener.options
-    let isGreeting = options.contains(.initial) && call.old == nil && call.at == listener.calls.first { !$0.isPrior }?.at
+    let isGreeting =
+      options.contains(.initial) && call.old == nil && call.at == listener.calls.first { !$0.isPrior }?.at
     let hasOld = call.old != nil
     let isRight =
       (call.new != nil) == options.contains(.new) && (hasOld == options.contains(.old) || isGreeting)
@@ -100,8 +108,12 @@ struct ChangeJudge {
   private func judgeBeginning(_ listener: Listener, _ greeting: Listener.Call?, _ places: [Int]) {
     var first = places.first
     if let greeting, let new = greeting.new {
-      guard let at = place[new] else { return checks.violate(.g6, "\(listener) was greeted with a value that never was") }
-      if let next = first { checks.expect(.g6, next == at + 1, "\(listener) was greeted with value \(at), then told of change \(next)") }
+      guard let at = place[new] else {
+        return checks.violate(.g6, "\(listener) was greeted with a value that never was")
+      }
+      if let next = first {
+        checks.expect(.g6, next == at + 1, "\(listener) was greeted with value \(at), then told of change \(next)")
+      }
       first = at + 1
     }
     guard let first else { return }
@@ -111,14 +123,16 @@ struct ChangeJudge {
       checks.expect(.g6, missed == nil, "change \(missed ?? 0), made after \(listener) was added, never reached it")
     }
     let early = first < sent.count ? (first..<sent.count).first { sent[$0].isBefore(listener.adding) } : nil
-    checks.expect(.g6, early == nil, "change \(early ?? 0), made before \(listener) was added, had not come to it by then")
+    checks.expect(
+      .g6, early == nil, "change \(early ?? 0), made before \(listener) was added, had not come to it by then")
   }
 
   /// It is told of every change until it is removed, or till the end.
   private func judgeEnd(_ listener: Listener, _ places: [Int], _ changes: ArraySlice<Listener.Call>) {
     guard let removing = listener.removing else {
       if let last = places.last {
-        checks.expect(.g6, last == chain.count - 1, "the last change told to \(listener) is \(last) of \(chain.count - 1)")
+        checks.expect(
+          .g6, last == chain.count - 1, "the last change told to \(listener) is \(last) of \(chain.count - 1)")
       }
       return
     }

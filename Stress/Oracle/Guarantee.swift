@@ -1,6 +1,7 @@
 /// The guarantees that the run checks, by the numbers that the documentation gives them.
 enum Guarantee: Int, CaseIterable, Sendable, Comparable {
-  case g1 = 1, g2 = 2, g3 = 3, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15, g16 = 16
+  case g1 = 1, g2 = 2, g3 = 3, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15,
+    g16 = 16
   case g19 = 19, g20 = 20, g21 = 21, g22 = 22, g23 = 23, g24 = 24
 
   var label: String { "G\(rawValue)" }

@@ -29,7 +29,8 @@ struct HandlerJudge {
     let heard = probe.calls.map { call in
       let (voice, index) = (Int(call.voice), Int(call.index))
       let isFailure = probe.isFailing(voice, index)
-      return Heard(place: all.position[voice][index], sent: all.voices[voice].sent[index], at: call.at, isFailure: isFailure)
+      return Heard(
+        place: all.position[voice][index], sent: all.voices[voice].sent[index], at: call.at, isFailure: isFailure)
     }
     let placed = heard.filter { $0.place > 0 }
     did += heard.count
@@ -54,7 +55,9 @@ struct HandlerJudge {
       }
     } else {
       let different = Set(heard.map(\.place)).count
-      if different < heard.count { checks.violate(.g21, "\(probe) was called \(heard.count - different) times twice with one occurrence") }
+      if different < heard.count {
+        checks.violate(.g21, "\(probe) was called \(heard.count - different) times twice with one occurrence")
+      }
     }
     checks.count(.g6, heard.count)
     for call in heard where call.sent.isBefore(probe.adding) {
@@ -68,11 +71,14 @@ struct HandlerJudge {
     let guarantee: Guarantee = probe.hasOwner ? .g10 : .g7
     checks.count(guarantee, 1)
     for call in heard where removing.isBefore(call.sent) {
-      checks.violate(guarantee, "\(probe) was called with occurrence \(call.place), which was sent after its removal had returned")
+      checks.violate(
+        guarantee, "\(probe) was called with occurrence \(call.place), which was sent after its removal had returned")
     }
     let late = heard.count { $0.at > removing.end }
     let allowed = probe.isRemovalStrict ? 0 : probe.place.mostInFlight
-    if late > allowed { checks.violate(guarantee, "\(late) calls of \(probe) began after its removal had returned; \(allowed) may") }
+    if late > allowed {
+      checks.violate(guarantee, "\(late) calls of \(probe) began after its removal had returned; \(allowed) may")
+    }
   }
 
   /// The same from the return of `lock` to the call of `unlock`.
@@ -85,7 +91,8 @@ struct HandlerJudge {
       guard call.at > mute.on.end, call.at < until else { continue }
       late += 1
       if mute.on.end < call.sent.start {
-        checks.violate(.g9, "\(probe) was called with occurrence \(call.place), sent while it was locked, before the unlock")
+        checks.violate(
+          .g9, "\(probe) was called with occurrence \(call.place), sent while it was locked, before the unlock")
       }
     }
     let allowed = probe.place.mostInFlight
@@ -144,7 +151,9 @@ struct HandlerJudge {
       probe.audience.includes(all.keys[place])
         && probe.adding.isBefore(all.sent[place])
         && !isEndedBefore(place, probe, hasLaterCall: false)
-        && !isExcused(probe, Span(start: all.sent[place].start, end: probe.place.isInline ? all.done[place] : all.trial.settled.end))
+        && !isExcused(
+          probe, Span(start: all.sent[place].start, end: probe.place.isInline ? all.done[place] : all.trial.settled.end)
+        )
     }
     may += 1
     guard let first else { return }
@@ -152,7 +161,9 @@ struct HandlerJudge {
     if checks.expect(.g8, heard.count == 1, "\(probe) was not called, though occurrence \(first) had to reach it") {
       // Where calls may overlap, those of two occurrences race for it.
       guard probe.place.isInOrder else { return }
-      checks.expect(.g8, heard[0].place <= first, "\(probe) was called with occurrence \(heard[0].place), but \(first) had to use it up")
+      checks.expect(
+        .g8, heard[0].place <= first,
+        "\(probe) was called with occurrence \(heard[0].place), but \(first) had to use it up")
     }
   }
 }

@@ -61,7 +61,8 @@ struct Judge {
       let isDue = trial.losesNothing ? index == next[voice] : index >= next[voice]
       checks.expect(.g2, isDue, "sender \(voice): number \(index) came when \(next[voice]) was due")
       next[voice] = index + 1
-      guard checks.expect(.g21, position[voice][index] == 0, "number \(index) of sender \(voice) was delivered twice") else { return false }
+      guard checks.expect(.g21, position[voice][index] == 0, "number \(index) of sender \(voice) was delivered twice")
+      else { return false }
       position[voice][index] = sent.count
       sent.append(voices[voice].sent[index])
       keys.append(voices[voice].keys[index])
@@ -71,7 +72,8 @@ struct Judge {
     let total = voices.reduce(0) { $0 + $1.sent.count }
     let (unseen, unexcused) = countUnseen()
     guard checks.expect(.g21, last + unseen == total, "\(total) were sent, \(last) delivered") else { return false }
-    checks.expect(.g21, unexcused == 0, "\(unexcused) occurrences reached nobody, and no lock of the event excuses that")
+    checks.expect(
+      .g21, unexcused == 0, "\(unexcused) occurrences reached nobody, and no lock of the event excuses that")
     return keepsRealTime()
   }
 
@@ -88,7 +90,9 @@ struct Judge {
         }
         unseen += 1
         let time = Span(start: voice.sent[index].start, end: latest)
-        if trial.losesNothing || !trial.gates.contains(where: { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }) {
+        if trial.losesNothing
+          || !trial.gates.contains(where: { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) })
+        {
           unexcused += 1
         }
       }
@@ -100,7 +104,8 @@ struct Judge {
   private func keepsRealTime() -> Bool {
     var earliestEnd = UInt64.max
     for place in stride(from: last, to: 0, by: -1) {
-      checks.expect(.g1, sent[place].start <= earliestEnd, "occurrence \(place) overtook one whose post had returned before")
+      checks.expect(
+        .g1, sent[place].start <= earliestEnd, "occurrence \(place) overtook one whose post had returned before")
       earliestEnd = min(earliestEnd, sent[place].end)
     }
     return true
@@ -124,7 +129,8 @@ struct Judge {
         let isEarlier = one.probe.priority == next.probe.priority && next.probe.adding.isBefore(one.probe.adding)
         guard one.probe.priority < next.probe.priority || isEarlier else { continue }
         checks.violate(
-          .g3, "occurrence \(place) came to \(next.probe), of priority \(next.probe.priority), after \(one.probe), of \(one.probe.priority)"
+          .g3,
+          "occurrence \(place) came to \(next.probe), of priority \(next.probe.priority), after \(one.probe), of \(one.probe.priority)"
         )
       }
     }
@@ -144,7 +150,8 @@ struct Judge {
     checks.expect(.g19, isTold, "occurrence \(place): \(due) calls threw, its report has \(failed) failures; \(report)")
     let found = called + report.skipped + report.dropped
     let (least, most) = handlersFound(at: place)
-    checks.expect(.g21, least <= found && found <= most, "occurrence \(place) found \(least) to \(most) handlers; \(report)")
+    checks.expect(
+      .g21, least <= found && found <= most, "occurrence \(place) found \(least) to \(most) handlers; \(report)")
   }
 
   private func handlersFound(at place: Int) -> (least: Int, most: Int) {

@@ -48,7 +48,8 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
 
   var description: String {
     let names: [(ChangeOptions, String)] = [(.initial, "initial"), (.old, "old"), (.new, "new"), (.prior, "prior")]
-    return "handler \(token?.id ?? 0) (\(place), \(names.filter { options.contains($0.0) }.map(\.1).joined(separator: " ")))"
+    return
+      "handler \(token?.id ?? 0) (\(place), \(names.filter { options.contains($0.0) }.map(\.1).joined(separator: " ")))"
   }
 
   func add(to value: Observed<Tone>) {

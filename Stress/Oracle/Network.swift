@@ -36,7 +36,8 @@ final class Network: Sendable {
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),
     Edge(source: 1, target: 0), Edge(source: 2, target: 2),
     // A diamond, two edges side by side, and the way back to the ring.
-    Edge(source: 0, target: 3), Edge(source: 0, target: 4, filter: 1), Edge(source: 3, target: 5), Edge(source: 4, target: 5),
+    Edge(source: 0, target: 3), Edge(source: 0, target: 4, filter: 1), Edge(source: 3, target: 5),
+    Edge(source: 4, target: 5),
     Edge(source: 4, target: 5, filter: 2), Edge(source: 5, target: 0),
     // A chain that ends where nothing goes on.
     Edge(source: 5, target: 6, isMarked: false), Edge(source: 6, target: 7), Edge(source: 7, target: 3, filter: 4),
@@ -83,7 +84,9 @@ final class Network: Sendable {
     init(_ stage: Stage) {
       let (canary, checks, fates) = (Canary(.handler), stage.checks, (0..<3).map { _ in stage.makeFate() })
       event.addHandler(priority: 9) { [unowned self] traveller in
-        if !canary.isAlive || !traveller.parcel.canary.isAlive { checks.violate(.g22, "a handler holds what is not its own") }
+        if !canary.isAlive || !traveller.parcel.canary.isAlive {
+          checks.violate(.g22, "a handler holds what is not its own")
+        }
         arrivals.append(Arrival(traveller))
         try checks.faults.meet(fates[0], traveller.number)
       }
@@ -131,7 +134,9 @@ final class Network: Sendable {
     var (path, here): ([Int], Int) = ([], arrival.origin)
     func fill(to next: Int) -> Bool {
       guard next != here else { return true }
-      guard let plain = edges.firstIndex(where: { !$0.isMarked && $0.source == here && $0.target == next }) else { return false }
+      guard let plain = edges.firstIndex(where: { !$0.isMarked && $0.source == here && $0.target == next }) else {
+        return false
+      }
       path.append(plain)
       here = next
       return true

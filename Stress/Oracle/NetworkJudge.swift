@@ -62,7 +62,9 @@ struct NetworkJudge {
       let visited = [arrival.origin] + path.map { Network.edges[$0].target }
       checks.expect(.g23, Set(visited).count == visited.count, "an occurrence went round a cycle: \(visited)")
       let before = last[path, default: none][Int(arrival.voice)]
-      checks.expect(.g2, arrival.index > before, "event \(node), by \(path): number \(arrival.index) of a sender came after \(before)")
+      checks.expect(
+        .g2, arrival.index > before,
+        "event \(node), by \(path): number \(arrival.index) of a sender came after \(before)")
       last[path, default: none][Int(arrival.voice)] = arrival.index
       let key = Key(node: node, voice: arrival.voice, index: arrival.index, path: path)
       let done = number + 1 < arrivals.count ? arrivals[number + 1].at : settled
@@ -95,7 +97,9 @@ struct NetworkJudge {
     checks.expect(.g23, from.at <= place.at, "an occurrence left event \(edge.source) before it arrived there")
     checks.expect(.g23, edge.lets(key.index), "edge \(number) let pass what it does not")
     checks.count(.g6, 1)
-    let couldJoin = lives[number].filter { $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding)) }
+    let couldJoin = lives[number].filter {
+      $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding))
+    }
     if couldJoin.isEmpty { checks.violate(.g6, "edge \(number) was passed before it was added") }
     // The witness is called before the edge: what it hears after the removal has returned does not pass any more.
     let isThere = couldJoin.contains { $0.removing.map { from.at <= $0.end } ?? true }
@@ -111,15 +115,21 @@ struct NetworkJudge {
     }
     let entered = parent?.at ?? place.sent.start  // or later
     let visited = key.path.map { Network.edges[$0].source } + [key.node]
-    for (number, edge) in Network.edges.enumerated() where edge.source == key.node && edge.lets(key.index) && !visited.contains(edge.target)
-    {
-      let could = lives[number].contains { life in life.adding.start <= place.at && life.removing.map { place.at <= $0.end } ?? true }
+    for (number, edge) in Network.edges.enumerated()
+    where edge.source == key.node && edge.lets(key.index) && !visited.contains(edge.target) {
+      let could = lives[number].contains { life in
+        life.adding.start <= place.at && life.removing.map { place.at <= $0.end } ?? true
+      }
       if could { stage.may += 1 }
-      let had = lives[number].contains { life in life.adding.end < entered && life.removing.map { place.done < $0.start } ?? true }
+      let had = lives[number].contains { life in
+        life.adding.end < entered && life.removing.map { place.done < $0.start } ?? true
+      }
       guard had else { continue }
       stage.must += 1
       let isThere = places[Key(node: edge.target, voice: key.voice, index: key.index, path: key.path + [number])] != nil
-      checks.expect(.g23, isThere, "edge \(number) was there, and what arrived at \(edge.source) by \(key.path) did not come along it")
+      checks.expect(
+        .g23, isThere,
+        "edge \(number) was there, and what arrived at \(edge.source) by \(key.path) did not come along it")
     }
   }
 
@@ -129,14 +139,18 @@ struct NetworkJudge {
   private func judgeLanes(_ number: Int, _ node: Network.Node) {
     for (lane, heard) in [("background", node.queued), ("asynchronous", node.awaited)] {
       checks.expect(
-        .g21, heard.count == node.arrivals.count, "event \(number) took \(node.arrivals.count), its \(lane) handler \(heard.count)")
+        .g21, heard.count == node.arrivals.count,
+        "event \(number) took \(node.arrivals.count), its \(lane) handler \(heard.count)")
       checks.count(.g13, heard.count)
       let wrong = zip(heard, node.arrivals).count { !$0.isSame(as: $1) }
-      if wrong > 0 { checks.violate(.g13, "\(wrong) calls of the \(lane) handler of event \(number) were out of order") }
+      if wrong > 0 {
+        checks.violate(.g13, "\(wrong) calls of the \(lane) handler of event \(number) were out of order")
+      }
       for call in heard where sends[Int(call.voice)].contains(Int(call.index)) {
         let sent = stage.workers[Int(call.voice)].voice.sent[Int(call.index)]
         let isAwaited = call.at <= sent.end
-        checks.expect(.g16, isAwaited, "a send returned before the \(lane) handler of event \(number), forwarded to, had finished")
+        checks.expect(
+          .g16, isAwaited, "a send returned before the \(lane) handler of event \(number), forwarded to, had finished")
       }
     }
   }
@@ -149,10 +163,13 @@ struct NetworkJudge {
         guard origin != Network.guestHouse else { continue }
         let forwards = Network.edges.indices.count { edge in
           Network.edges[edge].source == origin
-            && places[Key(node: Network.edges[edge].target, voice: Int32(worker.index), index: Int32(index), path: [edge])] != nil
+            && places[
+              Key(node: Network.edges[edge].target, voice: Int32(worker.index), index: Int32(index), path: [edge])]
+              != nil
         }
         let called = report.delivered + report.failures.count
-        checks.expect(.g21, called == 3 + forwards, "three handlers, and \(forwards) forwards that were taken: \(report)")
+        checks.expect(
+          .g21, called == 3 + forwards, "three handlers, and \(forwards) forwards that were taken: \(report)")
         checks.expect(.g19, report.failures.count <= 3, "three handlers, and forwards, which do not throw: \(report)")
         checks.expect(.g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
         let edges = Network.edges.count { $0.source == origin }
@@ -169,7 +186,9 @@ struct NetworkJudge {
       for index in first[voice]..<origins.count {
         let due = Network.counts(of: Int32(index), from: origins[index])
         let came = network.nodes.indices.map { counts[[$0, voice, index], default: 0] }
-        checks.expect(.g23, came == due, "by the paths from event \(origins[index]) the events are reached \(due) times; they were \(came)")
+        checks.expect(
+          .g23, came == due,
+          "by the paths from event \(origins[index]) the events are reached \(due) times; they were \(came)")
       }
     }
   }

@@ -44,9 +44,16 @@ extension EventSource where Payload == Parcel {
     let (canary, name, once) = (Canary(.handler), probe.name, probe.isOnce)
     switch probe.place {
     case .inline: return addHandler(named: name, priority: priority, once: once) { try probe.call($0, canary) }
-    case .background: return addHandler(named: name, on: .background, priority: priority, once: once) { try probe.call($0, canary) }
-    case .queue: return addHandler(named: name, on: .queue(places.queue), priority: priority, once: once) { try probe.call($0, canary) }
-    case .crowd: return addHandler(named: name, on: .queue(places.crowd), priority: priority, once: once) { try probe.call($0, canary) }
+    case .background:
+      return addHandler(named: name, on: .background, priority: priority, once: once) { try probe.call($0, canary) }
+    case .queue:
+      return addHandler(named: name, on: .queue(places.queue), priority: priority, once: once) {
+        try probe.call($0, canary)
+      }
+    case .crowd:
+      return addHandler(named: name, on: .queue(places.crowd), priority: priority, once: once) {
+        try probe.call($0, canary)
+      }
     case .main:
       return addHandler(named: name, on: .main, priority: priority, once: once) { parcel in
         MainQueue.expectHere(probe)
@@ -69,7 +76,9 @@ extension EventSource where Payload == Parcel {
         try await probe.call($0, canary, pausing: true)
       }
     case .task:
-      return addHandler(named: name, on: .task, priority: priority, once: once) { try await probe.call($0, canary, pausing: true) }
+      return addHandler(named: name, on: .task, priority: priority, once: once) {
+        try await probe.call($0, canary, pausing: true)
+      }
     }
   }
 }

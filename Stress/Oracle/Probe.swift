@@ -119,7 +119,9 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
     let call = Call(voice: parcel.voice, index: parcel.index, at: now)
     if !canary.isAlive || !parcel.canary.isAlive { checks.violate(.g22, "\(self) holds what is not its own") }
     if !audience.includes(parcel.key) {
-      checks.violate(.g21, "\(self), which listens to \(audience), was told what was for \(parcel.key.map { "key \($0)" } ?? "no key")")
+      checks.violate(
+        .g21,
+        "\(self), which listens to \(audience), was told what was for \(parcel.key.map { "key \($0)" } ?? "no key")")
     }
     switch place {
     case .concurrent, .task:

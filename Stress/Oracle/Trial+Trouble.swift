@@ -10,7 +10,11 @@ extension AnyTrial {
     return { parcel, luck in
       guard parcel.voice < workers else { return }
       if checks.faults.strikes(.reenter, &luck) {
-        if luck.oneIn(2) { Trouble.post(to: subject, voice) } else { Trouble.addAndRemove(subject, named: luck.oneIn(2), checks) }
+        if luck.oneIn(2) {
+          Trouble.post(to: subject, voice)
+        } else {
+          Trouble.addAndRemove(subject, named: luck.oneIn(2), checks)
+        }
       }
       if checks.faults.strikes(.drop, &luck) {
         if luck.oneIn(2) { Trouble.dropOwner(subject, checks) } else { Trouble.dropEvent(checks) }
@@ -31,17 +35,22 @@ enum Trouble {
   static func addAndRemove(_ subject: any TrialSubject, named isNamed: Bool, _ checks: Checks) {
     let canary = Canary(.handler)
     let token = subject.listeners.addHandler(named: "scratch", priority: isNamed ? -9 : 9) { _ in
-      checks.violate(.g6, "a handler was called that was added, and removed again, within one call of another (\(canary.isAlive))")
+      checks.violate(
+        .g6, "a handler was called that was added, and removed again, within one call of another (\(canary.isAlive))")
     }
     let isLocked = subject.lock(token, holding: .nothing) && subject.isLocked(token) == true
     checks.expect(.g9, isLocked, "a lock did not hold that a handler made")
-    checks.expect(.g9, subject.unlock(token) && subject.isLocked(token) == false, "an unlock did not hold that a handler made")
+    checks.expect(
+      .g9, subject.unlock(token) && subject.isLocked(token) == false, "an unlock did not hold that a handler made")
     if isNamed {
-      checks.expect(.g7, subject.remove(named: "scratch") == 1, "a handler was not found by name right after it was added")
+      checks.expect(
+        .g7, subject.remove(named: "scratch") == 1, "a handler was not found by name right after it was added")
     } else {
       checks.expect(.g7, subject.remove(token), "a handler was not found right after it was added")
     }
-    checks.expect(.g11, !subject.remove(token) && subject.isLocked(token) == nil && !subject.unlock(token), "a token outlived its handler")
+    checks.expect(
+      .g11, !subject.remove(token) && subject.isLocked(token) == nil && !subject.unlock(token),
+      "a token outlived its handler")
   }
 
   // MARK: Letting go
@@ -100,7 +109,9 @@ enum Trouble {
     }
     holder.event?.addHandler { _ in calls.add() }
     holder.event?.post(makeBomb())
-    checks.expect(.g12, holder.event == nil && calls.value == 4, "an event that its handler let go of delivered \(calls.value) of 4")
+    checks.expect(
+      .g12, holder.event == nil && calls.value == 4, "an event that its handler let go of delivered \(calls.value) of 4"
+    )
     checks.expect(.g20, echoes.value == 4, "\(echoes.value) of 4 payloads posted when they were released")
   }
 }

@@ -83,7 +83,8 @@ class AnyTrial: @unchecked Sendable {
   var voices: [Voice] { stage.workers.map(\.voice) + extraVoices }
 
   /// - Parameter attach: adds the handler of a probe, in one of the places, with a priority.
-  init(_ stage: Stage, _ subject: any TrialSubject, _ attach: @escaping @Sendable (Probe, Places, Int) -> HandlerToken) {
+  init(_ stage: Stage, _ subject: any TrialSubject, _ attach: @escaping @Sendable (Probe, Places, Int) -> HandlerToken)
+  {
     self.stage = stage
     self.subject = subject
     addHandler = attach

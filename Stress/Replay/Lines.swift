@@ -64,7 +64,8 @@ struct Lines {
     } catch {
       let input = path == "-" ? "the standard input" : "\"\(path)\""
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-      throw UsageError("replay: expected lines; \(input) cannot be read: \((cause ?? error as NSError).localizedDescription)")
+      throw UsageError(
+        "replay: expected lines; \(input) cannot be read: \((cause ?? error as NSError).localizedDescription)")
     }
   }
 

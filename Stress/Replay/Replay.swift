@@ -26,7 +26,8 @@ enum Replay {
     Print.out(table(outcome, plain.outcome))
     if lines.repaired > 0 { Print.out("\(lines.repaired) lines were not UTF-8; what could not be read was replaced") }
     Print.out("\(number) lines in \(Format.fixed(seconds, 2)) s")
-    Print.out(outcome == plain.outcome ? "All the same." : "DIFFERENT: the chain of events did not do what a plain loop does")
+    Print.out(
+      outcome == plain.outcome ? "All the same." : "DIFFERENT: the chain of events did not do what a plain loop does")
     return outcome == plain.outcome
   }
 
@@ -37,15 +38,18 @@ enum Replay {
     var rows = [["", "events", "plain loop", "content"]]
     rows.append(row("lines", events.lines, plain.lines))
     rows.append(row("bytes", events.bytes, plain.bytes))
-    rows.append(row("blank lines, to the errors event", events.blankCount, plain.blankCount, events.blank == plain.blank))
+    rows.append(
+      row("blank lines, to the errors event", events.blankCount, plain.blankCount, events.blank == plain.blank))
     for kind in LineClass.allCases {
       rows.append(row("first word is: \(kind)", events.perClass[kind.rawValue], plain.perClass[kind.rawValue]))
     }
     rows.append(row("stored in the background", events.storedCount, plain.storedCount, events.stored == plain.stored))
     rows.append(row("shown on the main actor", events.shown, plain.shown))
     rows.append(row("rates computed by an actor", events.rateCount, plain.rateCount, events.rates == plain.rates))
-    rows.append(row("audited, locked in between", events.auditedCount, plain.auditedCount, events.audited == plain.audited))
-    rows.append(row("heard by a passing handler", events.visitingCount, plain.visitingCount, events.visiting == plain.visiting))
+    rows.append(
+      row("audited, locked in between", events.auditedCount, plain.auditedCount, events.audited == plain.audited))
+    rows.append(
+      row("heard by a passing handler", events.visitingCount, plain.visitingCount, events.visiting == plain.visiting))
     rows.append(row("heard by once handlers", events.onceCount, plain.onceCount, events.once == plain.once))
     let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

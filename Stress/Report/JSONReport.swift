@@ -43,7 +43,10 @@ struct JSONReport: Encodable {
       let checked = Guarantee.allCases.filter { stage.checks.checkedCount($0) + stage.checks.violatedCount($0) > 0 }
       checks = Dictionary(
         uniqueKeysWithValues: checked.map {
-          ($0.label, Check(title: $0.title, checked: stage.checks.checkedCount($0), violated: stage.checks.violatedCount($0)))
+          (
+            $0.label,
+            Check(title: $0.title, checked: stage.checks.checkedCount($0), violated: stage.checks.violatedCount($0))
+          )
         })
       violations = stage.checks.firstMessages
       memoryPeak = stage.memory.peak

@@ -34,16 +34,21 @@ struct Plot {
   init(_ stages: [Stage], _ options: Options) {
     self.stages = stages.filter { $0.timeline?.samples.isEmpty == false }
     title = "stress: seed \(options.seed), \(Plot.machine), \(options.tasks) tasks and \(options.threads) threads"
-    subtitle = "faults: \(options.faults.text). Steps span the time that they are the mean or the quantile of; both scales are logarithmic."
+    subtitle =
+      "faults: \(options.faults.text). Steps span the time that they are the mean or the quantile of; both scales are logarithmic."
     origin = self.stages.first?.timeline?.samples.first?.time.start ?? 0
     let end = self.stages.last?.timeline?.samples.last?.time.end ?? origin + 1
     seconds = Double(end - origin) / 1e9
   }
 
   var text: String {
-    let throughput = panel("operations and deliveries per second", [operations, deliveries], top: Plot.top) { Format.count(Int($0)) }
+    let throughput = panel("operations and deliveries per second", [operations, deliveries], top: Plot.top) {
+      Format.count(Int($0))
+    }
     let latencies = [latency("p50", "#1f9d55", 0.5), latency("p99", "#d6438a", 0.99)]
-    let latency = panel("latency of post", latencies, top: Plot.top + Plot.panelHeight + Plot.gap) { Format.time(UInt64($0)) }
+    let latency = panel("latency of post", latencies, top: Plot.top + Plot.panelHeight + Plot.gap) {
+      Format.time(UInt64($0))
+    }
     let bottom = Plot.top + 2 * Plot.panelHeight + Plot.gap
     let height = bottom + 96
     return """
@@ -81,7 +86,9 @@ struct Plot {
   private func curve(_ name: String, _ color: String, _ value: (Timeline.Sample) -> Double?) -> Curve {
     let parts = stages.map { stage in
       (stage.timeline?.samples ?? []).map { sample in
-        Point(start: seconds(at: sample.time.start), end: seconds(at: sample.time.end), value: value(sample).flatMap { $0 > 0 ? $0 : nil })
+        Point(
+          start: seconds(at: sample.time.start), end: seconds(at: sample.time.end),
+          value: value(sample).flatMap { $0 > 0 ? $0 : nil })
       }
     }
     return Curve(name: name, color: color, parts: parts)
@@ -97,7 +104,9 @@ struct Plot {
     let lowest = log10(max(1, values.min() ?? 1)).rounded(.down)
     let highest = max(lowest + 1, log10(max(1, values.max() ?? 1)).rounded(.up))
     let bottom = top + Plot.panelHeight
-    func y(_ value: Double) -> Double { bottom - (log10(max(1, value)) - lowest) / (highest - lowest) * Plot.panelHeight }
+    func y(_ value: Double) -> Double {
+      bottom - (log10(max(1, value)) - lowest) / (highest - lowest) * Plot.panelHeight
+    }
 
     var lines: [String] = []
     for power in stride(from: lowest, through: highest, by: 1) {
@@ -105,7 +114,9 @@ struct Plot {
       lines.append(line(Plot.left, y(value), Plot.width - Plot.right, y(value), "stroke-opacity=\"0.35\""))
       lines.append(label(format(value).replacing(".0", with: ""), Plot.left - 8, y(value) + 4, "end"))
       guard power < highest, highest - lowest <= 5 else { continue }
-      for factor in 2...9 { lines.append(line(Plot.left - 4, y(value * Double(factor)), Plot.left, y(value * Double(factor)))) }
+      for factor in 2...9 {
+        lines.append(line(Plot.left - 4, y(value * Double(factor)), Plot.left, y(value * Double(factor))))
+      }
     }
     lines.append(line(Plot.left, top, Plot.left, bottom))
     lines.append(label(name, Plot.left, top - 8, "start", "font-weight=\"600\""))
@@ -113,7 +124,8 @@ struct Plot {
     // The legend, from the right.
     for (place, curve) in curves.reversed().enumerated() {
       let x = Plot.width - Plot.right - Double(place) * 110
-      lines.append("<rect x=\"\(number(x - 96))\" y=\"\(number(top - 17))\" width=\"18\" height=\"8\" fill=\"\(curve.color)\"/>")
+      lines.append(
+        "<rect x=\"\(number(x - 96))\" y=\"\(number(top - 17))\" width=\"18\" height=\"8\" fill=\"\(curve.color)\"/>")
       lines.append(label(curve.name, x - 72, top - 8, "start"))
     }
     return lines.joined(separator: "\n")
@@ -141,17 +153,21 @@ struct Plot {
   /// The time of each scenario, every other one shaded, and its name below.
   private func bands(bottom: Double) -> String {
     var lines: [String] = []
-    let isTight = stages.contains { $0.seconds / seconds * (Plot.width - Plot.left - Plot.right) < 6.6 * Double($0.name.count) }
+    let isTight = stages.contains {
+      $0.seconds / seconds * (Plot.width - Plot.left - Plot.right) < 6.6 * Double($0.name.count)
+    }
     for (place, stage) in stages.enumerated() {
       guard let first = stage.timeline?.samples.first else { continue }
       let begin = seconds(at: first.time.start)
       let (start, end) = (x(begin), x(min(begin + stage.seconds, seconds)))
-      let size = "x=\"\(number(start))\" y=\"\(number(Plot.top))\" width=\"\(number(end - start))\" height=\"\(number(bottom - Plot.top))\""
+      let size =
+        "x=\"\(number(start))\" y=\"\(number(Plot.top))\" width=\"\(number(end - start))\" height=\"\(number(bottom - Plot.top))\""
       let name = escaped("\(stage.name): \(Format.fixed(stage.seconds, 1)) s, \(stage.rounds.value) rounds")
       lines.append("<rect \(size) fill-opacity=\"\(place % 2 == 0 ? "0.16" : "0.04")\"><title>\(name)</title></rect>")
       let middle = (start + end) / 2
       let turn = isTight ? "transform=\"rotate(-40 \(number(middle)) \(number(bottom + 44)))\"" : ""
-      lines.append(label(stage.name, middle, bottom + (isTight ? 44 : 54), isTight ? "end" : "middle", turn + " font-size=\"11\""))
+      lines.append(
+        label(stage.name, middle, bottom + (isTight ? 44 : 54), isTight ? "end" : "middle", turn + " font-size=\"11\""))
     }
     return lines.joined(separator: "\n")
   }
@@ -168,7 +184,9 @@ struct Plot {
     return lines.joined(separator: "\n")
   }
 
-  private func x(_ time: Double) -> Double { Plot.left + time / max(seconds, 1e-9) * (Plot.width - Plot.left - Plot.right) }
+  private func x(_ time: Double) -> Double {
+    Plot.left + time / max(seconds, 1e-9) * (Plot.width - Plot.left - Plot.right)
+  }
 
   /// The next larger one of 1, 2, 5, 10, 20, and so on.
   private static func step(_ least: Double) -> Double {

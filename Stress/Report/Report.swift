@@ -14,7 +14,8 @@ struct Report {
   var isClean: Bool { failed.isEmpty }
 
   var text: String {
-    ([Table(stages).text, remarks, "seed \(options.seed)"] + violations + [verdict]).filter { !$0.isEmpty }.joined(separator: "\n")
+    ([Table(stages).text, remarks, "seed \(options.seed)"] + violations + [verdict]).filter { !$0.isEmpty }.joined(
+      separator: "\n")
   }
 
   /// What the scenarios have to say beside the table.
@@ -22,7 +23,9 @@ struct Report {
     let lines = stages.compactMap { stage in
       stage.remarks.isEmpty
         ? nil
-        : "\(stage.name): " + stage.remarks.sorted { $0.key < $1.key }.map { "\(Format.count($0.value)) \($0.key)" }.joined(separator: ", ")
+        : "\(stage.name): "
+          + stage.remarks.sorted { $0.key < $1.key }.map { "\(Format.count($0.value)) \($0.key)" }.joined(
+            separator: ", ")
     }
     return lines.joined(separator: "\n") + (lines.isEmpty ? "" : "\n")
   }
@@ -38,12 +41,15 @@ struct Report {
   private var verdict: String {
     let faults = Format.count(stages.reduce(0) { $0 + $1.faults.total })
     guard !isClean else {
-      let checked = stages.reduce(0) { sum, stage in sum + Guarantee.allCases.reduce(0) { $0 + stage.checks.checkedCount($1) } }
+      let checked = stages.reduce(0) { sum, stage in
+        sum + Guarantee.allCases.reduce(0) { $0 + stage.checks.checkedCount($1) }
+      }
       return "All held: \(Format.count(checked)) checks, none violated; \(faults) faults injected and survived. "
         + "Again: \(options.commandLine(only: options.scenarioNames))"
     }
     let broken = Guarantee.allCases.filter { guarantee in failed.contains { $0.checks.violatedCount(guarantee) > 0 } }
-    return "VIOLATED: \(broken.map { "\($0.label) (\($0.title))" }.joined(separator: ", ")); \(faults) faults injected. "
+    return
+      "VIOLATED: \(broken.map { "\($0.label) (\($0.title))" }.joined(separator: ", ")); \(faults) faults injected. "
       + "To show it again: \(options.commandLine(only: failed.map(\.name)))"
   }
 

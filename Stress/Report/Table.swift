@@ -32,7 +32,8 @@ struct Table {
         row(count: "  per second") { Int(Double($0.operations) / max($0.seconds, 0.001)) },
         row(count: "  that overlapped") { $0.overlaps },
         heading("deliveries"),
-        row(count: "  had to happen") { $0.must }, row(count: "  did happen") { $0.did }, row(count: "  could happen") { $0.may },
+        row(count: "  had to happen") { $0.must }, row(count: "  did happen") { $0.did },
+        row(count: "  could happen") { $0.may },
         heading("faults"),
       ]
       + Fault.allCases.map { kind in row(count: "  \(kind)") { $0.faults.count(of: kind) } }
@@ -65,7 +66,9 @@ struct Table {
   }
 
   private var latencyRows: [Row] {
-    let kinds: [(String, (Stage) -> Histogram)] = [("post", { $0.posting }), ("send", { $0.sending }), ("isolated call", { $0.looking })]
+    let kinds: [(String, (Stage) -> Histogram)] = [
+      ("post", { $0.posting }), ("send", { $0.sending }), ("isolated call", { $0.looking }),
+    ]
     return kinds.flatMap { name, histogram -> [Row] in
       let merged = stages.map(histogram)
       guard merged.contains(where: { $0.count > 0 }) else { return [] }

@@ -121,7 +121,11 @@ final class Faults: Sendable {
 
   /// The same for a task, which leaves the thread to others when it sleeps.
   private static func stallTask(_ luck: inout Random, on place: isolated (any Actor)? = #isolation) async {
-    if luck.oneIn(2) { RawThread.spin(UInt64(luck.below(50_000))) } else { try? await Task.sleep(for: .microseconds(50)) }
+    if luck.oneIn(2) {
+      RawThread.spin(UInt64(luck.below(50_000)))
+    } else {
+      try? await Task.sleep(for: .microseconds(50))
+    }
   }
 }
 

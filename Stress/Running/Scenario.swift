@@ -15,7 +15,8 @@ protocol Scenario: Sendable {
 
 /// All scenarios, in the order in which they run.
 let scenarios: [any Scenario.Type] = [
-  Churn.self, Once.self, Locking.self, HeldLocks.self, Owners.self, Lanes.self, Nested.self, Flood.self, SlowConsumer.self, Ending.self,
+  Churn.self, Once.self, Locking.self, HeldLocks.self, Owners.self, Lanes.self, Nested.self, Flood.self,
+  SlowConsumer.self, Ending.self,
   Reuse.self,
   ManyEvents.self, Forwarding.self, Keyed.self, Bus.self, Observing.self, Sequences.self, Meddle.self,
 ]

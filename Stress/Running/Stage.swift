@@ -38,7 +38,9 @@ final class Stage: @unchecked Sendable {
     director = Note("\(name) director")
     faults = Faults(options.faults)
     checks = Checks(round: rounds, faults)
-    workers = (0..<options.tasks + options.threads).map { [faults] in Worker($0, isTask: $0 < options.tasks, scenario: name, faults) }
+    workers = (0..<options.tasks + options.threads).map { [faults] in
+      Worker($0, isTask: $0 < options.tasks, scenario: name, faults)
+    }
   }
 
   /// Runs a scenario until its time is over: at least once, and somewhat longer if nothing has raced yet.
@@ -65,7 +67,9 @@ final class Stage: @unchecked Sendable {
     } while Clock.now < limit || (overlaps == 0 && seconds < allowed + 5)
     timeline?.take(self, isLast: true)
     Watchdog.shared.watch([], scene: "")
-    if overlaps == 0 { checks.violate(.g20, "proved nothing: no two operations overlapped; give it more --seconds, --tasks or --threads") }
+    if overlaps == 0 {
+      checks.violate(.g20, "proved nothing: no two operations overlapped; give it more --seconds, --tasks or --threads")
+    }
   }
 
   /// An event that has to be gone when the round is over.

@@ -33,7 +33,8 @@ struct Timeline: Sendable {
     let (operations, deliveries, posting) = (stage.operations, stage.did, stage.posting)
     samples.append(
       Sample(
-        time: Span(start: before, end: now), operations: operations - self.operations, deliveries: deliveries - self.deliveries,
+        time: Span(start: before, end: now), operations: operations - self.operations,
+        deliveries: deliveries - self.deliveries,
         posting: posting.since(self.posting)))
     (before, self.operations, self.deliveries, self.posting) = (now, operations, deliveries, posting)
   }

@@ -4,7 +4,8 @@ import Eventing
 /// new object is never given what was a dead one's at its address (G10); and what the dead had is released as the bus is used (G22).
 struct Bus: Scenario {
   static let name = "bus"
-  static let summary = "all ask for the same events at once, and owners come and go: each event is made once, and goes with its owner"
+  static let summary =
+    "all ask for the same events at once, and owners come and go: each event is made once, and goes with its owner"
 
   /// Large enough to have a size class of its own, so that its memory is soon used again.
   final class Owner: Sendable {
@@ -96,10 +97,14 @@ struct Bus: Scenario {
     // Whoever was first decided what the contested one carries: the others are refused.
     let contested = Set(lot.finds.compactMap { $0.contested.map { ObjectIdentifier($0) } })
     let winners = Set(lot.finds.indices.filter { lot.finds[$0].contested != nil }.map { $0 % 2 })
-    checks.expect(.g24, contested.count == 1 && winners.count == 1, "\(contested.count) events of one name, of \(winners.count) payloads")
+    checks.expect(
+      .g24, contested.count == 1 && winners.count == 1,
+      "\(contested.count) events of one name, of \(winners.count) payloads")
     for (number, find) in lot.finds.enumerated() where !winners.contains(number % 2) {
       let isRefused = find.refusal?.code == .payloadMismatch
-      checks.expect(.g24, isRefused, "an event was asked for that carries something else: \(find.refusal.map { "\($0)" } ?? "no error")")
+      checks.expect(
+        .g24, isRefused,
+        "an event was asked for that carries something else: \(find.refusal.map { "\($0)" } ?? "no error")")
     }
     let parcel = Parcel(voice: 0, index: 0, canary: Canary(.payload))
     var reports = [await lot.bus.send(First(parcel: parcel)), await lot.bus.send(Second(parcel: parcel))]
@@ -116,7 +121,8 @@ struct Bus: Scenario {
     checks.expect(.g21, Set(names) == ["word", "other"] && names.count == 2, "an owner of two events has \(names)")
     let event = lot.bus.event(for: First.self)
     lot.bus.finish()
-    checks.expect(.g12, event.handlerCount == 0, "\(event.handlerCount) handlers are left on an event of a bus that was ended")
+    checks.expect(
+      .g12, event.handlerCount == 0, "\(event.handlerCount) handlers are left on an event of a bus that was ended")
     checks.expect(.g12, lot.bus.event(for: First.self) !== event, "a bus that was ended finds an event that it had")
     for find in lot.finds { (find.events, find.contested) = ([], nil) }
   }

@@ -95,7 +95,8 @@ final class BusTraffic: Sendable {
       checks.expect(.g2, heard == heard.sorted(), "what was posted by type arrived out of order")
     }
     checks.expect(
-      .g21, log.heardInBackground.value == sent, "the background handler of a type heard \(log.heardInBackground.value) of \(sent)")
+      .g21, log.heardInBackground.value == sent,
+      "the background handler of a type heard \(log.heardInBackground.value) of \(sent)")
     stage.must += 2 * sent
     stage.may += 2 * sent
     stage.did += log.heard.reduce(0) { $0 + $1.count } + log.heardInBackground.value
@@ -119,10 +120,13 @@ final class BusTraffic: Sendable {
     benches[worker.index].reused += 1
     if worker.random.oneIn(2) {
       let isBare = bus.events(of: second).isEmpty && bus.names(of: second).isEmpty
-      checks.expect(.g10, isBare && !bus.remove(Bus.word, of: second) && bus.removeAll(of: second) == 0, "an owner has a dead one's events")
+      checks.expect(
+        .g10, isBare && !bus.remove(Bus.word, of: second) && bus.removeAll(of: second) == 0,
+        "an owner has a dead one's events")
     }
     let found = listen(to: second, worker)
-    checks.expect(.g10, !found.contains { event in events.contains { $0 === event } }, "an owner was given a dead one's event")
+    checks.expect(
+      .g10, !found.contains { event in events.contains { $0 === event } }, "an owner was given a dead one's event")
     let isFound = (try? bus.event(Bus.word, of: second)) === found.first && bus.events(of: second).count == 2
     checks.expect(.g21, isFound, "an owner was given another event when it asked again")
     benches[worker.index].keep(worker.random.oneIn(2) ? second : nil, found)
@@ -163,13 +167,15 @@ final class BusTraffic: Sendable {
   private func forget(_ owner: Bus.Owner, _ events: [Event<Parcel>], _ worker: Worker) {
     let checks = stage.checks
     if worker.random.oneIn(2) {
-      checks.expect(.g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was removed not once")
+      checks.expect(
+        .g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was removed not once")
       let again = try? bus.event(Bus.word, of: owner)
       checks.expect(.g7, again !== events.first && again?.handlerCount == 0, "an event was found that had been removed")
       if let again { benches[worker.index].gone.append(WeakLook(object: again)) }
     } else {
       let removed = bus.removeAll(of: owner)
-      checks.expect(.g7, removed == 2 && bus.events(of: owner).isEmpty, "\(removed) events of an owner of two were removed")
+      checks.expect(
+        .g7, removed == 2 && bus.events(of: owner).isEmpty, "\(removed) events of an owner of two were removed")
     }
   }
 

@@ -6,7 +6,8 @@ import Eventing
 /// handler calls the event's own verbs from the inside of a delivery (G20): what it adds there is removed before the next occurrence, so it is never called.
 struct Churn: Scenario {
   static let name = "churn"
-  static let summary = "handlers of every kind are added, removed and locked while everybody sends: each gets what it must"
+  static let summary =
+    "handlers of every kind are added, removed and locked while everybody sends: each gets what it must"
 
   func round(_ stage: Stage) async {
     let trial = Trial(stage)

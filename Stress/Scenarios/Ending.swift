@@ -5,7 +5,8 @@ import Synchronization
 /// while tickets are out. What was sent is delivered all the same (G12), and then everything is gone (G22). Some payloads post when they are released.
 struct Ending: Scenario {
   static let name = "release"
-  static let summary = "the last reference to an event goes while something is sent, or in a handler: all is delivered, then gone"
+  static let summary =
+    "the last reference to an event goes while something is sent, or in a handler: all is delivered, then gone"
 
   /// One worker's reference to an event, and what it submitted.
   // Safe: touched by that worker alone, and when nobody races.

@@ -39,7 +39,9 @@ struct Flood: Scenario {
       if log.before > 0 { log.longestGap = max(log.longestGap, now - log.before) }
       log.before = now
       let due = log.lastOf[drop.voice].value + 1
-      if drop.number != due || !canary.isAlive { checks.violate(.g2, "number \(drop.number) of a sender came when \(due) was due") }
+      if drop.number != due || !canary.isAlive {
+        checks.violate(.g2, "number \(drop.number) of a sender came when \(due) was due")
+      }
       log.lastOf[drop.voice].add()
       log.delivered.add()
       // It throws, and does not stall: posters wait for nobody, so they would be further ahead of it than is judged here.
@@ -84,7 +86,8 @@ struct Flood: Scenario {
       calls += 1
       stage.lookLatency.add(span)
       stage.checks.expect(
-        .g15, count == 8 && span.end - span.start < 1_000_000_000, "an isolated call took \(Format.time(span.end - span.start))")
+        .g15, count == 8 && span.end - span.start < 1_000_000_000,
+        "an isolated call took \(Format.time(span.end - span.start))")
       try? await Task.sleep(for: .milliseconds(1))
     }
     stage.looks += calls
@@ -104,7 +107,9 @@ struct Flood: Scenario {
         "\(log.peak.value) were waiting; \(allowed) may (the longest gap was \(Format.time(log.longestGap)))"
       )
     }
-    stage.checks.expect(.g21, log.delivered.value == log.posted.value, "\(log.posted.value) were posted, \(log.delivered.value) delivered")
+    stage.checks.expect(
+      .g21, log.delivered.value == log.posted.value, "\(log.posted.value) were posted, \(log.delivered.value) delivered"
+    )
     stage.checks.count(.g2, log.delivered.value)
     stage.must += 8 * log.posted.value
     stage.may += 8 * log.posted.value

@@ -6,7 +6,8 @@ import Eventing
 /// order (G2), before a `send` returned that led to it (G16). In the end all edges stay, and the counts are those of the paths.
 struct Forwarding: Scenario {
   static let name = "forward"
-  static let summary = "events forward to each other in rings and diamonds, and the forwards come and go: every path is taken once"
+  static let summary =
+    "events forward to each other in rings and diamonds, and the forwards come and go: every path is taken once"
 
   /// What one worker does: its edges, where it sent to, and the events that it has one event forward to for a time.
   // Safe: touched by that worker, and when nobody races.
@@ -62,7 +63,9 @@ struct Forwarding: Scenario {
     await quiesce(network)
     await judgeGuests(desks, network, stage)
 
-    for desk in desks { for edge in desk.edges where desk.tokens[edge] == nil { connect(edge, network, desk, random.oneIn(2)) } }
+    for desk in desks {
+      for edge in desk.edges where desk.tokens[edge] == nil { connect(edge, network, desk, random.oneIn(2)) }
+    }
     let first = desks.map(\.origins.count)
     await stage.race(steps: 12) { worker in post(worker, network, desks[worker.index]) }
     await quiesce(network)
@@ -123,7 +126,9 @@ struct Forwarding: Scenario {
     if count != numbers.count { worker.voice.missing += 1 }
     for number in numbers {
       desk.tokens[number] = nil
-      if let life = desk.lives[number]?.popLast() { desk.lives[number]?.append(Network.Life(adding: life.adding, removing: span)) }
+      if let life = desk.lives[number]?.popLast() {
+        desk.lives[number]?.append(Network.Life(adding: life.adding, removing: span))
+      }
     }
   }
 
@@ -183,10 +188,12 @@ struct Forwarding: Scenario {
     let edges = desks.reduce(0) { $0 + $1.tokens.keys.count { Network.edges[$0].source == Network.guestHouse } }
     let due = 3 + edges + desks.reduce(0) { $0 + $1.guests.count }
     checks.expect(
-      .g22, host.handlerCount == due, "\(host.handlerCount) handlers are left of \(due): forwards to what is gone are among them")
+      .g22, host.handlerCount == due,
+      "\(host.handlerCount) handlers are left of \(due): forwards to what is gone are among them")
     for (worker, desk) in zip(stage.workers, desks) {
       checks.expect(
-        .g7, worker.voice.missing == 0, "\(worker.voice.missing) times not the right number of forwards was found to be removed")
+        .g7, worker.voice.missing == 0,
+        "\(worker.voice.missing) times not the right number of forwards was found to be removed")
       for guest in desk.guests {
         let due = (guest.first..<desk.origins.count).filter { desk.origins[$0] == Network.guestHouse }
         let missed = due.filter { !guest.heard.contains($0) }

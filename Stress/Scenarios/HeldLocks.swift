@@ -11,7 +11,9 @@ struct HeldLocks: Scenario {
   func round(_ stage: Stage) async {
     let trial = Trial(stage)
     trial.holding = .upTo(.max)
-    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({ ($0, stage.workers[$0 % stage.workers.count]) }) {
+    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({
+      ($0, stage.workers[$0 % stage.workers.count])
+    }) {
       let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
       let probe = Probe(place, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
       trial.add(probe)
@@ -66,7 +68,8 @@ struct HeldLocks: Scenario {
     for snapshot in await trial.event.handlers {
       trial.checks.expect(
         .g9, snapshot.callCount == total && snapshot.heldCount == 0,
-        "handler \(snapshot.id) on \(snapshot.delivery): \(snapshot.callCount) calls, \(snapshot.heldCount) held of \(total)")
+        "handler \(snapshot.id) on \(snapshot.delivery): \(snapshot.callCount) calls, \(snapshot.heldCount) held of \(total)"
+      )
     }
   }
 }

@@ -7,7 +7,8 @@ import Eventing
 /// was meant for the dead ones (G10).
 struct Keyed: Scenario {
   static let name = "keyed"
-  static let summary = "keys appear and vanish while everybody sends to them, and objects die that are keys: each handler hears its own key"
+  static let summary =
+    "keys appear and vanish while everybody sends to them, and objects die that are keys: each handler hears its own key"
 
   private static let keys: Int32 = 6
 
@@ -35,7 +36,8 @@ struct Keyed: Scenario {
 
   private static func anyKey(of event: Source, _ checks: Checks) -> some EventSource<Parcel> {
     event.anyKey.map { key, parcel in
-      checks.expect(.g21, key == parcel.key, "what was sent to \(parcel.key.map { "\($0)" } ?? "no key") came as sent to \(key)")
+      checks.expect(
+        .g21, key == parcel.key, "what was sent to \(parcel.key.map { "\($0)" } ?? "no key") came as sent to \(key)")
       return parcel
     }
   }
@@ -56,7 +58,8 @@ struct Keyed: Scenario {
     }
     await trial.finish()
     let left = trial.probes.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1  // the witness has two
-    stage.checks.expect(.g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")
+    stage.checks.expect(
+      .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")
     await objects.finish()
   }
 
@@ -65,7 +68,11 @@ struct Keyed: Scenario {
     let own = worker.probes.filter { $0.removing == nil }
     switch worker.random.below(12) {
     case 0, 1:
-      if own.count < most { addHandler(to: trial, by: worker) } else { trial.remove(worker.random.pick(own), by: worker) }
+      if own.count < most {
+        addHandler(to: trial, by: worker)
+      } else {
+        trial.remove(worker.random.pick(own), by: worker)
+      }
     case 2, 3: if !own.isEmpty { trial.remove(worker.random.pick(own), by: worker) }
     case 4: if !own.isEmpty { trial.toggleLock(worker.random.pick(own), by: worker) }
     case 5: objects.replace(worker)
@@ -86,7 +93,9 @@ struct Keyed: Scenario {
     trial.add(probe, by: worker, priority: worker.random.oneIn(2) ? 0 : worker.random.below(5) - 2)
   }
 
-  private func key(_ worker: Worker) -> Int32? { worker.random.oneIn(8) ? nil : Int32(worker.random.below(Int(Keyed.keys))) }
+  private func key(_ worker: Worker) -> Int32? {
+    worker.random.oneIn(8) ? nil : Int32(worker.random.below(Int(Keyed.keys)))
+  }
 
   private func send(_ worker: Worker, _ trial: KeyedTrial) {
     let isSubmitted = worker.random.oneIn(5)
@@ -95,7 +104,8 @@ struct Keyed: Scenario {
     switch (isSubmitted, parcel.key) {
     case (true, let key?): worker.keep(event.submit(parcel, to: key), of: parcel)
     case (true, nil): worker.keep(event.submit(parcel), of: parcel)
-    case (false, let key?): if worker.random.oneIn(8) { event.post(parcel, to: [key, key]) } else { event.post(parcel, to: key) }
+    case (false, let key?):
+      if worker.random.oneIn(8) { event.post(parcel, to: [key, key]) } else { event.post(parcel, to: key) }
     case (false, nil): event.post(parcel)
     }
     worker.posting.add(worker.voice.returned(parcel))

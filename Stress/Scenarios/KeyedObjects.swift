@@ -39,7 +39,9 @@ extension Keyed {
       let (canary, checks, heardByAny) = (Canary(.handler), stage.checks, heardByAny)
       event.anyKey.addHandler { key, letter in
         heardByAny.add()
-        if !canary.isAlive || !letter.canary.isAlive { checks.violate(.g22, "what the handler of any key holds is gone") }
+        if !canary.isAlive || !letter.canary.isAlive {
+          checks.violate(.g22, "what the handler of any key holds is gone")
+        }
       }
     }
 
@@ -70,7 +72,8 @@ extension Keyed {
       post(to: second, worker)
       checks.expect(.g10, event.remove(ownedBy: second) == 0, "an address is taken for an owner")
       if worker.random.oneIn(2) { return benches[worker.index].held.append((second, calls)) }
-      checks.expect(.g7, worker.change(.remove) { event.remove(token) }.result, "the handler of an object was not found")
+      checks.expect(
+        .g7, worker.change(.remove) { event.remove(token) }.result, "the handler of an object was not found")
       post(to: second, worker)
     }
 
@@ -109,11 +112,15 @@ extension Keyed {
     func finish() async {
       let checks = stage.checks
       await event.quiesce()
-      checks.expect(.g21, heardByAny.value == posted.value, "\(posted.value) were sent to objects, any key heard \(heardByAny.value)")
+      checks.expect(
+        .g21, heardByAny.value == posted.value,
+        "\(posted.value) were sent to objects, any key heard \(heardByAny.value)")
       var (held, called) = (0, 0)
       for bench in benches {
         for (target, calls) in bench.held {
-          checks.expect(.g21, calls.value == 1, "the handler of object \(target.number), which lives, had \(calls.value) calls of 1")
+          checks.expect(
+            .g21, calls.value == 1, "the handler of object \(target.number), which lives, had \(calls.value) calls of 1"
+          )
           if calls.value > 0 { called += 1 }
         }
         held += bench.held.count
@@ -123,11 +130,13 @@ extension Keyed {
       let heard = Counter()
       for _ in 0..<8 { event[target].addHandler { _ in heard.add() } }
       let report = await event.send(Letter(target: target.number), to: target)
-      checks.expect(.g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
+      checks.expect(
+        .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Those who come next sweep away those of dead objects, after as many adds as there were handlers; then 64 may be left, and as many as live.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       await event.quiesce()  // a thread that has not left the event yet has them wait: they join, and sweep, when it does
-      checks.expect(.g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
+      checks.expect(
+        .g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
       stage.remarks["objects at reused addresses", default: 0] += reused.value
       stage.must += held + posted.value
       stage.may += held + posted.value

@@ -30,7 +30,8 @@ struct Lanes: Scenario {
     await trial.finish()
     let calls = await trial.places.room.calls
     let room = trial.probes.first { $0.place == .isolated }
-    trial.checks.expect(.g13, calls == room?.calls.count, "the actor counted \(calls) calls, the probe \(room?.calls.count ?? 0)")
+    trial.checks.expect(
+      .g13, calls == room?.calls.count, "the actor counted \(calls) calls, the probe \(room?.calls.count ?? 0)")
   }
 
   /// When a `send` has returned, every handler has finished at least as many calls as there were occurrences up to it.
@@ -39,20 +40,27 @@ struct Lanes: Scenario {
     guard let report = worker.voice.reports.last?.report else { return }
     let found = report.delivered + report.failures.count + report.skipped + report.deferred + report.dropped
     trial.checks.expect(.g21, found == lanes, "a report accounts for \(found) handlers, not \(lanes): \(report)")
-    trial.checks.expect(.g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
+    trial.checks.expect(
+      .g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
     for probe in trial.extraProbes where probe.place.isInOrder {
       let ended = probe.endedCount
-      trial.checks.expect(.g16, ended >= Int(report.sequence), "send \(report.sequence) returned when \(probe) had finished \(ended) calls")
+      trial.checks.expect(
+        .g16, ended >= Int(report.sequence),
+        "send \(report.sequence) returned when \(probe) had finished \(ended) calls")
     }
   }
 
   private func removeAll(_ trial: Trial, _ stage: Stage) async {
     for worker in stage.workers {
-      worker.probes = trial.extraProbes.filter { $0.place != .inline && $0.place.rawValue % stage.workers.count == worker.index }
+      worker.probes = trial.extraProbes.filter {
+        $0.place != .inline && $0.place.rawValue % stage.workers.count == worker.index
+      }
     }
     trial.extraProbes.removeAll { $0.place != .inline }
     await stage.race(steps: 40) { worker in
-      if worker.random.oneIn(12), let probe = worker.probes.first(where: { $0.removing == nil }) { trial.remove(probe, by: worker) }
+      if worker.random.oneIn(12), let probe = worker.probes.first(where: { $0.removing == nil }) {
+        trial.remove(probe, by: worker)
+      }
       worker.post(to: trial.event)
     }
   }

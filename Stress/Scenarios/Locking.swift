@@ -5,15 +5,19 @@ import Eventing
 /// As nothing is added or removed, every report has to account for exactly so many handlers (G21), and the snapshots for every occurrence.
 struct Locking: Scenario {
   static let name = "lock"
-  static let summary = "handlers, and the event itself, are locked and unlocked while everybody sends: nothing is called under a lock"
+  static let summary =
+    "handlers, and the event itself, are locked and unlocked while everybody sends: nothing is called under a lock"
 
   func round(_ stage: Stage) async {
     let trial = Trial(stage)
     // Occurrences that the event's own lock keeps from everybody have no known place, so half of the rounds do without it and are exact.
     let hasGate = stage.rounds.value % 2 == 0
-    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({ ($0, stage.workers[$0 % stage.workers.count]) }) {
+    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({
+      ($0, stage.workers[$0 % stage.workers.count])
+    }) {
       let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
-      let probe = Probe(place, named: number % 3 == 0 ? "\(number)" : nil, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
+      let probe = Probe(
+        place, named: number % 3 == 0 ? "\(number)" : nil, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
       trial.add(probe)
       worker.probes.append(probe)
     }
@@ -82,8 +86,10 @@ struct Locking: Scenario {
         .g21, snapshot.callCount == probe.calls.count,
         "\(probe) was called \(probe.calls.count) times; its snapshot says \(snapshot.callCount)")
       let all = snapshot.callCount + snapshot.skippedCount
-      trial.checks.expect(.g21, all == total, "\(probe): \(snapshot.callCount) calls and \(snapshot.skippedCount) skipped of \(total)")
-      trial.checks.expect(.g9, snapshot.isLocked == probe.isMuted, "\(probe): its snapshot says isLocked \(snapshot.isLocked)")
+      trial.checks.expect(
+        .g21, all == total, "\(probe): \(snapshot.callCount) calls and \(snapshot.skippedCount) skipped of \(total)")
+      trial.checks.expect(
+        .g9, snapshot.isLocked == probe.isMuted, "\(probe): its snapshot says isLocked \(snapshot.isLocked)")
     }
   }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// are removed forwards and backwards and leave nothing (G22). One event in four posts is the same for all, so that they meet.
 struct ManyEvents: Scenario {
   static let name = "many"
-  static let summary = "a thousand events at once, chained, with thousands of handlers that come and go: each in order, nothing lost"
+  static let summary =
+    "a thousand events at once, chained, with thousands of handlers that come and go: each in order, nothing lost"
 
   struct Message: Sendable {
     let voice: Int
@@ -88,13 +89,16 @@ struct ManyEvents: Scenario {
   private func judge(_ sites: [Site], _ stage: Stage) async {
     let checks = stage.checks
     for worker in stage.workers {
-      checks.expect(.g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers were not found right after they were added")
+      checks.expect(
+        .g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers were not found right after they were added")
     }
     for site in sites {
       let sent = site.sent.reduce(0) { $0 + $1.value }
-      checks.expect(.g21, site.received.value == sent, "\(sent) were sent through an event, \(site.received.value) arrived")
+      checks.expect(
+        .g21, site.received.value == sent, "\(sent) were sent through an event, \(site.received.value) arrived")
       let all = sent + site.forwarded.value
-      checks.expect(.g21, site.sequence == UInt64(all), "\(all) were sent and forwarded through an event, \(site.sequence) arrived")
+      checks.expect(
+        .g21, site.sequence == UInt64(all), "\(all) were sent and forwarded through an event, \(site.sequence) arrived")
       checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
       checks.count(.g1, Int(site.sequence))
       checks.count(.g2, sent)
@@ -119,6 +123,7 @@ struct ManyEvents: Scenario {
     stage.checks.expect(.g7, found == tokens.count, "\(found) of \(tokens.count) handlers were found")
     stage.checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
     let areGone = await eventually { Canary.alive(.handler) == stage.options.events }
-    stage.checks.expect(.g22, areGone, "closures of removed handlers are alive: \(Canary.alive(.handler) - stage.options.events)")
+    stage.checks.expect(
+      .g22, areGone, "closures of removed handlers are alive: \(Canary.alive(.handler) - stage.options.events)")
   }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// handlers of two events that await sends to each other, which must not wait for themselves (G16, G20).
 struct Nested: Scenario {
   static let name = "nested"
-  static let summary = "handlers post to their own event 100,000 deep, and await each other in a ring: in order, and without a deadlock"
+  static let summary =
+    "handlers post to their own event 100,000 deep, and await each other in a ring: in order, and without a deadlock"
 
   /// One link of a chain: its handler posts the next, until `left` is 0.
   struct Link: Sendable {
@@ -37,7 +38,8 @@ struct Nested: Scenario {
     stage.watch(event)
     event.addHandler { [weak event] link in
       checks.expect(
-        .g4, log.first == log.second, "an occurrence began when \(log.first - log.second) before it had not reached every handler")
+        .g4, log.first == log.second,
+        "an occurrence began when \(log.first - log.second) before it had not reached every handler")
       log.first += 1
       if let due = log.expected[link.chain] {
         checks.expect(.g2, link.left == due, "link \(link.left) of a chain came when \(due) was due")
@@ -50,12 +52,14 @@ struct Nested: Scenario {
       log.second += 1
       log.seen.add()
       checks.expect(
-        .g4, log.first == log.second, "the second handler saw its occurrence number \(log.second) when the first had seen \(log.first)")
+        .g4, log.first == log.second,
+        "the second handler saw its occurrence number \(log.second) when the first had seen \(log.first)")
     }
     let total = Counter()
     let starts = 8
     await stage.race(steps: starts) { worker in
-      let depth = worker.voice.sent.isEmpty && worker.actions.isEmpty ? deepest / (worker.index + 1) : worker.random.below(200)
+      let depth =
+        worker.voice.sent.isEmpty && worker.actions.isEmpty ? deepest / (worker.index + 1) : worker.random.below(200)
       let chain = worker.index * starts + worker.actions.count
       total.add(depth + 1)
       worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
@@ -111,9 +115,12 @@ struct Nested: Scenario {
       let canary = Canary(.handler)
       event.addHandler { [weak other] link in
         calls.add()
-        guard link.left > 0, canary.isAlive, let report = await other?.send(Link(chain: link.chain, left: link.left - 1)) else { return }
+        guard link.left > 0, canary.isAlive,
+          let report = await other?.send(Link(chain: link.chain, left: link.left - 1))
+        else { return }
         deferred.add(report.deferred)
-        checks.expect(.g21, report.delivered + report.deferred == 1, "a send within a handler found one handler: \(report)")
+        checks.expect(
+          .g21, report.delivered + report.deferred == 1, "a send within a handler found one handler: \(report)")
       }
     }
     let total = Counter()

@@ -6,7 +6,8 @@ import Eventing
 /// the value (G1); and no update is lost (G21). Once the value is quiet, a call before the change comes directly before it.
 struct Observing: Scenario {
   static let name = "observed"
-  static let summary = "a value is set and updated by all, while handlers of its changes come and go: no change is missed, no update lost"
+  static let summary =
+    "a value is set and updated by all, while handlers of its changes come and go: no change is missed, no update lost"
 
   func round(_ stage: Stage) async {
     let start = Tone(name: Tone.Name(voice: -1, index: 0), basis: nil, canary: Canary(.payload))
@@ -30,9 +31,11 @@ struct Observing: Scenario {
     let increments = desks.reduce(0) { $0 + $1.increments }
     let isWhole = count.value == increments && told.number == increments && told.last == increments
     stage.checks.expect(
-      .g21, isWhole, "\(increments) updates; the value is \(count.value), \(told.number) changes told, the last to \(told.last)")
+      .g21, isWhole,
+      "\(increments) updates; the value is \(count.value), \(told.number) changes told, the last to \(told.last)")
     for worker in stage.workers {
-      stage.checks.expect(.g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers of changes were not found to be removed")
+      stage.checks.expect(
+        .g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers of changes were not found to be removed")
     }
     await judgeQuiet(stage.checks)
     stage.director.begin(.judge)
@@ -109,7 +112,9 @@ struct Observing: Scenario {
   private static func update(_ value: Observed<Tone>, _ worker: Worker) {
     worker.begin(.post)
     let parcel = worker.voice.next()
-    value.update { tone in tone = Tone(name: Tone.Name(voice: parcel.voice, index: parcel.index), basis: tone.name, canary: parcel.canary) }
+    value.update { tone in
+      tone = Tone(name: Tone.Name(voice: parcel.voice, index: parcel.index), basis: tone.name, canary: parcel.canary)
+    }
     worker.posting.add(worker.voice.returned(parcel))
     worker.note.end()
   }
@@ -127,7 +132,8 @@ struct Observing: Scenario {
         listener.reaction = { change in
           let now = value.value.name
           let due = change.isPrior ? change.old?.name : change.new?.name
-          checks.expect(.g1, now == due, "the value is \(now) \(change.isPrior ? "before" : "after") the change from \(change)")
+          checks.expect(
+            .g1, now == due, "the value is \(now) \(change.isPrior ? "before" : "after") the change from \(change)")
         }
       }
       listener.add(to: value)
@@ -142,7 +148,8 @@ struct Observing: Scenario {
         listener.calls.count == due.count
         && zip(listener.calls, due).allSatisfy { $0.old == $1.0 && $0.new == $1.1 && $0.isPrior == $1.2 }
       checks.expect(
-        .g1, isWhole, "\(listener) was to be told of \(names.count - 1) changes, before and after: \(listener.calls.count) calls")
+        .g1, isWhole,
+        "\(listener) was to be told of \(names.count - 1) changes, before and after: \(listener.calls.count) calls")
       if let token = listener.token { value.remove(token) }
       listener.reaction = nil
     }

@@ -5,7 +5,8 @@ import Eventing
 /// A part of them throws, which uses them up too; a part posts to its own event, which must not call it again; and some are locked or removed meanwhile.
 struct Once: Scenario {
   static let name = "once"
-  static let summary = "handlers that are called once, on every lane, while senders race for them: none is called twice, or never"
+  static let summary =
+    "handlers that are called once, on every lane, while senders race for them: none is called twice, or never"
 
   func round(_ stage: Stage) async {
     let trial = Trial(stage)
@@ -35,7 +36,8 @@ struct Once: Scenario {
     switch worker.random.below(12) {
     case 0..<5: Churn.addHandler(to: trial, by: worker, isOnce: true)
     case 5: if !worker.probes.isEmpty { trial.toggleLock(worker.random.pick(worker.probes), by: worker) }
-    case 6: if worker.random.oneIn(4), !worker.probes.isEmpty { trial.remove(worker.random.pick(worker.probes), by: worker) }
+    case 6:
+      if worker.random.oneIn(4), !worker.probes.isEmpty { trial.remove(worker.random.pick(worker.probes), by: worker) }
     case 7: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
     }
@@ -44,8 +46,12 @@ struct Once: Scenario {
   /// Those that were not called are there, and no others.
   private func judgeWhatIsLeft(_ trial: Trial) async {
     let left = await trial.event.handlers.map(\.id)
-    let unused = trial.probes.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap { $0.token?.id }
-    trial.checks.expect(.g22, Set(left) == Set(unused), "\(left.count) handlers are left where \(unused.count) are not used up")
-    trial.checks.expect(.g8, trial.event.handlerCount == unused.count, "handlerCount is \(trial.event.handlerCount), not \(unused.count)")
+    let unused = trial.probes.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap {
+      $0.token?.id
+    }
+    trial.checks.expect(
+      .g22, Set(left) == Set(unused), "\(left.count) handlers are left where \(unused.count) are not used up")
+    trial.checks.expect(
+      .g8, trial.event.handlerCount == unused.count, "handlerCount is \(trial.event.handlerCount), not \(unused.count)")
   }
 }

@@ -49,7 +49,8 @@ struct Owners: Scenario {
     trial.checks.expect(.g10, areGone, "\(Canary.alive(.owner)) owners are alive though nobody holds them but handlers")
     await trial.finish()
     trial.checks.expect(
-      .g10, trial.event.handlerCount == 1, "\(trial.event.handlerCount - 1) handlers of owners that are gone are still counted")
+      .g10, trial.event.handlerCount == 1,
+      "\(trial.event.handlerCount - 1) handlers of owners that are gone are still counted")
     let report = await trial.event.send(Parcel(voice: 0, index: 0, canary: Canary(.payload)))
     let isAlone = report.delivered + report.failures.count == 1 && report.skipped == 0
     trial.checks.expect(.g10, isAlone, "a send found handlers whose owners are gone: \(report)")
@@ -61,7 +62,8 @@ struct Owners: Scenario {
     private(set) var owners: [(owner: Owner, probe: Probe)] = []
 
     func add(_ trial: Trial, _ worker: Worker) {
-      let probe = Probe(worker.random.pick([.inline, .inline, .background, .main, .inOrder, .concurrent]), trial.checks)
+      let probe = Probe(
+        worker.random.pick([.inline, .inline, .background, .main, .inOrder, .concurrent]), trial.checks)
       probe.hasOwner = true
       probe.isRemovalStrict = true
       probe.fate = worker.makeFate()
@@ -85,7 +87,8 @@ struct Owners: Scenario {
     private static func attach(_ owner: Owner, _ probe: Probe, to event: Event<Parcel>) -> HandlerToken {
       let canary = Canary(.handler)
       let isMine: @Sendable (Owner) -> Void = { owner in
-        probe.checks.expect(.g10, owner.isMine(probe), "\(probe) was called with an owner that is not its own, or is gone")
+        probe.checks.expect(
+          .g10, owner.isMine(probe), "\(probe) was called with an owner that is not its own, or is gone")
       }
       switch probe.place {
       case .background:

@@ -38,7 +38,8 @@ struct Reuse: Scenario {
     await shared.quiesce()
     shared.post(0)
     await shared.quiesce()
-    stage.checks.expect(.g10, shared.handlerCount == 0, "\(shared.handlerCount) handlers are left whose owners are gone")
+    stage.checks.expect(
+      .g10, shared.handlerCount == 0, "\(shared.handlerCount) handlers are left whose owners are gone")
     stage.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedOwners }
     stage.remarks["events at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedEvents }
     let calls = benches.reduce(0) { $0 + $1.exactCalls }
@@ -71,14 +72,17 @@ struct Reuse: Scenario {
     let checks = stage.checks
     // The rows of the dead one may still be there: they are not the newcomer's.
     checks.expect(
-      .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0, "an owner has a dead one's handlers (\(number))")
+      .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0,
+      "an owner has a dead one's handlers (\(number))")
     listen(to: event, second, bench, stage)
     listenShared(to: shared, second, worker, stage)
     worker.action(.post) { shared.post(second.number) }
-    checks.expect(.g10, event.lock(ownedBy: second) == 1 && event.unlock(ownedBy: second) == 1, "an owner's handler was not found")
+    checks.expect(
+      .g10, event.lock(ownedBy: second) == 1 && event.unlock(ownedBy: second) == 1, "an owner's handler was not found")
     bench.heard = []
     event.post(second.number)
-    checks.expect(.g10, bench.heard == [second.number], "posted to owner \(second.number) alone; heard by \(bench.heard)")
+    checks.expect(
+      .g10, bench.heard == [second.number], "posted to owner \(second.number) alone; heard by \(bench.heard)")
     checks.expect(.g10, event.remove(ownedBy: second) == 1, "an owner's handler was not found to be removed")
     bench.heard = []
     event.post(second.number)
@@ -106,7 +110,9 @@ struct Reuse: Scenario {
   private func listen(to event: Event<Int>, _ owner: Owner, _ bench: Bench, _ stage: Stage) {
     let (number, checks, canary) = (owner.number, stage.checks, Canary(.handler))
     event.addHandler(owner: owner) { owner, _ in
-      checks.expect(.g10, owner.number == number && canary.isAlive, "the handler of owner \(number) was given owner \(owner.number)")
+      checks.expect(
+        .g10, owner.number == number && canary.isAlive, "the handler of owner \(number) was given owner \(owner.number)"
+      )
       bench.heard.append(owner.number)
     }
   }
@@ -115,7 +121,9 @@ struct Reuse: Scenario {
     let (number, checks, canary) = (owner.number, stage.checks, Canary(.handler))
     worker.change(.add) {
       event.addHandler(owner: owner) { owner, _ in
-        checks.expect(.g10, owner.number == number && canary.isAlive, "the handler of owner \(number) was given owner \(owner.number)")
+        checks.expect(
+          .g10, owner.number == number && canary.isAlive,
+          "the handler of owner \(number) was given owner \(owner.number)")
       }
     }
   }
@@ -140,11 +148,14 @@ struct Reuse: Scenario {
       }
       bench.reusedEvents += 1
       let isHarmless =
-        !event.remove(token) && !event.lock(token) && !event.unlock(token) && event.isLocked(token) == nil && !event.contains(token)
+        !event.remove(token) && !event.lock(token) && !event.unlock(token) && event.isLocked(token) == nil
+        && !event.contains(token)
         && event.remove([token]) == 0 && event.lock([token]) == 0
-      stage.checks.expect(.g11, isHarmless && token != living, "a token of a dead event was good for one at the same address")
+      stage.checks.expect(
+        .g11, isHarmless && token != living, "a token of a dead event was good for one at the same address")
       event.post(1)
-      stage.checks.expect(.g11, called.value == 1 && event.contains(living), "a token of a dead event changed one at the same address")
+      stage.checks.expect(
+        .g11, called.value == 1 && event.contains(living), "a token of a dead event changed one at the same address")
       return
     }
   }

@@ -6,7 +6,8 @@ import Eventing
 /// is over (G7). Whoever joins an event that replays everything hears everything, once, in order (G1, G21).
 struct Sequences: Scenario {
   static let name = "sequences"
-  static let summary = "loops with every buffering, cancelled at any moment, and newcomers: each gets all, or is told what it missed"
+  static let summary =
+    "loops with every buffering, cancelled at any moment, and newcomers: each gets all, or is told what it missed"
 
   struct Note: Sendable {
     let voice: Int
@@ -26,7 +27,9 @@ struct Sequences: Scenario {
 
     func take(_ note: Note, _ checks: Checks, isWhole: Bool) {
       let due = last[note.voice] + 1
-      checks.expect(.g2, isWhole ? note.number == due : note.number >= due, "number \(note.number) of a sender came when \(due) was due")
+      checks.expect(
+        .g2, isWhole ? note.number == due : note.number >= due,
+        "number \(note.number) of a sender came when \(due) was due")
       last[note.voice] = note.number
       received += 1
     }
@@ -68,7 +71,9 @@ struct Sequences: Scenario {
       loop.cancel()
       await loop.value
     }
-    checks.expect(.g7, event.handlerCount == logs.count, "\(event.handlerCount) sequences are there; \(logs.count) were not cancelled")
+    checks.expect(
+      .g7, event.handlerCount == logs.count,
+      "\(event.handlerCount) sequences are there; \(logs.count) were not cancelled")
     event.finish()
     for consumer in consumers { await consumer.value }
     await history.quiesce()
@@ -94,7 +99,9 @@ struct Sequences: Scenario {
     case 0:
       let buffering = worker.random.pick(Sequences.bufferings)
       let payloads = worker.change(.add) { event.payloads(buffering: buffering) }.result
-      let loop = Task { for await note in payloads where !note.canary.isAlive { checks.violate(.g22, "a payload was gone") } }
+      let loop = Task {
+        for await note in payloads where !note.canary.isAlive { checks.violate(.g22, "a payload was gone") }
+      }
       desk.loops.append(loop)
     case 1, 2:
       guard let loop = desk.loops.popLast() else { return }

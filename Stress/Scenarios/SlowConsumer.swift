@@ -29,7 +29,8 @@ struct SlowConsumer: Scenario {
     stage.director.begin(.quiesce)
     for probe in fast {
       let isThrough = await eventually { probe.endedCount >= total }
-      trial.checks.expect(.g15, isThrough, "\(probe) finished \(probe.endedCount) of \(total) calls while another handler stood still")
+      trial.checks.expect(
+        .g15, isThrough, "\(probe) finished \(probe.endedCount) of \(total) calls while another handler stood still")
     }
     trial.checks.expect(.g13, blocked.endedCount == 0 && waiting.endedCount == 0, "a handler went on before it could")
     gate.open()

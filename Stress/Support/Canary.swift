@@ -44,7 +44,9 @@ final class Counter: Sendable {
 
   var value: Int { atomic.load(ordering: .acquiring) }
 
-  @discardableResult func add(_ number: Int = 1) -> Int { atomic.wrappingAdd(number, ordering: .acquiringAndReleasing).newValue }
+  @discardableResult func add(_ number: Int = 1) -> Int {
+    atomic.wrappingAdd(number, ordering: .acquiringAndReleasing).newValue
+  }
 
   /// Becomes `number` if that is more.
   func raise(to number: Int) {

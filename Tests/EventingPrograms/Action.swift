@@ -42,7 +42,9 @@ struct Kind: Sendable {
   var actions: [Action] = []
 
   static func random(using random: inout some RandomNumberGenerator, depth: Int) -> Kind {
-    func oneIn(_ count: Int, _ random: inout some RandomNumberGenerator) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+    func oneIn(_ count: Int, _ random: inout some RandomNumberGenerator) -> Bool {
+      Int.random(in: 0..<count, using: &random) == 0
+    }
     var kind = Kind()
     if oneIn(4, &random) { kind.priority = Int.random(in: -1...2, using: &random) }
     if oneIn(4, &random) { kind.name = World.names.randomElement(using: &random) }

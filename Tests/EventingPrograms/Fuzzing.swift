@@ -20,7 +20,9 @@ import Foundation
 private let plant: Void = {
   #if DEBUG
     guard let name = ProcessInfo.processInfo.environment["EVENTING_MUTANT"] else { return }
-    guard let mutant = Mutant(rawValue: name) else { fatalError("EVENTING_MUTANT: expected a case of Mutant, got \(name)") }
+    guard let mutant = Mutant(rawValue: name) else {
+      fatalError("EVENTING_MUTANT: expected a case of Mutant, got \(name)")
+    }
     unsafe Mutant.everywhere = mutant
   #endif
 }()

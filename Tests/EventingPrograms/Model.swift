@@ -14,7 +14,8 @@ final class Model {
     var failed = 0
 
     func isThatOf(_ report: SendReport) -> Bool {
-      report.sequence == sequence && report.delivered == delivered && report.skipped == skipped && report.failures.count == failed
+      report.sequence == sequence && report.delivered == delivered && report.skipped == skipped
+        && report.failures.count == failed
     }
   }
   enum Waiting {

@@ -36,7 +36,9 @@ final class World: @unchecked Sendable {
       let common = zip(calls, model.calls).prefix { $0 == $1 }.count
       return "expected the calls \(model.calls.dropFirst(common).prefix(3)), got \(calls.dropFirst(common).prefix(3))"
     }
-    guard event.handlerCount == model.living.count else { return "expected \(model.living.count) handlers, got \(event.handlerCount)" }
+    guard event.handlerCount == model.living.count else {
+      return "expected \(model.living.count) handlers, got \(event.handlerCount)"
+    }
     return "a lock is not as expected"
   }
 

@@ -77,7 +77,8 @@ import Testing
     await event.quiesce()
     let all = adders.flatMap(\.values)
     #expect(all.count { !$0.isContiguous } == 0, "a handler missed an occurrence in the middle")
-    #expect(all.count { $0.first != 0 && $0.first <= $0.returnedBefore } == 0, "reached by what was sent before it was added")
+    #expect(
+      all.count { $0.first != 0 && $0.first <= $0.returnedBefore } == 0, "reached by what was sent before it was added")
     #expect(
       all.count { $0.first > $0.begunAfter + 1 } == 0,
       "not reached by what was sent after it was added")
@@ -122,7 +123,9 @@ import Testing
       let tokens = overlaps.during { event.add(group.map { member in Handler { member.see($0) } }) }
       event.post(.max)  // for the case that nobody else posts
       for _ in 0..<100_000 where group[2].number == 0 { giveWay() }  // the last one saw its first occurrence, and so all did
-      if group[0].number != group[2].number || group[1].number != group[2].number { torn.wrappingAdd(1, ordering: .relaxed) }
+      if group[0].number != group[2].number || group[1].number != group[2].number {
+        torn.wrappingAdd(1, ordering: .relaxed)
+      }
       event.remove(tokens)
     }
     #expect(torn.load(ordering: .relaxed) == 0)

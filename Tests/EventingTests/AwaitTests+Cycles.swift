@@ -255,7 +255,8 @@ extension AwaitTests {
       let lines = told.values.filter { $0.contains("told") }
       #expect(lines.count == 1)
       #expect(
-        lines.first?.hasPrefix("eventing: handler \"toldPong\" awaits what it sends, but that waits for handler \"toldPing\"") == true)
+        lines.first?.hasPrefix(
+          "eventing: handler \"toldPong\" awaits what it sends, but that waits for handler \"toldPing\"") == true)
     }
   }
 #endif

@@ -18,7 +18,9 @@ extension AwaitTests {
     #expect(finished.value == 300)
   }
 
-  @Test(arguments: [AsyncDelivery.concurrent(limit: 3), .task]) func quiesceReturnsAfterOverlappingCalls(delivery: AsyncDelivery) async {
+  @Test(arguments: [AsyncDelivery.concurrent(limit: 3), .task]) func quiesceReturnsAfterOverlappingCalls(
+    delivery: AsyncDelivery
+  ) async {
     let event = Event<Int>()
     let (gate, began, finished) = (Gate(), Countdown(2), Counter())
     event.addHandler(on: delivery) { _ in

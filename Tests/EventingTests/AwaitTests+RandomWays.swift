@@ -45,7 +45,9 @@ private final class RandomWays: Sendable {
     }
     guard withForwards else { return }
     for event in events {
-      event.forward(to: events[Int.random(in: 0..<5, using: &random)]) { hop in hop.left > 0 ? Hop(left: 0, seed: hop.seed) : nil }
+      event.forward(to: events[Int.random(in: 0..<5, using: &random)]) { hop in
+        hop.left > 0 ? Hop(left: 0, seed: hop.seed) : nil
+      }
     }
   }
 

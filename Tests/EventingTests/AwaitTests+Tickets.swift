@@ -76,7 +76,9 @@ private struct WaitingWorld {
     }
   }
 
-  private func any(_ random: inout SeededGenerator) -> Event<Int> { events[Int.random(in: 0..<events.count, using: &random)] }
+  private func any(_ random: inout SeededGenerator) -> Event<Int> {
+    events[Int.random(in: 0..<events.count, using: &random)]
+  }
 
   private func body(_ random: inout SeededGenerator) -> @Sendable (Int) async -> Void {
     let (target, other, tickets) = (any(&random), any(&random), tickets)

@@ -10,7 +10,9 @@ import Testing
 
 /// G22: what came and went leaves nothing behind.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BoundedTests {
-  @Test(arguments: RemovalOrder.allCases) func aMillionHandlersAddedAndRemovedWithoutSendsLeaveNothing(order: RemovalOrder) async {
+  @Test(arguments: RemovalOrder.allCases) func aMillionHandlersAddedAndRemovedWithoutSendsLeaveNothing(
+    order: RemovalOrder
+  ) async {
     let event = Event<Int>()
     let closures = LiveCount()
     await onThread { event.addAndRemove(many, order, closures) }
@@ -20,7 +22,9 @@ import Testing
     #expect(excess == nil)
   }
 
-  @Test(arguments: RemovalOrder.allCases) func handlersAddedAndRemovedBetweenSendsLeaveNothing(order: RemovalOrder) async {
+  @Test(arguments: RemovalOrder.allCases) func handlersAddedAndRemovedBetweenSendsLeaveNothing(order: RemovalOrder)
+    async
+  {
     let event = Event<Int>()
     let closures = LiveCount()
     await onThread {
@@ -32,7 +36,9 @@ import Testing
     #expect(excess == nil)
   }
 
-  @Test(arguments: RemovalOrder.allCases) func handlersAddedAndRemovedAroundOneThatStaysLeaveOnlyThat(order: RemovalOrder) async {
+  @Test(arguments: RemovalOrder.allCases) func handlersAddedAndRemovedAroundOneThatStaysLeaveOnlyThat(
+    order: RemovalOrder
+  ) async {
     let event = Event<Int>()
     let closures = LiveCount()
     await onThread {

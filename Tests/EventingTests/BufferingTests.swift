@@ -7,7 +7,8 @@ import Testing
   /// A buffering, and what of 1 to 9 is called when the first call holds up the rest.
   static let kept: [(Buffering, [Int])] = [
     (.unbounded, Array(1...9)), (.oldest(3), [1, 2, 3, 4]), (.newest(3), [1, 7, 8, 9]), (.latest, [1, 9]),
-    (.suspendingSender(3), [1, 2, 3, 4]), (.oldest(0), [1, 2]), (.newest(-1), [1, 9]), (.suspendingSender(.min), [1, 2]),
+    (.suspendingSender(3), [1, 2, 3, 4]), (.oldest(0), [1, 2]), (.newest(-1), [1, 9]),
+    (.suspendingSender(.min), [1, 2]),
     (.newest(.max), Array(1...9)),
   ]
 

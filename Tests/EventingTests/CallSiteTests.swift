@@ -10,7 +10,8 @@ import Testing
     let view = CallSites.ProgressView()
     let orderPlaced = Event<CallSites.Order>()
     let result = try await CallSites.verbatim(
-      d: CallSites.Downloader(), view: view, controller: controller, myQueue: DispatchQueue(label: "mine"), store: store,
+      d: CallSites.Downloader(), view: view, controller: controller, myQueue: DispatchQueue(label: "mine"),
+      store: store,
       account: account, handlers: bag, orderPlaced: orderPlaced)
     #expect(result.report.sequence == 3)
     #expect(result.report.delivered == 10)  // the once handler is used up

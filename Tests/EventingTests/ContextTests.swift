@@ -15,11 +15,14 @@ import Testing
     try await body()
   }
 
-  @Test(arguments: BoundedLane.allCases, [false, true]) func everyLaneHasThem(lane: BoundedLane, isBounded: Bool) async {
+  @Test(arguments: BoundedLane.allCases, [false, true]) func everyLaneHasThem(lane: BoundedLane, isBounded: Bool) async
+  {
     await carrying {
       let (event, seen) = (Event<Int>(), Recorder<String>())
       event.add(
-        lane.handler(isBounded ? .newest(100) : .unbounded, until: .open) { seen.record("\($0) \(Request.id) \(Request.user)") })
+        lane.handler(isBounded ? .newest(100) : .unbounded, until: .open) {
+          seen.record("\($0) \(Request.id) \(Request.user)")
+        })
       for id in 1...3 {
         await Request.$id.withValue(id) {
           await Request.$user.withValue("user \(id)") {
@@ -77,7 +80,8 @@ import Testing
       _ = await sending.value
       for event in [event, other] { await event.quiesce() }
       await value.quiesce()
-      #expect(seen.values.sorted() == ["1 1", "2 2", "3 3", "forwarded 1 1", "forwarded 2 2", "forwarded 3 3", "set 4 4"])
+      #expect(
+        seen.values.sorted() == ["1 1", "2 2", "3 3", "forwarded 1 1", "forwarded 2 2", "forwarded 3 3", "set 4 4"])
     }
   }
 

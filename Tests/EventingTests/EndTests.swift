@@ -89,7 +89,9 @@ import Testing
     #expect(await eventually { closures.alive == 0 && payloads.alive == 0 })
   }
 
-  @Test(arguments: LaneDelivery.allCases) func everyKindOfLaneDeliversWhatItHoldsAndEndsWhenTheEventGoes(delivery: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func everyKindOfLaneDeliversWhatItHoldsAndEndsWhenTheEventGoes(
+    delivery: LaneDelivery
+  ) async {
     let closures = LiveCount()
     let calls = Recorder<Int>()
     let queue = DispatchQueue(label: "test")

@@ -51,11 +51,16 @@
         #expect(abs(place - word) >= 64 && abs(place - mutex) >= 64)
       }
       let counts = unsafe Int(bitPattern: Unmanaged.passUnretained(identity).toOpaque()) + 8
-      for place in [address(of: identity.changes), address(of: &identity.fastPathEpoch), address(of: &identity.postFastPathEpoch)] {
+      for place in [
+        address(of: identity.changes), address(of: &identity.fastPathEpoch), address(of: &identity.postFastPathEpoch),
+      ] {
         #expect(abs(place - counts) >= 64)
       }
       for place in [address(of: &pendingWork.pending), address(of: pendingWork.historyReference)] {
-        for other in [address(of: &pendingWork.occurrences), address(of: &pendingWork.queue), address(of: &pendingWork.unregistering)] {
+        for other in [
+          address(of: &pendingWork.occurrences), address(of: &pendingWork.queue),
+          address(of: &pendingWork.unregistering),
+        ] {
           #expect(abs(place - other) >= 64)
         }
       }

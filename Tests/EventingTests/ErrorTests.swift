@@ -20,8 +20,9 @@ import Testing
     #expect(report.delivered == (kind == .actor ? 1 : 0))
   }
 
-  @Test(arguments: [AsyncDelivery.concurrent(limit: 2), .task]) func errorOfAnOverlappingHandlerIsInTheReport(delivery: AsyncDelivery) async
-  {
+  @Test(arguments: [AsyncDelivery.concurrent(limit: 2), .task]) func errorOfAnOverlappingHandlerIsInTheReport(
+    delivery: AsyncDelivery
+  ) async {
     let event = Event<Int>()
     event.addHandler(on: delivery) { number in
       await Task.yield()

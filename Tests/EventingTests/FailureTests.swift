@@ -88,7 +88,8 @@ import Testing
   }
 
   @Test func theDescriptionOfAPolicySaysIt() {
-    #expect([FailurePolicy.collect, .stop, .remove(after: 3)].map(\.description) == ["collect", "stop", "remove(after: 3)"])
+    #expect(
+      [FailurePolicy.collect, .stop, .remove(after: 3)].map(\.description) == ["collect", "stop", "remove(after: 3)"])
   }
 }
 

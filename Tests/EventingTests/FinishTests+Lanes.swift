@@ -5,7 +5,9 @@ import Testing
 extension FinishTests {
   // MARK: What lanes still hold when the event has been finished
 
-  @Test(arguments: LaneDelivery.allCases) func aHandlerWhoseLaneStillHoldsSomethingIsThereUntilItHasRun(delivery: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func aHandlerWhoseLaneStillHoldsSomethingIsThereUntilItHasRun(
+    delivery: LaneDelivery
+  ) async {
     let event = Event<Int>()
     let (began, mayEnd) = (Gate(), Gate())
     let handler = delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() }
@@ -97,7 +99,9 @@ extension FinishTests {
     #expect(seen.values == [2])
   }
 
-  @Test(arguments: LaneDelivery.allCases) func quiesceWaitsForACallWhoseHandlerWasRemovedAfterFinish(delivery: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func quiesceWaitsForACallWhoseHandlerWasRemovedAfterFinish(
+    delivery: LaneDelivery
+  ) async {
     let event = Event<Int>()
     let steps = StepExecutor()
     let (began, mayEnd, returned) = (Gate(), Gate(), Gate())

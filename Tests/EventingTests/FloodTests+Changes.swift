@@ -63,7 +63,9 @@ extension FloodTests {
 
     /// The queue stays short, or each change beyond some puts its thread to sleep, as posts do:
     /// behind a handler that blocks nothing else is possible.
-    @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated) async {
+    @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated)
+      async
+    {
       let (event, found) = (Event<Int>(), Guarded((sleeps: 0, waiting: 0)))
       let token = event.addHandler { _ in }
       await whileBusy(event) {

@@ -61,7 +61,9 @@ import Testing
     let event = Event<Int>()
     let isOver = Gate()
     for _ in 0..<8 { event.addHandler { _ in } }
-    let posters = (0..<2).map { _ in startThread { while !isOver.isOpen { for number in 0..<100 { event.post(number) } } } }
+    let posters = (0..<2).map { _ in
+      startThread { while !isOver.isOpen { for number in 0..<100 { event.post(number) } } }
+    }
     let counts = await comesBack {
       var counts: [Int] = []
       for _ in 0..<20 {
@@ -79,7 +81,9 @@ import Testing
     let event = Event<Int>()
     let isOver = Gate()
     event.addHandler { _ in }
-    let posters = (0..<2).map { _ in startThread { while !isOver.isOpen { for number in 0..<100 { event.post(number) } } } }
+    let posters = (0..<2).map { _ in
+      startThread { while !isOver.isOpen { for number in 0..<100 { event.post(number) } } }
+    }
     await comesBack {
       for number in 0..<200 {
         let token = event.addHandler(on: .background) { _ in }

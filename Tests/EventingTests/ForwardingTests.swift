@@ -120,7 +120,8 @@ import Testing
     let (target, seen) = (Event<Int>(), Recorder<Int>())
     target.addHandler { seen.record($0) }
     let tokens = [
-      event.filter { $0 > 1 }.map { -$0 }.forward(to: target), keyed["a"].forward(to: target), observed.values.forward(to: target),
+      event.filter { $0 > 1 }.map { -$0 }.forward(to: target), keyed["a"].forward(to: target),
+      observed.values.forward(to: target),
     ]
     event.source.forward(to: target) { $0 * 100 }
     target.filter { $0 == 7 }.forward(to: event)  // a cycle
@@ -146,7 +147,9 @@ import Testing
     #expect(sender.values == ["1 true second"])
   }
 
-  @Test(arguments: LaneDelivery.allCases) func sendWaitsForTheHandlersOfTheTargetAndDoesNotCountThem(delivery: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func sendWaitsForTheHandlersOfTheTargetAndDoesNotCountThem(
+    delivery: LaneDelivery
+  ) async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let (gate, began, finished) = (Gate(), Gate(), Gate())
     first.forward(to: second)

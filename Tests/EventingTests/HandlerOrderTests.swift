@@ -16,7 +16,9 @@ import Testing
     let seen = Recorder<Int>()
     var random = SeededGenerator.fresh("priorities")
     let priorities = (0..<count).map { _ in Int.random(in: -3...3, using: &random) }
-    for (number, priority) in priorities.enumerated() { event.addHandler(priority: priority) { _ in seen.record(number) } }
+    for (number, priority) in priorities.enumerated() {
+      event.addHandler(priority: priority) { _ in seen.record(number) }
+    }
     event.post(1)
     let expected = priorities.indices.sorted { (-priorities[$0], $0) < (-priorities[$1], $1) }
     #expect(seen.values == expected)

@@ -82,7 +82,9 @@ import Testing
   }
 
   /// Nothing is lost, nothing comes out of order, whatever races.
-  @Test(arguments: BoundedLane.allCases.map(Optional.some) + [nil]) func whatALockHoldsIsNeitherLostNorReordered(lane: BoundedLane?) async {
+  @Test(arguments: BoundedLane.allCases.map(Optional.some) + [nil]) func whatALockHoldsIsNeitherLostNorReordered(
+    lane: BoundedLane?
+  ) async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let body: @Sendable (Int) -> Void = { seen.record($0) }
     let token = event.add(lane?.handler(.unbounded, until: .open, body) ?? Handler(body))
@@ -121,7 +123,8 @@ import Testing
     let overlaps = Overlaps()
     await inRounds(2, until: { overlaps.count > 50 }) {
       let (event, calls) = (Event<Int>(), Counter())
-      let round = Round(event: event, token: event.addHandler { _ in calls.add() }, calls: calls, locks: rounds.count % 2 == 0)
+      let round = Round(
+        event: event, token: event.addHandler { _ in calls.add() }, calls: calls, locks: rounds.count % 2 == 0)
       if !round.locks { event.lock() }
       rounds.record(round)
       return round
@@ -222,7 +225,8 @@ import Testing
     await steps.runUntilQuiet(event)
   }
 
-  @Test(arguments: BoundedLane.allCases, [Buffering.newest(2), .oldest(2)]) func whatAPausedLaneHasNoRoomForIsCountedAndToldOf(
+  @Test(arguments: BoundedLane.allCases, [Buffering.newest(2), .oldest(2)])
+  func whatAPausedLaneHasNoRoomForIsCountedAndToldOf(
     lane: BoundedLane, buffering: Buffering
   ) async {
     let (event, seen, notes, gate, begun) = (Event<Int>("e"), Recorder<Int>(), WatchingTests.Notes(), Gate(), Gate())
@@ -248,7 +252,8 @@ import Testing
   }
 
   /// G18
-  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func whatALanePausesWithKeepsTheContextOfItsSender(
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
+  func whatALanePausesWithKeepsTheContextOfItsSender(
     lane: BoundedLane, buffering: Buffering
   ) async {
     let carrying = EventContext.carry(HoldingLaneTests.$request)
@@ -272,7 +277,8 @@ import Testing
   @TaskLocal static var request = "none"
 
   /// G21
-  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func whatGoesWithAPausedLaneIsToldOfAsSkipped(
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
+  func whatGoesWithAPausedLaneIsToldOfAsSkipped(
     lane: BoundedLane, buffering: Buffering
   ) async {
     for isRemoved in [true, false] {

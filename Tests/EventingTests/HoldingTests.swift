@@ -157,7 +157,9 @@ import Testing
   @Test func whatIsHeldGoesWithItsHandler() async {
     let live = LiveCount()
     let event = Event<Canary>()
-    let tokens = [event.addHandler { _ in }, event.addHandler(on: .background) { _ in }, event.addHandler(on: .task) { _ async in }]
+    let tokens = [
+      event.addHandler { _ in }, event.addHandler(on: .background) { _ in }, event.addHandler(on: .task) { _ async in },
+    ]
     event.lock(tokens, holding: .upTo(9))
     event.post(Canary(live, onDeinit: { [weak event] in event?.post(Canary(live)) }))  // under no lock
     #expect(live.alive == 1)

@@ -5,7 +5,9 @@ import Testing
   extension HookedTests {
     // MARK: 1. Leave against queue
 
-    @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftWorksItOffItself(edge: SyncPoint) async {
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftWorksItOffItself(edge: SyncPoint)
+      async
+    {
       let event = Event<Int>()
       let (inside, gate, hold) = (Gate(), Gate(), Hold(at: edge))
       let (seen, onT) = (Recorder<Int>(), Recorder<Bool>())
@@ -58,7 +60,8 @@ import Testing
       #expect(seen.values == [1])
     }
 
-    @Test(arguments: [SyncPoint.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: SyncPoint) async {
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: SyncPoint) async
+    {
       let event = Event<Int>()
       let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: edge), Recorder<Int>())
       event.addHandler { number in

@@ -201,7 +201,8 @@ extension KeyedTests {
     event[1].addHandler(named: "one") { seen.record("1 \($0)") }
     event[2].addHandler(named: "two") { seen.record("2 \($0)") }
     event.occurrences.addHandler(named: "any") { occurrence in
-      seen.record("\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
+      seen.record(
+        "\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
     }
     #expect(await event.handlers(of: 1).map(\.name) == ["one"])
     #expect(await event.handlers.count == 3)

@@ -149,7 +149,8 @@ extension LockTests {
     let calls = Atomic<Int>(0)
     let lates = Recorder<Int>()
     let late = Atomic<Int>(0)
-    await onThreads(2, until: { overlaps.count > 500 && lates.count > 1_000 && calls.load(ordering: .relaxed) > 500 }) { thread, round in
+    await onThreads(2, until: { overlaps.count > 500 && lates.count > 1_000 && calls.load(ordering: .relaxed) > 500 }) {
+      thread, round in
       if thread == 0 {
         overlaps.during { event.lock() }
         isSilent.store(true, ordering: .sequentiallyConsistent)

@@ -20,7 +20,9 @@ import Testing
     #expect(seen.values == [1, 3])
   }
 
-  @Test(arguments: LaneDelivery.allCases) func aLockedHandlerOnALaneIsSkippedUntilItIsUnlocked(delivery: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func aLockedHandlerOnALaneIsSkippedUntilItIsUnlocked(delivery: LaneDelivery)
+    async
+  {
     let event = Event<Int>()
     let count = Recorder<Int>()
     let queue = DispatchQueue(label: "test")

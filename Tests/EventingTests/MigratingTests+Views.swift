@@ -9,7 +9,9 @@ extension MigratingTests {
 
     let reading = Event<Int>("reading")
     reading.map { celsius in celsius * 9 / 5 + 32 }.addHandler { fahrenheit in show(fahrenheit) }
-    reading.compactMap { celsius in celsius > 40 ? "hot: \(celsius)" : nil }.addHandler(on: .main) { warning in alert(warning) }
+    reading.compactMap { celsius in celsius > 40 ? "hot: \(celsius)" : nil }.addHandler(on: .main) { warning in
+      alert(warning)
+    }
     reading.filter { celsius in celsius < 0 }.once { celsius in print("first frost", celsius) }
     reading.signal.addHandler { print("something was read") }
 

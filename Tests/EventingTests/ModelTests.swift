@@ -22,7 +22,8 @@ import Testing
 
   /// What the fuzzer kept, since each went a way that none before it had gone, and what it ever found.
   @Test func programsOfTheCorpusDoWhatTheModelSays() async throws {
-    let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "corpus.txt")
+    let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+      path: "corpus.txt")
     let lines = try String(contentsOf: corpus, encoding: .utf8).split(separator: "\n")
     #expect(lines.count > 20)
     for line in lines {

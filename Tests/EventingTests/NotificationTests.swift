@@ -29,7 +29,8 @@ import Testing
   @Test func aWayRoundThroughTwoCentersHasAnEnd() {
     let far = NotificationCenter()
     let (here, there) = (
-      Event<PostedNotification>(notifications: one, center: center), Event<PostedNotification>(notifications: one, center: far)
+      Event<PostedNotification>(notifications: one, center: center),
+      Event<PostedNotification>(notifications: one, center: far)
     )
     let calls = Recorder<String>()
     here.addHandler { _ in calls.record("here") }
@@ -115,7 +116,8 @@ import Testing
 
   @Test func whatAHandlerPostsOnTheWayIsNew() {
     let (outer, inner) = (
-      Event<PostedNotification>(notifications: one, center: center), Event<PostedNotification>(notifications: other, center: center)
+      Event<PostedNotification>(notifications: one, center: center),
+      Event<PostedNotification>(notifications: other, center: center)
     )
     let (start, seen) = (Event<Int>(), Recorder<String>())
     let (center, one) = (center, one)

@@ -146,7 +146,9 @@ import Testing
     #expect(overlaps.count > 100)
   }
 
-  @Test(arguments: LaneDelivery.allCases) func onceHandlerOnALaneIsCalledOnceUnderConcurrentSends(delivery: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func onceHandlerOnALaneIsCalledOnceUnderConcurrentSends(
+    delivery: LaneDelivery
+  ) async {
     let queue = DispatchQueue(label: "test", attributes: .concurrent)
     let overlaps = Overlaps()
     let all = Recorder<CountedEvent>()

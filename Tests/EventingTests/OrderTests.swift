@@ -15,9 +15,12 @@ import Testing
     event.occurrences.addHandler(priority: -1) { seen[1].record(Numbered($0.sequence, $0.payload)) }
     event.occurrences.addHandler(on: .background) { seen[2].record(Numbered($0.sequence, $0.payload)) }
     event.occurrences.addHandler(on: .queue(queue)) { seen[3].record(Numbered($0.sequence, $0.payload)) }
-    event.occurrences.addHandler { occurrence async in seen[4].record(Numbered(occurrence.sequence, occurrence.payload)) }
+    event.occurrences.addHandler { occurrence async in seen[4].record(Numbered(occurrence.sequence, occurrence.payload))
+    }
     let overlaps = Overlaps()
-    await onThreads(4, until: { overlaps.count > 1_000 }) { thread, round in overlaps.during { event.post(4 * round + thread) } }
+    await onThreads(4, until: { overlaps.count > 1_000 }) { thread, round in
+      overlaps.during { event.post(4 * round + thread) }
+    }
     await event.quiesce()
     let first = seen[0].values
     #expect(first.map(\.sequence) == Array(1...UInt64(first.count)))
@@ -73,7 +76,9 @@ import Testing
     event.addHandler { seen.record($0) }
     let overlaps = Overlaps()
     await onThreads(4, until: { overlaps.count > 2_000 }) { thread, round in
-      overlaps.during { if round % 3 == 0 { _ = event.submit(Sent(thread, round)) } else { event.post(Sent(thread, round)) } }
+      overlaps.during {
+        if round % 3 == 0 { _ = event.submit(Sent(thread, round)) } else { event.post(Sent(thread, round)) }
+      }
     }
     await event.quiesce()
     for thread in 0..<4 {

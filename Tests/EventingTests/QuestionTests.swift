@@ -37,7 +37,9 @@ import Testing
     let question = Question<Int, Int>()
     let nobody = await #expect(throws: EventingError.self) { try await question.first(1) }
     #expect(nobody?.code == .unanswered)
-    #expect(nobody?.description == "expected an answer to 1; of 0 responders each passed, had no room for it, or waits for this very call")
+    #expect(
+      nobody?.description
+        == "expected an answer to 1; of 0 responders each passed, had no room for it, or waits for this very call")
     let token = question.addResponder { _ in nil }
     #expect(await #expect(throws: EventingError.self) { try await question.first(1) }?.code == .unanswered)
     question.addResponder { throw Odd(number: $0) }
@@ -130,8 +132,11 @@ import Testing
     }
     let first = Task { try await question.first(Canary(live)) }
     await began.opened()
-    let late = (0..<50).map { _ in Task { _ = try? await question.first(Canary(live), within: .seconds(1), clock: clock) } }
-    let lateOnes = (0..<50).map { _ in Task { _ = await question.all(Canary(live), within: .seconds(1), clock: clock) } }
+    let late = (0..<50).map { _ in
+      Task { _ = try? await question.first(Canary(live), within: .seconds(1), clock: clock) }
+    }
+    let lateOnes = (0..<50).map { _ in Task { _ = await question.all(Canary(live), within: .seconds(1), clock: clock) }
+    }
     #expect(await eventually { clock.sleeperCount == 100 })
     #expect(live.alive == 101)
     clock.advance(by: .seconds(1))

@@ -229,7 +229,8 @@ import Testing
     event.addHandler(named: "a") { _ in seen.record("a1") }
     event.addHandler(named: "a", priority: 2) { _ in seen.record("a2") }
     event.addHandler(named: "b") { _ in seen.record("b") }
-    event.add(Handler { _ in seen.record("tagged") }.tagged("io", "disk"), Handler { _ in seen.record("other") }.tagged("net"))
+    event.add(
+      Handler { _ in seen.record("tagged") }.tagged("io", "disk"), Handler { _ in seen.record("other") }.tagged("net"))
     event.addHandler(owner: owner) { _, _ in seen.record("owned") }
     event.addHandler { _ in seen.record("plain") }
     #expect(event.remove(named: "a") == 2)

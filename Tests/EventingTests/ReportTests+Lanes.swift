@@ -5,7 +5,8 @@ import Testing
 extension ReportTests {
   // MARK: States while it waits on a lane
 
-  @Test(arguments: SerialKind.allCases) func handlerThatIsRemovedWhileItWaitsOnItsLaneIsSkipped(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func handlerThatIsRemovedWhileItWaitsOnItsLaneIsSkipped(kind: SerialKind) async
+  {
     await expectReports(kind, [(1, 0), (0, 1), (0, 1)]) { event, token in event.remove(token) }
   }
 
@@ -13,11 +14,13 @@ extension ReportTests {
     await expectReports(kind, [(1, 0), (0, 1), (0, 1)]) { event, token in event.lock(token) }
   }
 
-  @Test(arguments: SerialKind.allCases) func eventThatIsLockedWhileAHandlerWaitsOnItsLaneSkipsIt(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func eventThatIsLockedWhileAHandlerWaitsOnItsLaneSkipsIt(kind: SerialKind) async
+  {
     await expectReports(kind, [(1, 0), (0, 1), (0, 1)]) { event, _ in event.lock() }
   }
 
-  @Test(arguments: SerialKind.allCases) func handlerThatWasLockedAndUnlockedMeanwhileIsDelivered(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func handlerThatWasLockedAndUnlockedMeanwhileIsDelivered(kind: SerialKind) async
+  {
     await expectReports(kind, [(1, 0), (1, 0), (1, 0)]) { event, token in
       event.lock(token)
       event.unlock(token)
@@ -50,7 +53,9 @@ extension ReportTests {
     withExtendedLifetime(stage) {}
   }
 
-  @Test(arguments: SerialKind.allCases) func eventThatEndsWhileAHandlerWaitsOnItsLaneStillDelivers(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func eventThatEndsWhileAHandlerWaitsOnItsLaneStillDelivers(kind: SerialKind)
+    async
+  {
     await expectReports(kind, [(1, 0), (1, 0), (1, 0)]) { event, _ in event.finish() }
   }
 

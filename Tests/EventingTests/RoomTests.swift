@@ -55,7 +55,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [AsyncDelivery.inOrder, .concurrent(limit: 1), .task]) func aLoopMayAwaitAHandlerThatWaitsForIt(place: AsyncDelivery)
+  @Test(arguments: [AsyncDelivery.inOrder, .concurrent(limit: 1), .task]) func aLoopMayAwaitAHandlerThatWaitsForIt(
+    place: AsyncDelivery
+  )
     async
   {
     let (event, producer) = (Event<Int>(), Event<Int>())

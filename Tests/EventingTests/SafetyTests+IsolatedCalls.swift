@@ -32,7 +32,9 @@ extension SafetyTests {
   }
 
   #if DEBUG
-    @Test(arguments: [true, false]) func whatIsRemovedDuringAnIsolatedCallIsReleasedOnTheEventsOwnQueue(isAddedThere: Bool) async {
+    @Test(arguments: [true, false]) func whatIsRemovedDuringAnIsolatedCallIsReleasedOnTheEventsOwnQueue(
+      isAddedThere: Bool
+    ) async {
       // An isolated call runs in Swift's pool, which must not be held up by what a `deinit` of the user's does.
       let event = Event<Int>()
       let (live, queues, released) = (LiveCount(), Recorder<Bool>(), Gate())

@@ -66,7 +66,9 @@ import Testing
     #expect(done.value >= 1)
   }
 
-  @Test(arguments: SerialKind.asynchronous) func asynchronousHandlerMayAwaitAnythingOfItsOwnEvent(kind: SerialKind) async {
+  @Test(arguments: SerialKind.asynchronous) func asynchronousHandlerMayAwaitAnythingOfItsOwnEvent(kind: SerialKind)
+    async
+  {
     let event = Event<Int>("own")
     let done = Counter()
     add(kind, to: event, named: "own") { _ in
@@ -257,7 +259,9 @@ import Testing
   @Test func extremePrioritiesAreInOrder() async {
     let event = Event<Int>()
     let order = Recorder<Int>()
-    for priority in [0, .min, .max, -1, 1, .min + 1, .max - 1] { event.addHandler(priority: priority) { _ in order.record(priority) } }
+    for priority in [0, .min, .max, -1, 1, .min + 1, .max - 1] {
+      event.addHandler(priority: priority) { _ in order.record(priority) }
+    }
     event.post(1)
     #expect(order.values == [.max, .max - 1, 1, 0, -1, .min + 1, .min])
   }

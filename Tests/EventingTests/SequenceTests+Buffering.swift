@@ -127,7 +127,10 @@ extension SequenceTests {
     #expect(!sent.isOpen)
     #expect(await two.next(isolation: #isolation) == 1)
     #expect(await eventually(within: .seconds(10)) { sent.isOpen })
-    #expect(await [two.next(isolation: #isolation), two.next(isolation: #isolation), one.next(isolation: #isolation)] == [2, 3, 3])
+    #expect(
+      await [two.next(isolation: #isolation), two.next(isolation: #isolation), one.next(isolation: #isolation)] == [
+        2, 3, 3,
+      ])
     await comesBack { await send.value }
   }
 
@@ -183,7 +186,9 @@ extension SequenceTests {
       for await number in payloads {
         seen.record(number)
         // In a child task: the same call of the handler.
-        if number == 1 { await withTaskGroup { group in for next in 2...5 { group.addTask { await event.send(next) } } } }
+        if number == 1 {
+          await withTaskGroup { group in for next in 2...5 { group.addTask { await event.send(next) } } }
+        }
         if number == 0 { break }
       }
     }

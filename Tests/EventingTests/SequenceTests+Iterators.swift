@@ -3,7 +3,9 @@ import Testing
 
 // Many iterators of one sequence, and one iterator of many tasks.
 extension SequenceTests {
-  @Test(arguments: [true, false]) func makingAndDroppingAnIteratorCostsAsMuchAmongManyAsAmongFew(areDroppedBackwards: Bool) async {
+  @Test(arguments: [true, false]) func makingAndDroppingAnIteratorCostsAsMuchAmongManyAsAmongFew(
+    areDroppedBackwards: Bool
+  ) async {
     let growth = await growth(from: 500, to: 4_000, isEnough: 3) { count in
       let event = Event<Int>()
       let payloads = event.payloads()
@@ -58,14 +60,17 @@ extension SequenceTests {
     #expect(seen.values == ["second nil", "first 1", "first 2", "first nil"])
   }
 
-  @Test(arguments: [Buffering.unbounded, .newest(4)]) func aTaskThatIsCancelledAndAsksAnIteratorDoesNotStrandTheOneThatWaits(
+  @Test(arguments: [Buffering.unbounded, .newest(4)])
+  func aTaskThatIsCancelledAndAsksAnIteratorDoesNotStrandTheOneThatWaits(
     _ buffering: Buffering
   ) async {
     let (event, steps, seen) = (Event<Int>(), StepExecutor(), Recorder<String>())
     let shared = Shared(event, buffering)
     Task(executorPreference: steps) { seen.record("first \(await shared.next().map(String.init) ?? "nil")") }
     while await steps.run() {}
-    let second = Task(executorPreference: steps) { seen.record("second \(await shared.next().map(String.init) ?? "nil")") }
+    let second = Task(executorPreference: steps) {
+      seen.record("second \(await shared.next().map(String.init) ?? "nil")")
+    }
     second.cancel()
     while await steps.run() {}
     #expect(seen.values.sorted() == ["first nil", "second nil"])

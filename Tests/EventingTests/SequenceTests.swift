@@ -60,7 +60,9 @@ import Testing
 
   @Test func viewsKeysAndValuesAreSequences() async {
     let (event, keyed, observed) = (Event<Int>(), KeyedEvent<String, Int>(), Observed(1))
-    let (strings, whole) = (event.filter { $0 > 1 }.map { "\($0)" }.payloads(), event.occurrences(buffering: .unbounded))
+    let (strings, whole) = (
+      event.filter { $0 > 1 }.map { "\($0)" }.payloads(), event.occurrences(buffering: .unbounded)
+    )
     let (key, values) = (keyed["a"].payloads(), observed.currentValues.payloads())
     for number in 1...3 {
       event.post(number)
@@ -82,7 +84,8 @@ import Testing
     #expect(await event.send(2).skipped == 1)
     event.unlockAll()
     #expect(await event.send(3).delivered == 1)
-    #expect(await event.handlers.map(\.description) == ["handler \(event.handlers[0].id) on sequence, newest(8), 2 calls"])
+    #expect(
+      await event.handlers.map(\.description) == ["handler \(event.handlers[0].id) on sequence, newest(8), 2 calls"])
     #expect(await Self.take(2, of: payloads) == [1, 3])
   }
 

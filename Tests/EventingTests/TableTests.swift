@@ -22,7 +22,8 @@
           let wantsMore = Int.random(in: 0..<400, using: &random) > step
           switch Int.random(in: 0..<20, using: &random) {
           case 0: checked.compact()
-          case 1..<14 where wantsMore: checked.append(priority: [0, 0, 0, 1, -1, .max, .min].randomElement(using: &random)!)
+          case 1..<14 where wantsMore:
+            checked.append(priority: [0, 0, 0, 1, -1, .max, .min].randomElement(using: &random)!)
           default: if !checked.isEmpty { checked.remove(at: checked.someIndex(using: &random)) }
           }
           if let mistake = checked.mistake() { return "step \(step), EVENTING_SEED=\(random.seed): \(mistake)" }
@@ -168,7 +169,9 @@
     }
   }
 
-  private func handler(_ body: @escaping @Sendable (Int) throws -> Void) -> ErasedHandler { HandlerClosure<Int>(body).erased }
+  private func handler(_ body: @escaping @Sendable (Int) throws -> Void) -> ErasedHandler {
+    HandlerClosure<Int>(body).erased
+  }
 
   /// A table beside an array that says what must be in it.
   private struct CheckedTable: ~Copyable {
@@ -224,13 +227,21 @@
         let (count, capacity) = unsafe (Int(bucket.pointee.count), Int(bucket.pointee.capacity))
         if unsafe deadHere != Int(bucket.pointee.dead) { mistake = "a bucket has miscounted its dead" }
         if deadHere > count / 2 { mistake = "more than half of \(count) slots are dead" }
-        if capacity < count || capacity > max(64, 8 * count) { mistake = "room for \(capacity) in a bucket of \(count)" }
+        if capacity < count || capacity > max(64, 8 * count) {
+          mistake = "room for \(capacity) in a bucket of \(count)"
+        }
         if count == 0, unsafe bucket.pointee.priority != 0 { mistake = "an empty bucket stayed" }
       }
       if living != expected.map({ ObjectIdentifier($0.record) }) { mistake = "the order is wrong" }
-      if priorities != priorities.sorted(by: >) || Set(priorities).count != priorities.count { mistake = "buckets \(priorities)" }
-      if slots != table.count || dead != table.dead { mistake = "\(slots) slots, \(dead) dead, counted \(table.count), \(table.dead)" }
-      if unsafe !table.index.isEmpty, unsafe table.index.count != priorities.count { mistake = "the index lacks a bucket" }
+      if priorities != priorities.sorted(by: >) || Set(priorities).count != priorities.count {
+        mistake = "buckets \(priorities)"
+      }
+      if slots != table.count || dead != table.dead {
+        mistake = "\(slots) slots, \(dead) dead, counted \(table.count), \(table.dead)"
+      }
+      if unsafe !table.index.isEmpty, unsafe table.index.count != priorities.count {
+        mistake = "the index lacks a bucket"
+      }
       if closures.alive != expected.count { mistake = "\(closures.alive) closures of \(expected.count) handlers" }
       return mistake
     }

@@ -66,7 +66,9 @@ import Testing
     await poster.opened()
   }
 
-  @Test(arguments: [TaskPriority.low, .medium, .high]) func taskHandlersHaveTheSendersPriority(priority: TaskPriority) async {
+  @Test(arguments: [TaskPriority.low, .medium, .high]) func taskHandlersHaveTheSendersPriority(priority: TaskPriority)
+    async
+  {
     let event = Event<Int>()
     let seen = Recorder<TaskPriority?>()
     event.addHandler(on: .task) { _ in seen.record(Task.basePriority) }

@@ -112,8 +112,11 @@ import Testing
 
   @Test func whatIsObservedRemovesByOwnerAndTellsChangesOnEachLane() async {
     let (observed, owner, seen) = (Observed(1), Owner(), Recorder<String>())
-    let plain = observed.add([Handler { (change: Change<Int>) in seen.record("added \(change.old ?? 0) \(change.new ?? 0)") }])
-    observed.addHandler(options: [.old, .new]) { (change: Change<Int>) async in seen.record("async \(change.new ?? 0)") }
+    let plain = observed.add([
+      Handler { (change: Change<Int>) in seen.record("added \(change.old ?? 0) \(change.new ?? 0)") }
+    ])
+    observed.addHandler(options: [.old, .new]) { (change: Change<Int>) async in seen.record("async \(change.new ?? 0)")
+    }
     observed.addHandler(options: [.new], on: .main) { change in
       MainActor.assertIsolated()
       seen.record("main \(change.new ?? 0)")

@@ -4,7 +4,9 @@ import Testing
 
 /// Views, and handlers that stop an occurrence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewTests {
-  @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(
+    kind: SerialKind
+  ) async {
     let event = Event<Int>()
     let (converted, seen) = (Recorder<Int>(), Recorder<String>())
     let view = event.filter { $0 > 0 }.compactMap { number -> String? in
@@ -146,7 +148,9 @@ extension Event<Int> {
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BoundMethodTests {
   private final class Ledger: Sendable {
     let seen = Recorder<String>()
-    @Sendable func book(_ order: Int, _ account: String, _ times: Int) { seen.record("book \(order) \(account) \(times)") }
+    @Sendable func book(_ order: Int, _ account: String, _ times: Int) {
+      seen.record("book \(order) \(account) \(times)")
+    }
     @Sendable func store(_ order: Int, _ account: String) async { seen.record("store \(order) \(account)") }
     @MainActor func show(_ order: Int, _ account: String) { seen.record("show \(order) \(account)") }
   }

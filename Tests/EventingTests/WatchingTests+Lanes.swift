@@ -103,7 +103,8 @@ extension WatchingTests {
     for number in 3...4 { event.post(number) }
     event.remove(token)
     let told = notes.lines.values.filter { $0.hasPrefix("held") || $0.hasPrefix("skipped") }
-    #expect(told.sorted() == ["held a 1", "held a 2", "held a 3", "held a 4", "skipped a 1", "skipped a 2", "skipped a 3"])
+    #expect(
+      told.sorted() == ["held a 1", "held a 2", "held a 3", "held a 4", "skipped a 1", "skipped a 2", "skipped a 3"])
   }
 
   @Test func whatAPausedLaneIsGivenCostsTheSameHoweverMuchWaits() async {

@@ -164,7 +164,9 @@ import Testing
   @Test func whatReachesNobodyIsUnheard() async {
     let (event, seen, sender) = (Event<Int>("e"), Recorder<String>(), Owner(LiveCount()))
     event.post(1)
-    event.unheard.addHandler { seen.record("\($0.eventName ?? "?") \($0.sequence) \($0.payload) \($0.sender === sender)") }
+    event.unheard.addHandler {
+      seen.record("\($0.eventName ?? "?") \($0.sequence) \($0.payload) \($0.sender === sender)")
+    }
     event.post(20, from: sender)
     let token = event.addHandler { if $0 == 60 { throw Problem() } }
     event.post(30)

@@ -4,7 +4,9 @@ import Foundation
 import OpenCombine
 import Synchronization
 
-let buses: [any Bus.Type] = [EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ChannelBus.self, LockedBus.self]
+let buses: [any Bus.Type] = [
+  EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ChannelBus.self, LockedBus.self,
+]
 
 /// This library.
 struct EventBusOfOne: Bus {
@@ -31,7 +33,9 @@ struct CenterBus: Bus {
 
   func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void {
     let observer = Observer(
-      center.addObserver(forName: CenterBus.changed, object: nil, queue: nil) { body($0.userInfo?["number"] as? Int ?? -1) })
+      center.addObserver(forName: CenterBus.changed, object: nil, queue: nil) {
+        body($0.userInfo?["number"] as? Int ?? -1)
+      })
     return { [center] in center.removeObserver(observer.object) }
   }
   /// As its documentation shows: the observer removes itself.
@@ -111,7 +115,8 @@ final class StreamBus: Bus {
   func addOnce(_ body: @escaping @Sendable (Int) -> Void) {}
   func send(_ number: Int) { _ = continuation.withLock { $0 }?.yield(number) }
   func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
-    let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: bound.map { .bufferingNewest($0) } ?? .unbounded)
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Int.self, bufferingPolicy: bound.map { .bufferingNewest($0) } ?? .unbounded)
     self.continuation.withLock { $0 = continuation }
     Task.detached { for await number in stream { await body(number) } }
     return true

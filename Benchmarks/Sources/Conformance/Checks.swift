@@ -18,7 +18,9 @@ final class Removal: Sendable {
 
 /// The same for every library. Those that only have one asynchronous consumer answer the last four.
 let checks: [Check] = [
-  Check(name: "order10", title: "10 handlers are called in the order in which they were added", expected: "yes") { order(of: 10, $0) },
+  Check(name: "order10", title: "10 handlers are called in the order in which they were added", expected: "yes") {
+    order(of: 10, $0)
+  },
   Check(name: "order40", title: "40 handlers are", expected: "yes") { order(of: 40, $0) },
   Check(name: "adding", title: "a handler that is added during a send waits for the next", expected: "yes") { bus in
     let log = Log()
@@ -65,12 +67,15 @@ let checks: [Check] = [
     return log.values == [100_000] ? "yes" : "they get lost"
   },
   Check(
-    name: "late", title: "calls of a handler that began after its removal had returned, of 20,000 removed while another thread sends",
+    name: "late",
+    title: "calls of a handler that began after its removal had returned, of 20,000 removed while another thread sends",
     expected: "0 to 27"
   ) {
     late(20_000, $0)
   },
-  Check(name: "once", title: "calls too many of 2,000 handlers that are called once, while two threads send", expected: "0") {
+  Check(
+    name: "once", title: "calls too many of 2,000 handlers that are called once, while two threads send", expected: "0"
+  ) {
     once(2_000, $0)
   },
   Check(name: "async", title: "an asynchronous handler gets 10,000 values in their order", expected: "yes") { bus in
@@ -80,7 +85,8 @@ let checks: [Check] = [
     while log.values.count < 10_000 { try? await Task.sleep(for: .milliseconds(5)) }
     return log.values == Array(0..<10_000) ? "yes" : "in another order"
   },
-  Check(name: "slow", title: "memory after 1,000,000 values to an asynchronous handler that stands still", expected: "") {
+  Check(name: "slow", title: "memory after 1,000,000 values to an asynchronous handler that stands still", expected: "")
+  {
     await memory(bound: nil, $0)
   },
   Check(name: "bounded", title: "the same, with a bound of 64", expected: "") { await memory(bound: 64, $0) },
@@ -90,7 +96,8 @@ private func order(of count: Int, _ bus: any Bus) -> String {
   let log = Log()
   for number in 0..<count { _ = bus.add { _ in log.note(number) } }
   bus.send(1)
-  return log.values == Array(0..<count) ? "yes" : log.values.count == count ? "in another order" : "\(log.values.count) are called"
+  return log.values == Array(0..<count)
+    ? "yes" : log.values.count == count ? "in another order" : "\(log.values.count) are called"
 }
 
 private func late(_ count: Int, _ bus: any Bus) -> String {

@@ -18,7 +18,9 @@ import Foundation
     }
     guard words.isEmpty else {
       FileHandle.standardError.write(
-        Data("expected no arguments, or the names of a check and of a library; got \(words.joined(separator: " "))\n".utf8))
+        Data(
+          "expected no arguments, or the names of a check and of a library; got \(words.joined(separator: " "))\n".utf8)
+      )
       exit(64)
     }
     print("| | \(buses.map { $0.name }.joined(separator: " | ")) |")
@@ -27,14 +29,18 @@ import Foundation
     for check in checks {
       let answers = buses.map { bus in answer(check, bus) }
       // Of this library the answers have to be right.
-      if !check.expected.isEmpty, check.expected == "yes" || check.expected == "0", answers.first != check.expected { isAsExpected = false }
+      if !check.expected.isEmpty, check.expected == "yes" || check.expected == "0", answers.first != check.expected {
+        isAsExpected = false
+      }
       print("| \(check.title) | \(answers.joined(separator: " | ")) |")
     }
     exit(isAsExpected ? 0 : 1)
   }
 
   private static func answer(_ check: Check, _ bus: any Bus.Type) -> String {
-    if ["AsyncStream", "AsyncChannel"].contains(bus.name), !["async", "slow", "bounded"].contains(check.name) { return "" }
+    if ["AsyncStream", "AsyncChannel"].contains(bus.name), !["async", "slow", "bounded"].contains(check.name) {
+      return ""
+    }
     let (process, output) = (Process(), Pipe())
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     process.arguments = [check.name, bus.name]

@@ -63,7 +63,9 @@ struct Request {
       case "--help", "-h": other = .help
       default:
         let matching = Workload.matching(word)
-        if matching.isEmpty { throw Mistake(description: "\"\(word)\" is neither a workload nor an option; --help lists both") }
+        if matching.isEmpty {
+          throw Mistake(description: "\"\(word)\" is neither a workload nor an option; --help lists both")
+        }
         workloads += matching.filter { !workloads.contains($0) }
       }
     }
@@ -73,7 +75,8 @@ struct Request {
 
   static var help: String {
     let workloads = Workload.allCases.map { workload in
-      let name = workload.name.padding(18), id = workload.rawValue.padding(5), budget = workload.budget.joined(separator: " ").padding(9)
+      let name = workload.name.padding(18), id = workload.rawValue.padding(5),
+        budget = workload.budget.joined(separator: " ").padding(9)
       return "  \(name)\(id)\(budget)\(workload.summary)"
     }
     return """

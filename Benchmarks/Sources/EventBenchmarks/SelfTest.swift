@@ -13,7 +13,9 @@ enum SelfTest {
     for workload in [Workload.sending, .addRemove, .once] { await harness.run(workload) }
     let found = Set(report.rows.filter { $0.status == .wrong }.map(\.peer))
     let missed = peers.map(\.id).filter { !found.contains($0) }
-    print(missed.isEmpty ? "All \(peers.count) broken libraries were found out." : "Not found out: \(missed.joined(separator: ", "))")
+    print(
+      missed.isEmpty
+        ? "All \(peers.count) broken libraries were found out." : "Not found out: \(missed.joined(separator: ", "))")
     return missed.isEmpty
   }
 
@@ -43,7 +45,8 @@ enum SelfTest {
   }
 
   private static func broken(
-    _ id: String, keepsRemoved: Bool = false, keepsOnce: Bool = false, send: @escaping @Sendable (BrokenBus, Int) -> Void
+    _ id: String, keepsRemoved: Bool = false, keepsOnce: Bool = false,
+    send: @escaping @Sendable (BrokenBus, Int) -> Void
   ) -> Peer {
     let most = 3_000  // handlers that are left behind
     return Peer(id, id, .peer, mechanism: "broken on purpose") {

@@ -42,7 +42,9 @@ enum Exchange: Unlocking {
 /// A store in a function that the compiler must not look into.
 enum OpaqueStore: Unlocking {
   static let title = "byte, store in a function that is not inlined"
-  @inline(never) @_optimize(none) static func unlock(_ word: borrowing Atomic<UInt8>) { word.store(0, ordering: .releasing) }
+  @inline(never) @_optimize(none) static func unlock(_ word: borrowing Atomic<UInt8>) {
+    word.store(0, ordering: .releasing)
+  }
 }
 
 /// The lock of `Eventing` on Linux (`Internal/Lock.swift`), with one of the ways to unlock.
@@ -58,7 +60,9 @@ struct ByteLock<Unlock: Unlocking>: MeasuredLock, ~Copyable, Sendable {
 
   @inline(never) private borrowing func wait() {
     var round = 0
-    while word.load(ordering: .relaxed) != 0 || !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
+    while word.load(ordering: .relaxed) != 0
+      || !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
+    {
       round += 1
       guard round > 40 else { continue }
       if round < 1_000 { sched_yield() } else { usleep(50) }

@@ -85,7 +85,9 @@ extension Completion {
     withLock {
       nextWaiter += 1
       var waiter = unsafe Waiter(id: nextWaiter, running: isTracked ? running : nil)
-      for part in outstanding.values where mustDefer(part.node, waiter) { waiter.deferredNodes.insert(ObjectIdentifier(part.node)) }
+      for part in outstanding.values where mustDefer(part.node, waiter) {
+        waiter.deferredNodes.insert(ObjectIdentifier(part.node))
+      }
       waiters.append(waiter)
       if isTracked, let running { running.executionSlot.waits.append((running, self, nextWaiter)) }
       return nextWaiter

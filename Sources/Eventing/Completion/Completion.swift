@@ -141,7 +141,9 @@ import Synchronization
       open += 1
       guard isTracked else { return }
       outstanding[ObjectIdentifier(node), default: Outstanding(node: node, isCounted: isCounted)].count += 1
-      for i in waiters.indices where mustDefer(node, waiters[i]) { waiters[i].deferredNodes.insert(ObjectIdentifier(node)) }
+      for i in waiters.indices where mustDefer(node, waiters[i]) {
+        waiters[i].deferredNodes.insert(ObjectIdentifier(node))
+      }
     }
   }
 
@@ -155,7 +157,8 @@ import Synchronization
       }
       let isCounted = outstanding[ObjectIdentifier(lane)]?.isCounted ?? true
       remove(lane)
-      outstanding[ObjectIdentifier(executionSlot), default: Outstanding(node: executionSlot, isCounted: isCounted)].count += 1
+      outstanding[ObjectIdentifier(executionSlot), default: Outstanding(node: executionSlot, isCounted: isCounted)]
+        .count += 1
     }
   }
 
@@ -211,7 +214,9 @@ import Synchronization
   ///
   /// The answer may need `waiters` of this very completion (`nodes(for:)`), so no access to them is open meanwhile.
   func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
-    guard let running = waiter.running, running.isCurrent, !waiter.deferredNodes.contains(ObjectIdentifier(node)) else { return false }
+    guard let running = waiter.running, running.isCurrent, !waiter.deferredNodes.contains(ObjectIdentifier(node)) else {
+      return false
+    }
     var question = WaitGraph.CycleSearch(running)
     return question.isBlocked(node) && !mutant(.cycleIsNotSeen)
   }
@@ -228,10 +233,14 @@ import Synchronization
   }
 
   /// How many outstanding are out that this one does not wait for.
-  private func deferredNodes(_ waiter: Int) -> Int { waiters[waiter].deferredNodes.reduce(0) { $0 + (outstanding[$1]?.count ?? 0) } }
+  private func deferredNodes(_ waiter: Int) -> Int {
+    waiters[waiter].deferredNodes.reduce(0) { $0 + (outstanding[$1]?.count ?? 0) }
+  }
   /// The same of this event's own handlers.
   private func deferred(_ waiter: Int) -> Int {
-    waiters[waiter].deferredNodes.reduce(0) { count, id in count + (outstanding[id].map { $0.isCounted ? $0.count : 0 } ?? 0) }
+    waiters[waiter].deferredNodes.reduce(0) { count, id in
+      count + (outstanding[id].map { $0.isCounted ? $0.count : 0 } ?? 0)
+    }
   }
 
   #if DEBUG

@@ -19,7 +19,8 @@ public struct SendReport: Sendable {
   public var failures: [HandlerFailure]
 
   @inlinable init(
-    sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0, failures: [HandlerFailure] = []
+    sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0,
+    failures: [HandlerFailure] = []
   ) {
     self.sequence = sequence
     self.delivered = delivered

@@ -94,7 +94,9 @@ enum WaitNeeds {
 @usableFromInline class WaitNode: @unchecked Sendable {
   @usableFromInline init() {}
   /// Under the lock.
-  func needs(_ goal: Invocation) -> WaitNeeds { preconditionFailure("a wait node is a lane, a executionSlot or an buffer") }
+  func needs(_ goal: Invocation) -> WaitNeeds {
+    preconditionFailure("a wait node is a lane, a executionSlot or an buffer")
+  }
 
   #if DEBUG
     /// For ``CycleReport``.

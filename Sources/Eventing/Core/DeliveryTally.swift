@@ -31,7 +31,8 @@
   @usableFromInline let path: ForwardingPath?
 
   @usableFromInline init(
-    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, completion: Completion?, path: ForwardingPath?, isClocked: Bool
+    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, completion: Completion?,
+    path: ForwardingPath?, isClocked: Bool
   ) {
     self.sequence = sequence
     self.isAwaited = isAwaited
@@ -84,7 +85,9 @@
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
   /// A call of a handler, inline.
-  @usableFromInline @inline(__always) mutating func call(_ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void) {
+  @usableFromInline @inline(__always) mutating func call(
+    _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
+  ) {
     if observed != nil { return watch(record, identity, body) }
     do {
       try body()
@@ -93,7 +96,9 @@
   }
 
   /// The same for those who observe the event.
-  @usableFromInline @inline(never) mutating func watch(_ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void) {
+  @usableFromInline @inline(never) mutating func watch(
+    _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
+  ) {
     let call = observed?.began(HandlerToken(record, identity))
     do {
       try body()
@@ -122,7 +127,8 @@
   }
 
   @usableFromInline var report: SendReport {
-    SendReport(sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: held, failures: failures)
+    SendReport(
+      sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: held, failures: failures)
   }
 
   /// Outside, for a send: waits for what is still out.

@@ -32,8 +32,9 @@ extension EventCore {
   }
 
   /// The same, with the identity if that is known.
-  @inlinable @inline(__always) func deliver(_ payload: BorrowedPayload, isPost: Bool, _ known: Unmanaged<EventIdentity>?) -> DeliveryCursor?
-  {
+  @inlinable @inline(__always) func deliver(
+    _ payload: BorrowedPayload, isPost: Bool, _ known: Unmanaged<EventIdentity>?
+  ) -> DeliveryCursor? {
     unsafe sequence &+= 1
     guard let first = unsafe table.first else { return nil }
     // Safe: there has been a handler, so there is a identity, and the core holds it.
@@ -43,7 +44,8 @@ extension EventCore {
 
   /// Inside: calls one handler after the other, as long as no handler's state has changed since the epoch.
   @inlinable @inline(__always) func callEach(
-    _ payload: BorrowedPayload, from first: PriorityBucket.Pointer, _ identity: Unmanaged<EventIdentity>, epoch: (EventIdentity) -> UInt64
+    _ payload: BorrowedPayload, from first: PriorityBucket.Pointer, _ identity: Unmanaged<EventIdentity>,
+    epoch: (EventIdentity) -> UInt64
   ) -> DeliveryCursor? {
     var bucket = unsafe first
     while true {
@@ -107,19 +109,28 @@ extension EventCore {
 
   /// Inside: an occurrence that was queued, or is submitted.
   @usableFromInline func deliverQueued(_ payload: BorrowedPayload, _ completion: Completion?) {
-    if let context = completion?.context { within(context) { deliverNow(payload, completion) } } else { deliverNow(payload, completion) }
+    if let context = completion?.context {
+      within(context) { deliverNow(payload, completion) }
+    } else {
+      deliverNow(payload, completion)
+    }
   }
 
   /// With the task-local values of the sender.
-  @usableFromInline @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) { context.run(deliver) }
+  @usableFromInline @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) {
+    context.run(deliver)
+  }
 
   @usableFromInline func deliverNow(_ payload: BorrowedPayload, _ completion: Completion?) {
     if hasDeliveryHooks, deliverWithHooks(payload, completion) { return }
-    if completion == nil, !mustEnqueue, let identity = unsafe identityReference.lend() { return unsafe deliverPlainly(payload, identity) }
+    if completion == nil, !mustEnqueue, let identity = unsafe identityReference.lend() {
+      return unsafe deliverPlainly(payload, identity)
+    }
     unsafe sequence &+= 1
     let isAwaited = completion?.isAwaited ?? false
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion, path: completion?.path,
+      sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
+      path: completion?.path,
       isClocked: clocked > 0)
     if mustEnqueue { tally.observe(livingObservers()) }
     if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
@@ -128,7 +139,9 @@ extension EventCore {
   }
 
   /// Inside: the identity, if all there is to do with a post is to call handlers. It is asked before several, since those who queue write beside what tells it.
-  @usableFromInline var plainIdentity: Unmanaged<EventIdentity>? { unsafe mustEnqueue || hasDeliveryHooks ? nil : identityReference.lend() }
+  @usableFromInline var plainIdentity: Unmanaged<EventIdentity>? {
+    unsafe mustEnqueue || hasDeliveryHooks ? nil : identityReference.lend()
+  }
 
   /// Inside: a post that was queued, of which nobody wants to know what becomes.
   @usableFromInline func deliverPlainly(_ payload: BorrowedPayload, _ identity: Unmanaged<EventIdentity>) {
@@ -142,7 +155,8 @@ extension EventCore {
   }
 
   /// Inside: does it; true if that was the delivery, too.
-  @usableFromInline @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+  @usableFromInline @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool
+  {
     let pendingWork = pendingWork
     if let makeReplayValue = unsafe pendingWork.makeReplayValue, let replayValue = makeReplayValue(payload) {
       unsafe pendingWork.replayValue = consume replayValue
@@ -164,7 +178,8 @@ extension EventCore {
 
   /// Inside: goes from a slot on, and looks at each.
   @usableFromInline func walk(
-    _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
+    _ tally: inout DeliveryTally
   ) {
     let before = withIdentity { $0.changes.load(ordering: .acquiring) }
     var due = isWhole ? PathNeeded.never : .always
@@ -218,7 +233,9 @@ extension EventCore {
     let flags = unsafe slot.pointee.flags()
     if let due = unsafe slot.pointee.offer(payload, flags, &tally) { return due }
     if flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed, tally.observed == nil,
-      let viewer = unsafe Unmanaged<DetailedRecord>.fromOpaque(slot.pointee.held.toOpaque())._withUnsafeGuaranteedRef({ unsafe $0.viewer })
+      let viewer = unsafe Unmanaged<DetailedRecord>.fromOpaque(slot.pointee.held.toOpaque())._withUnsafeGuaranteedRef({
+        unsafe $0.viewer
+      })
     {
       do {
         if try viewer(payload) {
@@ -235,7 +252,8 @@ extension EventCore {
     if flags & HandlerFlags.slowPathMask != 0 {
       return unsafe slot.pointee.held._withUnsafeGuaranteedRef { record in
         guard unsafe decide(slot, record, flags, payload, &tally) else { return .never }
-        return unsafe flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed && record.details?.takesPosts == true ? .sends : .always
+        return unsafe flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed && record.details?.takesPosts == true
+          ? .sends : .always
       }
     }
     if tally.observed != nil {
@@ -308,7 +326,9 @@ extension EventCore {
   }
 
   /// Inside: what an interceptor stopped is skipped for the handlers that follow.
-  @usableFromInline @inline(never) func skip(from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout DeliveryTally) {
+  @usableFromInline @inline(never) func skip(
+    from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout DeliveryTally
+  ) {
     var next: PriorityBucket.Pointer? = unsafe start
     var from = index
     while let bucket = unsafe next {

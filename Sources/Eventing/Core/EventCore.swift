@@ -89,7 +89,9 @@ public import Synchronization
     }
   }
 
-  @usableFromInline func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
+  @usableFromInline func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    unsafe UnownedSerialExecutor(ordinary: self)
+  }
 
   // MARK: In, out, and in the queue
 
@@ -100,7 +102,9 @@ public import Synchronization
   /// A post that found the event busy, or with a history.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     let isCarrying = CarriedContext.isCarrying
-    if word.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil, postWithReplay(payload) { return }
+    if word.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil, postWithReplay(payload) {
+      return
+    }
     let completion = sender == nil && !isCarrying ? nil : Completion(.post, from: sender)
     if enqueue(payload, completion) { OverloadControl.slowDown() }
   }
@@ -116,14 +120,18 @@ public import Synchronization
     return PendingSend(report: report, completion: tally.completion)
   }
 
-  @usableFromInline @inline(never) func sendBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> PendingSend {
+  @usableFromInline @inline(never) func sendBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?)
+    -> PendingSend
+  {
     let completion = Completion(.send, from: sender)
     enqueue(payload, completion)
     return PendingSend(report: SendReport(), completion: completion)
   }
 
   /// Made when first needed.
-  @usableFromInline var pendingWork: PendingWork { pendingWorkReference.load() ?? pendingWorkReference.set(PendingWork(type)) }
+  @usableFromInline var pendingWork: PendingWork {
+    pendingWorkReference.load() ?? pendingWorkReference.set(PendingWork(type))
+  }
 
   /// Queues an item, and settles if the event fell idle meanwhile.
   ///
@@ -138,10 +146,14 @@ public import Synchronization
   /// Queues an occurrence.
   ///
   /// - Parameter thread: who may deliver it at once: the thread that posts, or ``Drainer/drain``.
-  @inline(never) @discardableResult func enqueue(_ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current)
+  @inline(never) @discardableResult func enqueue(
+    _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current
+  )
     -> Bool
   {
-    if mutant(.nestedPostIsLost), completion?.isAwaited != true, word.load(ordering: .relaxed) & ~CoreState.flags == Thread.current {
+    if mutant(.nestedPostIsLost), completion?.isAwaited != true,
+      word.load(ordering: .relaxed) & ~CoreState.flags == Thread.current
+    {
       return false
     }
     var before: OwnedPayload?
@@ -176,7 +188,9 @@ public import Synchronization
     return isFlooded && old & ~CoreState.flags != Thread.current
   }
 
-  @usableFromInline func requestUnregistration(_ record: HandlerRecord) { requestUnregistration(CollectionOfOne(record)) }
+  @usableFromInline func requestUnregistration(_ record: HandlerRecord) {
+    requestUnregistration(CollectionOfOne(record))
+  }
 
   /// Tidies handlers away whose life is over.
   func requestUnregistration(_ records: some Collection<HandlerRecord>) {
@@ -240,7 +254,9 @@ public import Synchronization
   /// posted. At the first occurrence of another thread, or isolated call, it hands all the rest over. ``Drainer/drain`` does everything, ``Drainer/pool`` isolated calls only.
   @usableFromInline func drain(_ poster: UInt) {
     let own = Thread.current | CoreState.busy
-    if word.load(ordering: .relaxed) | CoreState.queued != own | CoreState.queued { word.bitwiseOr(own, ordering: .relaxed) }
+    if word.load(ordering: .relaxed) | CoreState.queued != own | CoreState.queued {
+      word.bitwiseOr(own, ordering: .relaxed)
+    }
     let pendingWork = pendingWork
     var foreignChanges = 0
     while true {

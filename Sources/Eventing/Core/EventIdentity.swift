@@ -29,7 +29,9 @@ public import Synchronization
   }
 
   /// What is done with failures; made if it is not there.
-  func failures(_ policy: FailurePolicy = .collect) -> Failures { failureReference.load() ?? failureReference.set(Failures(policy)) }
+  func failures(_ policy: FailurePolicy = .collect) -> Failures {
+    failureReference.load() ?? failureReference.set(Failures(policy))
+  }
 
   /// Tells whoever asked; true if the occurrence stops here.
   @usableFromInline func note(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
@@ -39,7 +41,9 @@ public import Synchronization
     if let failures = failureReference.load() { forget(record, failures) }
   }
 
-  @usableFromInline @inline(never) func forget(_ record: HandlerRecord, _ failures: Failures) { failures.forget(record) }
+  @usableFromInline @inline(never) func forget(_ record: HandlerRecord, _ failures: Failures) {
+    failures.forget(record)
+  }
 
   /// Ends a handler's life, wherever its event is; false if it was over.
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
@@ -57,5 +61,7 @@ public import Synchronization
   }
 
   /// After a record's state changed, before that is promised to anybody.
-  @usableFromInline func noteChange() { if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) } }
+  @usableFromInline func noteChange() {
+    if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+  }
 }

@@ -74,7 +74,9 @@ import Synchronization
   }
 
   /// Under the lock: whether more occurrences wait, here or where this event's drain posts, than may without slowing those who post.
-  @usableFromInline var isFlooded: Bool { unsafe occurrences > OverloadControl.limit || overload.isOn.load(ordering: .relaxed) }
+  @usableFromInline var isFlooded: Bool {
+    unsafe occurrences > OverloadControl.limit || overload.isOn.load(ordering: .relaxed)
+  }
 
   /// Under the lock: whether more changes wait than may without slowing the threads that make them.
   var isFloodedByChanges: Bool { unsafe queue.count - occurrences > OverloadControl.changeLimit }
@@ -91,7 +93,9 @@ import Synchronization
 
   /// Under the lock: of the one whose turn it is.
   @usableFromInline var nextRecord: HandlerRecord {
-    guard let record = unsafe pendingHandlers[admittedCount]?.record else { preconditionFailure("a handler is admitted once") }
+    guard let record = unsafe pendingHandlers[admittedCount]?.record else {
+      preconditionFailure("a handler is admitted once")
+    }
     return record
   }
 

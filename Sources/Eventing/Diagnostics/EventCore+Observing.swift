@@ -41,7 +41,8 @@ extension EventCore {
     let event = Event<Occurrence<Payload>>("unheard")
     let made = UnheardEvent(name, event) { loan, sender, name, sequence, instant in
       event.post(
-        Occurrence(payload: loan.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
+        Occurrence(
+          payload: loan.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
         from: sender)
     } finish: {
       event.finish()
@@ -78,13 +79,16 @@ extension EventCore {
 
 /// Where an event's occurrences go that reached nobody.
 @usableFromInline final class UnheardEvent: Sendable {
-  typealias Post = @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
+  typealias Post =
+    @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   let event: any AnyObject & Sendable
   let name: String?
   let post: Post
   let finish: @Sendable () -> Void
 
-  init(_ name: String?, _ event: any AnyObject & Sendable, _ post: @escaping Post, finish: @escaping @Sendable () -> Void) {
+  init(
+    _ name: String?, _ event: any AnyObject & Sendable, _ post: @escaping Post, finish: @escaping @Sendable () -> Void
+  ) {
     self.name = name
     self.event = event
     self.post = post

@@ -43,7 +43,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   ///   - slowest: how long a call may take; nil for any length. An asynchronous call's suspensions count.
   ///   - most: how many handlers one event may have; nil for any number.
   ///   - report: is told, where it is found; see ``EventObserver``.
-  public init(slowerThan slowest: Duration? = nil, moreHandlersThan most: Int? = nil, _ report: @escaping @Sendable (Finding) -> Void) {
+  public init(
+    slowerThan slowest: Duration? = nil, moreHandlersThan most: Int? = nil,
+    _ report: @escaping @Sendable (Finding) -> Void
+  ) {
     self.slowest = slowest
     self.most = most
     self.report = report
@@ -54,7 +57,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     let (id, name) = (ObjectIdentifier(handler.identity), handler.name)
     // Changed in place: a copy for each handler would make n handlers cost n * n.
     let tooMany = mutex.withLock { () -> [String?]? in
-      unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))].note(handler.id, name)
+      unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))]
+        .note(handler.id, name)
     }
     guard let most, let names = tooMany else { return }
     let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }

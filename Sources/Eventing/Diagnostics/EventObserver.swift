@@ -73,7 +73,9 @@ extension Event {
   ///
   /// From the first time that this is asked for, the event queues what is sent and works it off at once, as an observed one does. A handler of this runs on behalf of the
   /// one who sends.
-  public nonisolated var unheard: some EventSource<Occurrence<Payload>> { (core.unheard(name) as Event<Occurrence<Payload>>).source }
+  public nonisolated var unheard: some EventSource<Occurrence<Payload>> {
+    (core.unheard(name) as Event<Occurrence<Payload>>).source
+  }
 }
 
 extension EventObserver {

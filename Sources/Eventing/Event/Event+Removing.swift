@@ -21,7 +21,9 @@ extension Event {
   @discardableResult public nonisolated func remove(named name: String) -> Int { core.removeAll(where: named(name)) }
 
   /// Removes all handlers of these names, and returns how many there were. O(handlers).
-  @discardableResult public nonisolated func remove(named names: [String]) -> Int { core.removeAll(where: named(names)) }
+  @discardableResult public nonisolated func remove(named names: [String]) -> Int {
+    core.removeAll(where: named(names))
+  }
 
   /// Removes all handlers with that tag, and returns how many there were. O(handlers).
   @discardableResult public nonisolated func remove(tagged tag: String) -> Int { core.removeAll(where: tagged(tag)) }
@@ -45,8 +47,12 @@ extension Event {
 // Which handlers a bulk verb means.
 extension Event {
   nonisolated func named(_ name: String) -> (HandlerRecord, HandlerOptions?) -> Bool { { $1?.name == name } }
-  nonisolated func named(_ names: [String]) -> (HandlerRecord, HandlerOptions?) -> Bool { { $1?.name.map(names.contains) ?? false } }
-  nonisolated func tagged(_ tag: String) -> (HandlerRecord, HandlerOptions?) -> Bool { { $1?.tags?.contains(tag) ?? false } }
+  nonisolated func named(_ names: [String]) -> (HandlerRecord, HandlerOptions?) -> Bool {
+    { $1?.name.map(names.contains) ?? false }
+  }
+  nonisolated func tagged(_ tag: String) -> (HandlerRecord, HandlerOptions?) -> Bool {
+    { $1?.tags?.contains(tag) ?? false }
+  }
   nonisolated func owned(_ owner: AnyObject) -> (HandlerRecord, HandlerOptions?) -> Bool {
     // By address only, under the lock: `livingRecords` asks afterwards whether the owner is there.
     { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }

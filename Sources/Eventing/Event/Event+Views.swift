@@ -56,7 +56,8 @@ struct OccurrenceView<Inner: Sendable>: EventSource {
   private func ofPayloads(_ handler: Handler<Occurrence<Inner>>) -> Handler<Inner> {
     var handler = handler.converted { [name = event.name] payload, tally in
       Occurrence(
-        payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence, instant: (tally.instant ?? .now).instant)
+        payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence,
+        instant: (tally.instant ?? .now).instant)
     }
     handler.options.isClocked = true
     return handler

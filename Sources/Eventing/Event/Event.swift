@@ -53,7 +53,9 @@ extension Event {
   /// - Complexity: O(handlers). No allocation where all handlers are inline and the event is idle.
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
     let own = core.enter()
-    guard own != 0 else { return unsafe withUnsafePointer(to: payload) { unsafe core.postBusy(BorrowedPayload($0), from: sender) } }
+    guard own != 0 else {
+      return unsafe withUnsafePointer(to: payload) { unsafe core.postBusy(BorrowedPayload($0), from: sender) }
+    }
     unsafe withUnsafePointer(to: payload) { payload in
       if let position = unsafe core.deliver(BorrowedPayload(payload), isPost: true) {
         unsafe core.postSlowPath(BorrowedPayload(payload), from: position, sender: sender)

@@ -86,7 +86,8 @@ final class ContextRegistry: @unchecked Sendable {
     await run(from: 0, on: place, body)
   }
 
-  private func run<Result>(from index: Int, on place: isolated (any Actor)?, _ body: () async -> Result) async -> Result {
+  private func run<Result>(from index: Int, on place: isolated (any Actor)?, _ body: () async -> Result) async -> Result
+  {
     if index == values.count { return await body() }
     return await values[index].bind(on: place) {
       _ = place

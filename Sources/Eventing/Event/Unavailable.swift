@@ -4,19 +4,22 @@ extension EventSource {
   /// A name has a label.
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
   @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: Delivery = .inline, priority: Int = 0, _ body: @escaping @Sendable (Payload) throws -> Void
+    _ name: String, on delivery: Delivery = .inline, priority: Int = 0,
+    _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
   /// A name has a label.
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
   @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, _ body: @escaping @Sendable (Payload) async throws -> Void
+    _ name: String, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
+    _ body: @escaping @Sendable (Payload) async throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
   /// A name has a label.
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\", on: .main) { … }")
   @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: MainDelivery, priority: Int = 0, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
+    _ name: String, on delivery: MainDelivery, priority: Int = 0,
+    _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
   /// With an owner, once is a flag.

@@ -18,13 +18,15 @@ extension EventBus {
 
   /// Adds a handler to the event of a type.
   @discardableResult public func addHandler<Payload: Sendable>(
-    for type: Payload.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
+    for type: Payload.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    once: Bool = false,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken { event(for: type).addHandler(named: name, on: delivery, priority: priority, once: once, body) }
 
   /// Adds an asynchronous handler to the event of a type.
   @discardableResult public func addHandler<Payload: Sendable>(
-    for type: Payload.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
+    for type: Payload.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
+    once: Bool = false,
     _ body: @escaping @Sendable (Payload) async throws -> Void
   ) -> HandlerToken { event(for: type).addHandler(named: name, on: delivery, priority: priority, once: once, body) }
 

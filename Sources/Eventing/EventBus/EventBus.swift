@@ -60,7 +60,8 @@ public final class EventBus: Sendable {
     guard let event = event as? Event<Payload> else {
       let expected = "an event of \(Payload.self) named \"\(key.name)\""
       throw EventingError(
-        code: .payloadMismatch, description: "expected \(expected); there is an event of \(type(of: event).payloadDescription)")
+        code: .payloadMismatch,
+        description: "expected \(expected); there is an event of \(type(of: event).payloadDescription)")
     }
     return event
   }
@@ -78,7 +79,9 @@ public final class EventBus: Sendable {
   }
 
   /// Forgets an event of an owner; false if there is none. Who holds it goes on using it; the bus makes a new one.
-  @discardableResult public func remove<Payload: Sendable>(_ key: EventKey<Payload>, of owner: some AnyObject & Sendable) -> Bool {
+  @discardableResult public func remove<Payload: Sendable>(
+    _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
+  ) -> Bool {
     sweep()
     guard let box = box(of: owner) else { return false }
     let removed = mutex.withLock { () -> (any AnyEvent)? in
@@ -148,7 +151,9 @@ public final class EventBus: Sendable {
 
   /// What names a living owner here, if the bus knows it. Whether the box is that of a dead object at the owner's address is asked outside of the lock.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
-    guard let box = mutex.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else { return nil }
+    guard let box = mutex.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else {
+      return nil
+    }
     return box
   }
 
@@ -172,7 +177,9 @@ public final class EventBus: Sendable {
     }
     for (at, owner) in seen where owner.object == nil {
       let gone = mutex.withLock { () -> Owned? in
-        guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else { return nil }
+        guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else {
+          return nil
+        }
         unsafe byOwner[owners[at]] = nil
         unsafe owners.swapAt(at, owners.count - 1)
         unsafe owners.removeLast()

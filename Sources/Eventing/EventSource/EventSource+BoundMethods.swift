@@ -31,7 +31,8 @@ extension EventSource {
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
-    _ method: @escaping @MainActor @Sendable (Owner) -> @MainActor @Sendable (Payload, First, repeat each Bound) throws -> Void,
+    _ method:
+      @escaping @MainActor @Sendable (Owner) -> @MainActor @Sendable (Payload, First, repeat each Bound) throws -> Void,
     of owner: Owner, with first: First, _ bound: repeat each Bound
   ) -> HandlerToken {
     addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in
@@ -43,7 +44,9 @@ extension EventSource {
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
-    _ method: @escaping @MainActor @Sendable (Owner) -> @MainActor @Sendable (Payload, First, repeat each Bound) async throws -> Void,
+    _ method:
+      @escaping @MainActor @Sendable (Owner) ->
+      @MainActor @Sendable (Payload, First, repeat each Bound) async throws -> Void,
     of owner: Owner, with first: First, _ bound: repeat each Bound
   ) -> HandlerToken {
     addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in

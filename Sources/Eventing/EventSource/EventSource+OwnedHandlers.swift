@@ -7,16 +7,19 @@ extension EventSource {
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
-    attachOwned(Handler(delivery.place, .sync { try body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
+    attachOwned(
+      Handler(delivery.place, .sync { try body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
   }
 
   /// Adds an asynchronous handler that is given its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false, owner: Owner,
+    named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
+    owner: Owner,
     _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
-    attachOwned(Handler(delivery.place, .async { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
+    attachOwned(
+      Handler(delivery.place, .async { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
   }
 
   /// Adds a handler on the main actor that is given its owner and ends with it.
@@ -26,7 +29,8 @@ extension EventSource {
     _ body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .sync(onMainActor { try body($0.owner(), $0.payload.payload()) })), owner, name, priority, once)
+      Handler(delivery.place, .sync(onMainActor { try body($0.owner(), $0.payload.payload()) })), owner, name, priority,
+      once)
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
@@ -36,7 +40,8 @@ extension EventSource {
     _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .mainAsync { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
+      Handler(delivery.place, .mainAsync { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority,
+      once)
   }
 
   /// Adds a handler that is given its owner and ends with it.
@@ -51,7 +56,8 @@ extension EventSource {
   /// Adds an asynchronous handler that is given its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false, owner: Owner,
+    named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
+    owner: Owner,
     _ body: @escaping @Sendable (Owner) async throws -> Void
   ) -> HandlerToken where Payload == Void {
     attachOwned(Handler(delivery.place, .async { try await body($0.owner()) }), owner, name, priority, once)

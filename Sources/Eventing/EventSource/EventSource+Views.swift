@@ -3,7 +3,8 @@
 
 extension EventSource {
   /// What a closure makes of each payload.
-  @inlinable public nonisolated func map<Output: Sendable>(_ transform: @escaping @Sendable (Payload) -> Output) -> some EventSource<Output>
+  @inlinable public nonisolated func map<Output: Sendable>(_ transform: @escaping @Sendable (Payload) -> Output)
+    -> some EventSource<Output>
   {
     ConvertedSource(base: self, convert: transform)
   }
@@ -20,7 +21,9 @@ extension EventSource {
   /// Those payloads of which a closure says `true`.
   ///
   /// The reports count a handler that so hears nothing as skipped; a once handler waits on.
-  @inlinable public nonisolated func filter(_ isIncluded: @escaping @Sendable (Payload) -> Bool) -> some EventSource<Payload> {
+  @inlinable public nonisolated func filter(_ isIncluded: @escaping @Sendable (Payload) -> Bool) -> some EventSource<
+    Payload
+  > {
     ConvertedSource(base: self) { isIncluded($0) ? $0 : nil }
   }
 

@@ -34,7 +34,8 @@ extension EventSource {
 
   /// A synchronous handler, the quick way where that will do.
   @inlinable @inline(__always) nonisolated func attachSync(
-    _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
+    _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool,
+    _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
     if name == nil, priority == 0, case .inline = delivery.place { return attachInline(once: once, body) }
     return attach(Handler(on: delivery, body), name, priority, once)

@@ -11,7 +11,8 @@ extension EventSource {
   ///   - target: where to; an event that the occurrence is already passing through is left out.
   ///   - strongly: whether the target is kept alive. Otherwise the forward ends when it goes.
   /// - Complexity: O(1); for each occurrence what the target's handlers cost, a step for each event that it came through, and one or two allocations.
-  @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken {
+  @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken
+  {
     forward(to: target, strongly: strongly) { $0 }
   }
 
@@ -25,7 +26,9 @@ extension EventSource {
       .relay { record, identity in
         TransformedHandler(lane: nil) { payload, owner, tally in
           _ = kept
-          guard let target = owner as? Event<Other>, let other = transform(payload.payload(Payload.self)) else { return false }
+          guard let target = owner as? Event<Other>, let other = transform(payload.payload(Payload.self)) else {
+            return false
+          }
           let path = ForwardingPath(identity, after: tally.path)
           guard !path.contains(target.core.identity), record.claim() else { return false }
           target.take(other, ForwardingContext(path, &tally))
@@ -92,7 +95,9 @@ extension Event {
     if own != 0 {
       unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }
       core.leave(own)
-    } else if lend(payload, { core.enqueue($0, completion, by: path.isDeep ? Drainer.drain : Thread.current) }), transit.waiting == nil {
+    } else if lend(payload, { core.enqueue($0, completion, by: path.isDeep ? Drainer.drain : Thread.current) }),
+      transit.waiting == nil
+    {
       OverloadControl.slowDown()
     }
   }

@@ -26,7 +26,9 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
 
   /// An asynchronous handler.
-  @inlinable public init(on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void) {
+  @inlinable public init(
+    on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void
+  ) {
     self.init(delivery.place, .directAsync(AsyncHandlerClosure<Payload>(body).erased))
   }
 
@@ -37,7 +39,9 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
 
   /// An asynchronous handler on the main actor.
-  @inlinable public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void) {
+  @inlinable public init(
+    on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
+  ) {
     self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) })
   }
 }

@@ -52,7 +52,9 @@ extension HandlerBag: CustomStringConvertible {
   /// How many handlers it holds that are there. O(tokens)
   public var description: String {
     let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
-    let count = tokens.count { !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map { $0.object == nil } != true }
+    let count = tokens.count {
+      !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map { $0.object == nil } != true
+    }
     return "bag of \(count) handler\(count == 1 ? "" : "s")"
   }
 }

@@ -50,7 +50,8 @@ extension EventCore {
     let list = unsafe lent?.takeUnretainedValue()  // held: the last of its handlers may go
     unsafe sequence &+= 1
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path, isClocked: clocked > 0)
+      sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
+      isClocked: clocked > 0)
     tally.observe(livingObservers())
     let before = withIdentity { $0.changes.load(ordering: .acquiring) }
     var due = PathNeeded.never
@@ -78,7 +79,8 @@ extension EventCore {
 
   /// The slots of two tables as if they were one: by descending priority, then by the handlers' numbers.
   private func merge(
-    _ one: PriorityBucket.Pointer?, _ other: PriorityBucket.Pointer?, _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void
+    _ one: PriorityBucket.Pointer?, _ other: PriorityBucket.Pointer?,
+    _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void
   ) {
     var (one, other) = unsafe (one, other)
     while true {

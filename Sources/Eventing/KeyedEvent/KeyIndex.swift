@@ -24,7 +24,8 @@
 
 /// Where the handlers of each key are.
 // Safe: touched only from inside the core.
-@safe @usableFromInline final class KeyIndex<Key: Hashable & Sendable, Payload: Sendable>: AnyKeyIndex, @unchecked Sendable {
+@safe @usableFromInline
+final class KeyIndex<Key: Hashable & Sendable, Payload: Sendable>: AnyKeyIndex, @unchecked Sendable {
   /// Retained while they are here: a post lends its table, and counts no references.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<TypedKeyTable<Key>>] = unsafe [:]
   @usableFromInline @exclusivity(unchecked) var untargeted: TypedKeyTable<Key>?
@@ -46,7 +47,9 @@
     return unsafe tables[key].map { unsafe Unmanaged<KeyTable>.fromOpaque($0.toOpaque()) }
   }
 
-  override func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>? { unsafe table(of: key(in: payload).pointee) }
+  override func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>? {
+    unsafe table(of: key(in: payload).pointee)
+  }
   override func isForAny(_ payload: BorrowedPayload) -> Bool { unsafe key(in: payload).pointee != nil }
 
   /// The address of a payload's key. A copy of the whole would retain what the payload refers to.
@@ -57,14 +60,20 @@
   }
 
   override func find(_ address: AnyKeyBox) -> KeyTable {
-    guard let address = address as? KeyBox<Key> else { preconditionFailure("a handler of this event has an address of its keys") }
+    guard let address = address as? KeyBox<Key> else {
+      preconditionFailure("a handler of this event has an address of its keys")
+    }
     if let table = unsafe table(of: address.key) { return unsafe table.takeUnretainedValue() }
     let table = TypedKeyTable<Key>(address.key)
     guard let key = address.key else {
       unsafe untargeted = table
       return table
     }
-    if let objects, let table = table as? TypedKeyTable<ObjectKey> { objects.add(table) } else { unsafe tables[key] = .passRetained(table) }
+    if let objects, let table = table as? TypedKeyTable<ObjectKey> {
+      objects.add(table)
+    } else {
+      unsafe tables[key] = .passRetained(table)
+    }
     return table
   }
 

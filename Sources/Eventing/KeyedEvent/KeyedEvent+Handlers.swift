@@ -68,7 +68,9 @@ extension KeyedEvent {
   /// Returns when nothing that was sent before is still running; see ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
   /// Has an observer told of all that is sent from now on, to whatever key; see ``Event/observe(with:)``.
-  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation { event.observe(with: observer) }
+  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+    event.observe(with: observer)
+  }
   /// Ends the event; see ``Event/finish()``.
   public func finish() { event.finish() }
 }

@@ -50,7 +50,9 @@ extension KeyedEvent {
     let core = event.core
     let own = core.enter()
     guard own != 0 else { return lend(addressed) { core.postBusy($0, from: sender) } }
-    lend(addressed) { unsafe core.post($0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, sender) }
+    lend(addressed) {
+      unsafe core.post($0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, sender)
+    }
     core.leave(own)
   }
 
@@ -62,7 +64,8 @@ extension KeyedEvent {
     guard own != 0 else { return await lend(addressed) { core.sendBusy($0, from: sender) }.wait() }
     let tally = lend(addressed) {
       unsafe core.deliver(
-        $0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, isAwaited: true, sender: sender, nil)
+        $0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, isAwaited: true,
+        sender: sender, nil)
     }
     core.leave(own)
     return await tally.finish()
@@ -71,7 +74,9 @@ extension KeyedEvent {
 
 extension KeyedEvent where Key == ObjectKey {
   /// Sends to an object without waiting.
-  @inlinable public func post(_ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil) {
+  @inlinable public func post(
+    _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
+  ) {
     post(payload, to: ObjectKey(object), from: sender)
   }
 

@@ -49,7 +49,9 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
 
 extension KeyedEvent where Key == ObjectKey {
   /// What is sent to one object, which is held weakly.
-  @inlinable public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> { self[ObjectKey(object)] }
+  @inlinable public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> {
+    self[ObjectKey(object)]
+  }
 }
 
 /// One key of an event, or none.

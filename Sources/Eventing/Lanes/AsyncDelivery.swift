@@ -12,13 +12,16 @@ public struct AsyncDelivery: Sendable {
   public static var inOrder: AsyncDelivery { inOrder() }
 
   /// One call at a time, in order; `buffering` says how much may wait.
-  public static func inOrder(buffering: Buffering = .unbounded) -> AsyncDelivery { AsyncDelivery(.inOrder(nil, buffering)) }
+  public static func inOrder(buffering: Buffering = .unbounded) -> AsyncDelivery {
+    AsyncDelivery(.inOrder(nil, buffering))
+  }
 
   /// One call at a time, in order, at the priority `utility`.
   public static var background: AsyncDelivery { background() }
 
   /// One call at a time, in order, at a priority.
-  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> AsyncDelivery {
+  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> AsyncDelivery
+  {
     AsyncDelivery(.inOrder(priority.rawValue, buffering))
   }
 
@@ -46,13 +49,18 @@ extension AsyncDelivery: CustomStringConvertible {
 extension AsyncDelivery {
   /// Not for asynchronous handlers.
   @available(
-    *, unavailable, message: "an inline handler cannot wait; leave out 'on:' for an asynchronous handler, or make the closure synchronous"
+    *, unavailable,
+    message:
+      "an inline handler cannot wait; leave out 'on:' for an asynchronous handler, or make the closure synchronous"
   )
   public static var inline: AsyncDelivery { fatalError("unavailable") }
 
   /// Not for asynchronous handlers.
   @available(
-    *, unavailable, message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"
+    *, unavailable,
+    message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"
   )
-  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> AsyncDelivery { fatalError("unavailable") }
+  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> AsyncDelivery {
+    fatalError("unavailable")
+  }
 }

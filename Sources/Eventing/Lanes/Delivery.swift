@@ -25,7 +25,9 @@ public struct Delivery: Sendable {
   }
 
   /// On a dispatch queue, one call at a time and in order, even where the queue is a concurrent one.
-  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery { Delivery(.queue(queue, buffering)) }
+  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery {
+    Delivery(.queue(queue, buffering))
+  }
 }
 
 extension Delivery: CustomStringConvertible {

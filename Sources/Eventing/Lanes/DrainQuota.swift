@@ -35,7 +35,8 @@
     private static let clock: clockid_t = {
       var resolution = timespec()
       let isKnown = unsafe clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0
-      return isKnown && resolution.tv_sec == 0 && resolution.tv_nsec <= 4_000_000 ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC
+      return isKnown && resolution.tv_sec == 0 && resolution.tv_nsec <= 4_000_000
+        ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC
     }()
 
     @usableFromInline static var now: UInt64 {

@@ -13,7 +13,10 @@
   /// With something else than the payload, or to another event.
   case relay(TransformedHandler)
 
-  init(_ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ identity: EventIdentity) {
+  init(
+    _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
+    _ identity: EventIdentity
+  ) {
     switch (place, body) {
     case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, identity))
     case (_, .sequence(let hub)): self = .sequence(SequenceLane(record, identity, hub))
@@ -55,7 +58,8 @@
 
   /// Inside: takes the handler's part in an occurrence; false if it is skipped, which is left to the caller to count.
   @usableFromInline func take(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord, _ identity: EventIdentity,
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
+    _ identity: EventIdentity,
     _ tally: inout DeliveryTally
   ) -> Bool {
     switch self {
@@ -97,7 +101,8 @@ extension Handler {
   }
 
   /// The same of the payload alone.
-  @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming> {
+  @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
+  {
     var viewer: ErasedView?
     if let inner = any.viewer {
       viewer =
@@ -123,7 +128,8 @@ extension Handler {
 extension AnyHandler {
   init(
     converting inner: AnyHandler, _ viewer: ErasedView?, _ outer: PayloadType,
-    _ conversion: @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
+    _ conversion:
+      @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
   ) {
     let (place, body, type) = (inner.place, inner.body, inner.type)
     let relay: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in

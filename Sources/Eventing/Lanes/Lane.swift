@@ -61,7 +61,9 @@ public import Synchronization
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
   /// The same where nobody else counts calls at the same time.
-  @usableFromInline @inline(__always) final func countCallAlone() { calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+  @usableFromInline @inline(__always) final func countCallAlone() {
+    calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
 
   @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
@@ -80,7 +82,9 @@ public import Synchronization
   }
 
   /// After a call, or none.
-  @usableFromInline @inline(__always) final func conclude(_ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode) {
+  @usableFromInline @inline(__always) final func conclude(
+    _ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode
+  ) {
     if case .skipped = outcome { countSkipped(completion) }
     if case .dropped = outcome { countDropped(completion) }
     if let completion, completion.isAwaited { completion.arrive(node, outcome) }
@@ -100,7 +104,8 @@ public import Synchronization
   @usableFromInline final let isPlain: Bool
   @usableFromInline final let type: PayloadType
 
-  @usableFromInline init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
+  @usableFromInline init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType)
+  {
     unsafe self.body = LaneHandler(body, type)
     self.type = type
     isPlain = record.options.owner == nil
@@ -115,7 +120,9 @@ public import Synchronization
   // MARK: One call
 
   /// One call, with what the sender has sent along.
-  @usableFromInline @inline(__always) final func callNow(_ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?)
+  @usableFromInline @inline(__always) final func callNow(
+    _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?
+  )
     -> HandlerOutcome
   {
     if let completion, completion.isBound {
@@ -128,11 +135,15 @@ public import Synchronization
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
-    guard let completion, completion.isBound else { return await callNow(payload, body, nil as ObservedOccurrence?, on: place) }
+    guard let completion, completion.isBound else {
+      return await callNow(payload, body, nil as ObservedOccurrence?, on: place)
+    }
     return await callBound(payload, body, completion, on: place)
   }
 
-  @usableFromInline @inline(never) final func callBound(_ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion)
+  @usableFromInline @inline(never) final func callBound(
+    _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion
+  )
     -> HandlerOutcome
   {
     let observed = unsafe completion.observed
@@ -152,7 +163,9 @@ public import Synchronization
   }
 
   /// One call of a handler that has no owner and is a closure of the payload, for which nobody looks and nothing is carried.
-  @usableFromInline @inline(__always) final func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler) -> HandlerOutcome {
+  @usableFromInline @inline(__always) final func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler)
+    -> HandlerOutcome
+  {
     guard record.claim() else { return .skipped }
     countCallAlone()
     do { try body(payload) } catch { return failure(error) }
@@ -169,7 +182,9 @@ public import Synchronization
   }
 
   /// One call of a synchronous handler, if the claim allows it.
-  @usableFromInline @inline(__always) final func callNow(_ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?)
+  @usableFromInline @inline(__always) final func callNow(
+    _ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?
+  )
     -> HandlerOutcome
   {
     var owner: (any AnyObject & Sendable)?

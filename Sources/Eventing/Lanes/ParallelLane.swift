@@ -32,7 +32,9 @@ import Synchronization
   /// All executionSlots of a limited lane. Under the lock of the wait graph.
   @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
 
-  @usableFromInline override init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
+  @usableFromInline override init(
+    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+  ) {
     switch record.place {
     case .concurrent(let limit, _): (self.limit, priority) = (limit, nil)
     case .task(let priority): (limit, self.priority) = (nil, priority)
@@ -51,7 +53,9 @@ import Synchronization
     return executionSlot
   }
 
-  override func needs(_ goal: Invocation) -> WaitNeeds { unsafe executionSlots.count == limit ? .all(executionSlots) : .free }
+  override func needs(_ goal: Invocation) -> WaitNeeds {
+    unsafe executionSlots.count == limit ? .all(executionSlots) : .free
+  }
 
   // MARK: For the event, from inside it
 
@@ -148,7 +152,9 @@ import Synchronization
     while let item = nextItem(executionSlot) {
       switch item {
       case .call(let call):
-        if let completion = call.completion, completion.isAwaited { completion.moveOutstanding(of: self, on: executionSlot) }
+        if let completion = call.completion, completion.isAwaited {
+          completion.moveOutstanding(of: self, on: executionSlot)
+        }
         await run(call, executionSlot)
       case .follower(.barrier(let completion)): pass(completion, except: executionSlot)
       case .follower: break
@@ -182,7 +188,9 @@ import Synchronization
   private func callOnce(_ call: ParallelCall, _ executionSlot: ExecutionSlot) async -> HandlerOutcome {
     let running = Invocation(executionSlot)
     let body = unsafe body
-    let outcome = await Context.running.withValue(running) { await callNow(call.payload.loan, body, call.completion, on: nil) }
+    let outcome = await Context.running.withValue(running) {
+      await callNow(call.payload.loan, body, call.completion, on: nil)
+    }
     running.end()
     return outcome
   }

@@ -24,7 +24,8 @@ extension SerialLane {
     var turn = DrainQuota(isMain: isOnMainQueue)
     while let (payload, completion) = next(&turn) {
       let isBound = if let completion { completion.isBound } else { false }
-      guard conclude(isBound ? callNow(payload, body, completion) : callDirect(payload, direct), payload, completion) else { return }
+      guard conclude(isBound ? callNow(payload, body, completion) : callDirect(payload, direct), payload, completion)
+      else { return }
     }
   }
 
@@ -56,7 +57,9 @@ extension SerialLane {
     }
   }
 
-  @usableFromInline func drainBound(_ running: Unmanaged<Invocation>, _ turn: inout DrainQuota, on place: isolated (any Actor)?) async
+  @usableFromInline func drainBound(
+    _ running: Unmanaged<Invocation>, _ turn: inout DrainQuota, on place: isolated (any Actor)?
+  ) async
     -> Bool
   {
     let references = unsafe Invocation.references(to: running)
@@ -64,7 +67,8 @@ extension SerialLane {
     if isPlain, let body, case .directAsync(let direct) = body.body {
       while let (payload, completion) = next(&turn) {
         let isBound = if let completion { completion.isBound } else { false }
-        let outcome = isBound ? await callNow(payload, body, completion, on: place) : await callDirect(payload, direct, on: place)
+        let outcome =
+          isBound ? await callNow(payload, body, completion, on: place) : await callDirect(payload, direct, on: place)
         guard conclude(outcome, payload, completion) else { return false }
         if unsafe Invocation.references(to: running) != references { return true }
       }
@@ -100,7 +104,9 @@ extension SerialLane {
   }
 
   /// After a call, or none; false if the lane has paused.
-  @inline(__always) func conclude(_ outcome: HandlerOutcome, _ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+  @inline(__always) func conclude(_ outcome: HandlerOutcome, _ payload: BorrowedPayload, _ completion: Completion?)
+    -> Bool
+  {
     if case .skipped = outcome {
       switch refused(payload, completion, isTaken: true) {
       case .skip: break

@@ -19,7 +19,11 @@ extension SerialLane {
       return refusal
     }
     if isBounded {
-      if isTaken { unsafe bounded?.putBack(takenFrom: &batch, completion) } else { _ = unsafe bounded?.append(payload, completion) }
+      if isTaken {
+        unsafe bounded?.putBack(takenFrom: &batch, completion)
+      } else {
+        _ = unsafe bounded?.append(payload, completion)
+      }
     } else if isTaken {
       unsafe batch.untake(.call(completion))
     } else {

@@ -35,7 +35,9 @@ public import Synchronization
     set { phaseWord.store(newValue, ordering: .relaxed) }
   }
 
-  @usableFromInline override init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
+  @usableFromInline override init(
+    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+  ) {
     var isMain = false
     if case .main = record.place { isMain = true }
     switch body {
@@ -48,7 +50,11 @@ public import Synchronization
       executionSlot = ExecutionSlot()
       executor = Scheduling.executorOfThisTask
     }
-    if case .queue(let queue, _) = record.place { isOnMainQueue = Scheduling.isMainQueue(queue) } else { isOnMainQueue = isMain }
+    if case .queue(let queue, _) = record.place {
+      isOnMainQueue = Scheduling.isMainQueue(queue)
+    } else {
+      isOnMainQueue = isMain
+    }
     let buffering = record.place.buffering
     isBounded = buffering.isBounded
     unsafe bounded = isBounded ? LaneQueue(buffering, type) : nil
@@ -134,7 +140,8 @@ public import Synchronization
       guard phase == .running, executionSlot != nil else { return false }
       let call = ParallelCall(OwnedPayload(copying: payload, type), completion)
       Scheduling.task(priority: nil, on: executor) {
-        unsafe self.conclude(await self.callNow(call.payload.loan, self.body, call.completion, on: nil), call.completion, at: self)
+        unsafe self.conclude(
+          await self.callNow(call.payload.loan, self.body, call.completion, on: nil), call.completion, at: self)
       }
       return true
     }
@@ -152,7 +159,9 @@ public import Synchronization
   }
 
   /// Which queue this is, is asked last: it takes a hundred instructions.
-  @usableFromInline @inline(__always) var mayCallHere: Bool { isMain && executionSlot == nil && phase == .idle && Scheduling.isOnMainQueue }
+  @usableFromInline @inline(__always) var mayCallHere: Bool {
+    isMain && executionSlot == nil && phase == .idle && Scheduling.isOnMainQueue
+  }
 
   /// On main: calls at once if nothing is queued and no call is running, since a call that posts must not be entered again. Nil: queue it.
   @usableFromInline func callHere(_ payload: BorrowedPayload, _ observed: ObservedOccurrence?) -> HandlerOutcome? {

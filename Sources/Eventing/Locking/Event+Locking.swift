@@ -31,7 +31,8 @@ extension Event {
   ///
   /// If there is no such handler, `body` runs all the same.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
-    _ token: HandlerToken, holding: Holding = .nothing, _ body: nonisolated(nonsending) () async throws(Failure) -> Result
+    _ token: HandlerToken, holding: Holding = .nothing,
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let scope = LockReason.newScope
     let isMine = core.owns(token) && core.begin(scope, of: token.record, holding)
@@ -51,17 +52,23 @@ extension Event {
   }
 
   /// Locks all handlers of that name, and returns how many there are.
-  @discardableResult public nonisolated func lock(named name: String, holding: Holding = .nothing) -> Int { lock(named(name), holding) }
+  @discardableResult public nonisolated func lock(named name: String, holding: Holding = .nothing) -> Int {
+    lock(named(name), holding)
+  }
   /// Unlocks all handlers of that name, and returns how many there are.
   @discardableResult public nonisolated func unlock(named name: String) -> Int { unlock(named(name)) }
 
   /// Locks all handlers of these names, and returns how many there are.
-  @discardableResult public nonisolated func lock(named names: [String], holding: Holding = .nothing) -> Int { lock(named(names), holding) }
+  @discardableResult public nonisolated func lock(named names: [String], holding: Holding = .nothing) -> Int {
+    lock(named(names), holding)
+  }
   /// Unlocks all handlers of these names, and returns how many there are.
   @discardableResult public nonisolated func unlock(named names: [String]) -> Int { unlock(named(names)) }
 
   /// Locks all handlers with that tag, and returns how many there are.
-  @discardableResult public nonisolated func lock(tagged tag: String, holding: Holding = .nothing) -> Int { lock(tagged(tag), holding) }
+  @discardableResult public nonisolated func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
+    lock(tagged(tag), holding)
+  }
   /// Unlocks all handlers with that tag, and returns how many there are.
   @discardableResult public nonisolated func unlock(tagged tag: String) -> Int { unlock(tagged(tag)) }
 
@@ -73,7 +80,9 @@ extension Event {
   @discardableResult public nonisolated func unlock(ownedBy owner: AnyObject) -> Int { unlock(owned(owner)) }
 
   /// Locks the handlers that are there now, and returns how many; those added later are not locked.
-  @discardableResult public nonisolated func lockAll(holding: Holding = .nothing) -> Int { lock({ _, _ in true }, holding) }
+  @discardableResult public nonisolated func lockAll(holding: Holding = .nothing) -> Int {
+    lock({ _, _ in true }, holding)
+  }
   /// Unlocks all handlers, and returns how many there are.
   @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
 

@@ -11,13 +11,17 @@ extension EventCore {
   func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
     // Noted whatever comes out: another thread that ended the handler may not have noted that yet.
     defer { identity.noteChange() }
-    if holding == .nothing, let before = record.changeUnlessHeld(lockReason.begun) { return before & HandlerFlags.ended == 0 }
+    if holding == .nothing, let before = record.changeUnlessHeld(lockReason.begun) {
+      return before & HandlerFlags.ended == 0
+    }
     let pendingWork = pendingWork
     return mutex.withLock { begin(lockReason, of: record, holding, pendingWork) }
   }
 
   /// Under the lock: the same with a `HoldingBuffer`.
-  private func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork) -> Bool {
+  private func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork)
+    -> Bool
+  {
     guard !record.has(HandlerFlags.ended) else { return false }
     let hold = unsafe pendingWork.holds[record.id] ?? HoldingBuffer(type)
     unsafe pendingWork.holds[record.id] = hold
@@ -39,7 +43,9 @@ extension EventCore {
       return !record.has(HandlerFlags.ended)
     }
     if !held.isEmpty {
-      mutex.withLock { for record in held { unsafe pendingWorkReference.load()?.holds[record.id]?.locks.end(lockReason) } }
+      mutex.withLock {
+        for record in held { unsafe pendingWorkReference.load()?.holds[record.id]?.locks.end(lockReason) }
+      }
       if mutant(.unlockIsEarly) { for record in held { record.change(lockReason.ended) } }
       if enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
     }
@@ -80,7 +86,8 @@ extension EventCore {
   func isLocked(_ record: HandlerRecord) -> Bool {
     mutex.withLock {
       let flags = record.state.load(ordering: .acquiring)
-      let locks = flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holds[record.id]?.locks
+      let locks =
+        flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holds[record.id]?.locks
       return (locks?.flags(flags) ?? flags) & HandlerFlags.lockedByCaller != 0
     }
   }
@@ -89,14 +96,18 @@ extension EventCore {
 
   /// Holds an occurrence for a handler; false if that is to be skipped.
   @usableFromInline func hold(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
+    _ tally: inout DeliveryTally
   ) -> Bool {
     if tally.isLate {
       tally.isHeldOn = true
       return true
     }
     syncPoint(.holding)
-    guard let (hold, holding) = mutex.withLock({ unsafe pendingWork.holds[record.id].map { unsafe ($0, $0.locks.holding) } }) else {
+    guard
+      let (hold, holding) = mutex.withLock({ unsafe pendingWork.holds[record.id].map { unsafe ($0, $0.locks.holding) } }
+      )
+    else {
       return false
     }
     let (isKept, replaced) = hold.keep(payload, HeldOccurrence(tally, holding))
@@ -114,7 +125,8 @@ extension EventCore {
       guard let hold = mutex.withLock({ takeEnded(of: record) }) else { continue }
       deliver(hold, to: record)
       mutex.lock()
-      let isDone = unsafe hold.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && hold === pendingWork.holds[record.id]
+      let isDone =
+        unsafe hold.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && hold === pendingWork.holds[record.id]
       if isDone {
         unsafe pendingWork.holds[record.id] = nil
         unsafe pendingWork.holds.giveBackRoom()
@@ -155,7 +167,9 @@ extension EventCore {
     guard unsafe record.index >= 0 else { return nil }
     let priority = record.details?.options.priority ?? 0
     let list = unsafe record.details?.keyTable
-    guard let bucket = unsafe list.map({ unsafe $0.table.bucket(of: priority) }) ?? table.bucket(of: priority) else { return nil }
+    guard let bucket = unsafe list.map({ unsafe $0.table.bucket(of: priority) }) ?? table.bucket(of: priority) else {
+      return nil
+    }
     return unsafe bucket.pointee.slots + Int(record.index)
   }
 

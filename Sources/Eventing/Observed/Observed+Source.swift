@@ -37,7 +37,9 @@ extension Observed: EventSource {
     self.options = options
   }
 
-  @inlinable func add(_ handlers: [Handler<Change<Value>>]) -> [HandlerToken] { storage.event.add(handlers.map(converted)) }
+  @inlinable func add(_ handlers: [Handler<Change<Value>>]) -> [HandlerToken] {
+    storage.event.add(handlers.map(converted))
+  }
   @inlinable func attach(_ handler: Handler<Change<Value>>) -> HandlerToken { storage.event.attach(converted(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
@@ -45,7 +47,8 @@ extension Observed: EventSource {
     var handler: Handler<Change<Value>> = handler.viewed { [options] change in
       if change.isPrior, !options.contains(.prior) { return nil }
       return Change(
-        old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil, isPrior: change.isPrior)
+        old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil,
+        isPrior: change.isPrior)
     }
     handler.options.wantsReplayValue = options.contains(.initial)
     handler.options.wantsPrior = options.contains(.prior)

@@ -21,7 +21,9 @@ extension Observed {
       core = event.core
       pendingWork = core.pendingWork
       unsafe current = value
-      unsafe pendingWork.makeCurrentReplayValue = { [unowned self] in OwnedPayload(Change<Value>(old: nil, new: unsafe self.current)) }
+      unsafe pendingWork.makeCurrentReplayValue = { [unowned self] in
+        OwnedPayload(Change<Value>(old: nil, new: unsafe self.current))
+      }
       // What those have been told who joined before, which is not always the value as it is.
       unsafe event.core.pendingWork.replayValue = OwnedPayload(Change<Value>(old: nil, new: value))
       unsafe event.core.pendingWork.makeReplayValue = { loan in
@@ -45,7 +47,9 @@ extension Observed {
         unsafe core.sequence &+= 1
       } else {
         lend(Change(old: old, new: new)) { change in
-          if let position = core.deliver(change, isPost: true) { core.postSlowPath(change, from: position, sender: nil) }
+          if let position = core.deliver(change, isPost: true) {
+            core.postSlowPath(change, from: position, sender: nil)
+          }
         }
       }
       core.leave(own)
@@ -100,7 +104,8 @@ extension Observed {
       guard unsafe !computing.isEmpty else { return false }
       let thread = Thread.current
       var isNested = false
-      for i in unsafe computing.indices where unsafe computing[i].thread == thread && computing[i].version == version - 1 {
+      for i in unsafe computing.indices
+      where unsafe computing[i].thread == thread && computing[i].version == version - 1 {
         unsafe computing[i].version = version
         isNested = true
       }
@@ -169,7 +174,9 @@ extension Observed {
     private var completionOfSender: Completion? { CarriedContext.isCarrying ? Completion(.post) : nil }
 
     /// Under the lock: queues a change, after what is told before it, unless that was told already.
-    private func append(_ change: Change<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool) {
+    private func append(
+      _ change: Change<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
+    ) {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.wantPrior + pendingWork.pendingPriorCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {

@@ -31,7 +31,8 @@ public import Synchronization
     @usableFromInline let type: Any.Type?
   #endif
 
-  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Void, of type: Any.Type?) {
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Void, of type: Any.Type?)
+  {
     self.call = call
     #if DEBUG
       self.type = type
@@ -53,7 +54,9 @@ extension HandlerClosure where Payload: Sendable {
       let call = call
       return ErasedHandler(
         { payload in
-          try unsafe withUnsafePointer(to: payload) { unsafe try call(UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee) }
+          try unsafe withUnsafePointer(to: payload) {
+            unsafe try call(UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee)
+          }
         },
         of: Payload.self)
     #else
@@ -77,7 +80,9 @@ extension HandlerClosure where Payload == Opaque {
   static func of(_ body: @escaping @Sendable (BorrowedPayload) throws -> Void, _ type: PayloadType) -> ErasedHandler {
     ErasedHandler(
       { payload in
-        try unsafe withUnsafePointer(to: payload) { unsafe try body(BorrowedPayload(UnsafeMutableRawPointer(mutating: $0), type)) }
+        try unsafe withUnsafePointer(to: payload) {
+          unsafe try body(BorrowedPayload(UnsafeMutableRawPointer(mutating: $0), type))
+        }
       },
       of: type)
   }
@@ -91,7 +96,8 @@ extension HandlerClosure where Payload == Opaque {
     @usableFromInline let type: Any.Type?
   #endif
 
-  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Bool, of type: Any.Type?) {
+  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) throws -> Bool, of type: Any.Type?)
+  {
     self.call = call
     #if DEBUG
       self.type = type
@@ -112,7 +118,9 @@ extension ViewClosure where Payload: Sendable {
       let call = call
       return ErasedView(
         { payload in
-          try unsafe withUnsafePointer(to: payload) { unsafe try call(UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee) }
+          try unsafe withUnsafePointer(to: payload) {
+            unsafe try call(UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee)
+          }
         }, of: Payload.self)
     #else
       return unsafe unsafeBitCast(self, to: ErasedView.self)
@@ -158,7 +166,9 @@ extension ViewClosure where Payload == Opaque {
     @usableFromInline let type: Any.Type?
   #endif
 
-  @inlinable @inline(__always) init(_ call: @escaping @Sendable (borrowing Payload) async throws -> Void, of type: Any.Type?) {
+  @inlinable @inline(__always) init(
+    _ call: @escaping @Sendable (borrowing Payload) async throws -> Void, of type: Any.Type?
+  ) {
     self.call = call
     #if DEBUG
       self.type = type
@@ -179,7 +189,9 @@ extension AsyncHandlerClosure where Payload: Sendable {
       let call = call
       return ErasedAsyncHandler(
         { payload in
-          let payload = unsafe withUnsafePointer(to: payload) { unsafe UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee }
+          let payload = unsafe withUnsafePointer(to: payload) {
+            unsafe UnsafeRawPointer($0).assumingMemoryBound(to: Payload.self).pointee
+          }
           try await call(payload)
         }, of: Payload.self)
     #else

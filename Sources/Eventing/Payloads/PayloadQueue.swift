@@ -187,7 +187,11 @@ struct PayloadAlone: PayloadHeader {}
     var reversed = PayloadQueue(layout)
     for i in (head..<tail).reversed() {
       let header = unsafe headers.unsafelyUnwrapped[i]
-      if header.hasPayload { unsafe reversed.append(header, BorrowedPayload(place(i), layout.type)) } else { reversed.append(header) }
+      if header.hasPayload {
+        unsafe reversed.append(header, BorrowedPayload(place(i), layout.type))
+      } else {
+        reversed.append(header)
+      }
     }
     self = reversed
   }
@@ -197,7 +201,11 @@ struct PayloadAlone: PayloadHeader {}
     var copy = PayloadQueue(layout)
     for i in head..<tail {
       let header = unsafe headers.unsafelyUnwrapped[i]
-      if header.hasPayload { unsafe copy.append(header, BorrowedPayload(place(i), layout.type)) } else { copy.append(header) }
+      if header.hasPayload {
+        unsafe copy.append(header, BorrowedPayload(place(i), layout.type))
+      } else {
+        copy.append(header)
+      }
     }
     return copy
   }

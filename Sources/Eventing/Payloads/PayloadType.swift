@@ -11,7 +11,10 @@ struct PayloadLayout: Sendable {
 
   init(_ type: PayloadType) {
     func read<Payload>(_: Payload.Type) -> (stride: Int, alignment: Int, size: Int) {
-      (MemoryLayout<Payload>.stride, MemoryLayout<Payload>.alignment, _isPOD(Payload.self) ? MemoryLayout<Payload>.size : -1)
+      (
+        MemoryLayout<Payload>.stride, MemoryLayout<Payload>.alignment,
+        _isPOD(Payload.self) ? MemoryLayout<Payload>.size : -1
+      )
     }
     self.type = type
     (stride, alignment, trivialSize) = _openExistential(type, do: read)

@@ -8,7 +8,9 @@
     let priority: Int
     let number: UInt64
 
-    func isBefore(_ other: Rank) -> Bool { priority != other.priority ? priority > other.priority : number < other.number }
+    func isBefore(_ other: Rank) -> Bool {
+      priority != other.priority ? priority > other.priority : number < other.number
+    }
   }
 
   enum End: Sendable { case answered, finished, late, cancelled }

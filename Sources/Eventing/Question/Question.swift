@@ -27,7 +27,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
-    let rank = Inquiry<Query, Answer>.Rank(priority: priority, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
+    let rank = Inquiry<Query, Answer>.Rank(
+      priority: priority, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
     return event.addHandler(named: name, on: .inOrder(buffering: buffering), priority: priority) { inquiry in
       guard let query = inquiry.query else { return }  // it has ended
       do {
@@ -61,7 +62,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     switch end {
     case .cancelled: throw CancellationError()
     case .late:
-      throw EventingError(code: .timedOut, description: "expected an answer to \(query) within \(limit ?? .zero); none came")
+      throw EventingError(
+        code: .timedOut, description: "expected an answer to \(query) within \(limit ?? .zero); none came")
     case .answered, .finished:
       if case .failure(let error) = replies.first { throw error }
       throw EventingError(
@@ -106,5 +108,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
 
 extension Question: CustomStringConvertible {
   /// Its name, query and answer.
-  public var description: String { "question \(event.name.map { "\"\($0)\" " } ?? "")of \(Query.self), answered by \(Answer.self)" }
+  public var description: String {
+    "question \(event.name.map { "\"\($0)\" " } ?? "")of \(Query.self), answered by \(Answer.self)"
+  }
 }

@@ -105,7 +105,8 @@ extension EventCore {
 
   /// Inside: tells one handler something, which no occurrence does.
   @usableFromInline func tell(
-    _ record: HandlerRecord, _ payload: BorrowedPayload, _ priority: Int, sequence: UInt64, from sender: (any AnyObject & Sendable)?
+    _ record: HandlerRecord, _ payload: BorrowedPayload, _ priority: Int, sequence: UInt64,
+    from sender: (any AnyObject & Sendable)?
   ) {
     guard unsafe record.index >= 0, let bucket = unsafe table.bucket(of: priority) else { return }
     unsafe record.offeredBefore &-= 1  // it counts as a call
@@ -217,7 +218,9 @@ extension EventCore {
   /// Makes the record of a handler.
   @usableFromInline func newHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
     let once = handler.isOnce ? HandlerFlags.once : 0
-    if handler.options.owner == nil, handler.options.address == nil, case .inline = handler.place, case .direct(let body) = handler.body {
+    if handler.options.owner == nil, handler.options.address == nil, case .inline = handler.place,
+      case .direct(let body) = handler.body
+    {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
       // All else that a direct handler may have costs its calls nothing.
       return PendingHandler(body, DetailedRecord(once, handler.options, handler.place))
@@ -225,7 +228,9 @@ extension EventCore {
     return detailedNewHandler(handler, once, identity)
   }
 
-  @usableFromInline func detailedNewHandler(_ handler: AnyHandler, _ once: UInt32, _ identity: EventIdentity) -> PendingHandler {
+  @usableFromInline func detailedNewHandler(_ handler: AnyHandler, _ once: UInt32, _ identity: EventIdentity)
+    -> PendingHandler
+  {
     var options = handler.options
     let address = options.address
     options.address = nil

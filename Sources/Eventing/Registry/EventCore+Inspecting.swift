@@ -82,20 +82,25 @@ extension EventCore {
       let (options, list) = unsafe (record.details?.options, record.details?.keyTable)
       guard isIncluded(options), isInTable(list), isAlive(record) else { return }
       let flags = record.state.load(ordering: .acquiring)
-      let held = flags & HandlerFlags.hasHoldingBuffer == 0 ? 0 : mutex.withLock { unsafe pendingWork.holds[record.id]?.items.count ?? 0 }
+      let held =
+        flags & HandlerFlags.hasHoldingBuffer == 0
+        ? 0 : mutex.withLock { unsafe pendingWork.holds[record.id]?.items.count ?? 0 }
       found.append(
         HandlerSnapshot(
           id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
-          priority: options?.priority ?? 0, tags: options?.tags ?? [], isLocked: flags & HandlerFlags.lockedByCaller != 0,
+          priority: options?.priority ?? 0, tags: options?.tags ?? [],
+          isLocked: flags & HandlerFlags.lockedByCaller != 0,
           isOnce: flags & HandlerFlags.once != 0, isOwnerAlive: options?.owner.map { _ in true },
-          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.offeredBefore) - skipped - held,
+          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.offeredBefore)
+            - skipped - held,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),
           droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0, heldCount: held))
     }
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe include(
-        record, record.details?.work?.lane, skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard ?? 0))
+        record, record.details?.work?.lane,
+        skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard ?? 0))
     }
     forEachRetiring { lane in include(lane.record, lane, skipped: 0) }
     return found

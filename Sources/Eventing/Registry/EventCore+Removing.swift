@@ -7,7 +7,9 @@ extension EventCore {
     guard unsafe record.index >= 0 else { return finishRetiring(record) }  // or it is still pendingHandlers, which sees to it
     tellOf(record, isAdded: false)
     let details = record.details
-    if let details, unsafe details.work != nil || details.address != nil || details.keyTable != nil { return unregisterDetailed(details) }
+    if let details, unsafe details.work != nil || details.address != nil || details.keyTable != nil {
+      return unregisterDetailed(details)
+    }
     record.set(HandlerFlags.removed)
     mutex.lock()
     let slot = unsafe table.remove(record, priority: details?.options.priority ?? 0)
@@ -72,13 +74,16 @@ extension EventCore {
 
   /// Inside: a lane that says that it is over.
   @usableFromInline func finishRetiring(_ record: HandlerRecord) {
-    guard let details = record.details, unsafe details.retiringIndex >= 0, let pendingWork = pendingWorkReference.load() else { return }
+    guard let details = record.details, unsafe details.retiringIndex >= 0, let pendingWork = pendingWorkReference.load()
+    else { return }
     let at = unsafe Int(details.retiringIndex)
     guard unsafe pendingWork.retiringLanes[at].isOver else { return }
     mutex.lock()
     unsafe pendingWork.retiringLanes.swapAt(at, pendingWork.retiringLanes.count - 1)
     let ended = unsafe pendingWork.retiringLanes.popLast()
-    if unsafe at < pendingWork.retiringLanes.count { unsafe pendingWork.retiringLanes[at].record.retiringIndex = Int32(at) }
+    if unsafe at < pendingWork.retiringLanes.count {
+      unsafe pendingWork.retiringLanes[at].record.retiringIndex = Int32(at)
+    }
     unsafe details.retiringIndex = -1
     if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
     mutex.unlock()
@@ -89,7 +94,11 @@ extension EventCore {
   /// Inside: what the occurrence that is being delivered met dead.
   @usableFromInline func noteDead(_ record: HandlerRecord) {
     guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
-    if unsafe firstDead == nil { unsafe firstDead = .passUnretained(record) } else { unsafe pendingWork.deadRecords.append(record) }
+    if unsafe firstDead == nil {
+      unsafe firstDead = .passUnretained(record)
+    } else {
+      unsafe pendingWork.deadRecords.append(record)
+    }
   }
 
   /// Inside, after an occurrence: one that met dead slots leaves none.

@@ -20,5 +20,7 @@
 
   @inlinable init() {}
 
-  @inlinable var isEmpty: Bool { name == nil && priority == 0 && tags == nil && owner == nil && address == nil && !isClocked }
+  @inlinable var isEmpty: Bool {
+    name == nil && priority == 0 && tags == nil && owner == nil && address == nil && !isClocked
+  }
 }

@@ -66,7 +66,8 @@ public import Synchronization
       || (mutant(.claimIgnoresRemovals) && seen & HandlerFlags.lockedAtAll == 0)
     {
       if seen & HandlerFlags.once == 0 || mutant(.onceIsNotSpent) { return true }
-      let (done, now) = state.compareExchange(expected: seen, desired: seen | HandlerFlags.spent, ordering: .acquiringAndReleasing)
+      let (done, now) = state.compareExchange(
+        expected: seen, desired: seen | HandlerFlags.spent, ordering: .acquiringAndReleasing)
       if done { return true }
       seen = now
     }

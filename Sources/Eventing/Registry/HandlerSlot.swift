@@ -21,11 +21,15 @@ public import Synchronization
   @usableFromInline @inline(__always) borrowing func flags() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }
-  @usableFromInline borrowing func countSkipped() { skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+  @usableFromInline borrowing func countSkipped() {
+    skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
 
   /// Gives an occurrence to the lane of a handler that has one and nothing to decide; nil for any other. Counts no references: the lane's own
   /// thread does, on the same cache line. From now on the slot's body takes posts: made here, where the client's compiler knows the payload.
-  @usableFromInline @inline(__always) mutating func offer(_ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout DeliveryTally)
+  @usableFromInline @inline(__always) mutating func offer(
+    _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout DeliveryTally
+  )
     -> PathNeeded?
   {
     guard flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed else { return nil }

@@ -32,7 +32,9 @@
 
   /// Takes a handler's closure out of its slot. The caller releases it where user code may run.
   @usableFromInline mutating func remove(_ record: HandlerRecord, priority: Int) -> HandlerSlot {
-    guard let bucket = unsafe bucket(of: priority) else { preconditionFailure("a slot is in the bucket of its priority") }
+    guard let bucket = unsafe bucket(of: priority) else {
+      preconditionFailure("a slot is in the bucket of its priority")
+    }
     let before = unsafe (count: bucket.pointee.count, dead: bucket.pointee.dead)
     let slot = unsafe bucket.pointee.remove(record)
     unsafe count &-= before.count &- bucket.pointee.count
@@ -46,7 +48,9 @@
     count &-= dead
     dead = 0
     unsafe forEachBucket { bucket in if unsafe bucket.pointee.dead > 0 { unsafe bucket.pointee.compact() } }
-    let empty = unsafe index.filter { unsafe $0.pointee.count == 0 && $0.pointee.priority != 0 }.map { unsafe $0.pointee.priority }
+    let empty = unsafe index.filter { unsafe $0.pointee.count == 0 && $0.pointee.priority != 0 }.map {
+      unsafe $0.pointee.priority
+    }
     for priority in empty { dropBucket(priority) }
   }
 

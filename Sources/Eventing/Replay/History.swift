@@ -49,7 +49,9 @@ import Synchronization
   private var spare: UnsafeMutableRawPointer { unsafe memory + layout.stride }
 
   /// Under the lock: a copy of the last payload that was sent.
-  func copyOfLatest() -> OwnedPayload? { unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout.type) : nil }
+  func copyOfLatest() -> OwnedPayload? {
+    unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout.type) : nil
+  }
 
   /// Under the lock, for a payload that is queued.
   ///
@@ -121,7 +123,9 @@ extension EventCore {
   /// Delivers a post to an idle event with a history at once, as far as that goes; false if the event is not idle.
   func postWithReplay(_ payload: BorrowedPayload) -> Bool {
     let own = Thread.current | CoreState.busy
-    guard word.compareExchange(expected: CoreState.mustEnqueue, desired: own, ordering: .acquiring).exchanged else { return false }
+    guard word.compareExchange(expected: CoreState.mustEnqueue, desired: own, ordering: .acquiring).exchanged else {
+      return false
+    }
     var replaced: Bool?
     let pendingWork = unsafe pendingWorkReference.lend().unsafelyUnwrapped
     unsafe pendingWork._withUnsafeGuaranteedRef { pendingWork in
@@ -129,7 +133,8 @@ extension EventCore {
       unsafe history._withUnsafeGuaranteedRef { history in
         mutex.lock()
         let isPlain =
-          unsafe pendingWork.queue.isEmpty && pendingWork.unheardReference.lend() == nil && withIdentity { unsafe $0.observers == nil }
+          unsafe pendingWork.queue.isEmpty && pendingWork.unheardReference.lend() == nil
+          && withIdentity { unsafe $0.observers == nil }
         if isPlain { replaced = unsafe history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()
         if let replaced { unsafe history.destroyReplaced(replaced, payload, sequence &+ 1) }
@@ -141,7 +146,9 @@ extension EventCore {
       postSlowPath(payload, from: position, sender: nil)
     }
     syncPoint(.leaving)
-    if !word.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged { drain(own & ~CoreState.flags) }
+    if !word.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged {
+      drain(own & ~CoreState.flags)
+    }
     return true
   }
 

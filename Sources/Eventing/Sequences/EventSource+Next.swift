@@ -27,7 +27,8 @@ extension EventSource {
       group.addTask { try await hub.first(where: isIncluded) }
       group.addTask {
         try await clock.sleep(for: limit)
-        throw EventingError(code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
+        throw EventingError(
+          code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
       }
       defer { group.cancelAll() }
       guard let payload = try await group.next() else { preconditionFailure("two tasks are in the group") }
@@ -38,7 +39,9 @@ extension EventSource {
 
 extension SequenceHub {
   /// The first payload that fits.
-  fileprivate nonisolated(nonsending) func first<Payload: Sendable>(where isIncluded: @Sendable (Payload) throws -> Bool) async throws
+  fileprivate nonisolated(nonsending) func first<Payload: Sendable>(
+    where isIncluded: @Sendable (Payload) throws -> Bool
+  ) async throws
     -> Payload
   {
     let reader = SequenceReader(self)
@@ -47,6 +50,7 @@ extension SequenceHub {
     }
     if Task.isCancelled { throw CancellationError() }
     throw EventingError(
-      code: .eventEnded, description: "expected a payload of \(Payload.self); the event was finished, or all its handlers were removed")
+      code: .eventEnded,
+      description: "expected a payload of \(Payload.self); the event was finished, or all its handlers were removed")
   }
 }

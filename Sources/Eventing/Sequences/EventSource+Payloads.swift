@@ -59,7 +59,9 @@ extension Event {
 
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
-  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) } }
+  @inlinable func makeAsyncIterator() -> Iterator {
+    withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) }
+  }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let reader: SequenceReader
@@ -79,7 +81,9 @@ extension Event {
 
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
-  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) } }
+  @inlinable func makeAsyncIterator() -> Iterator {
+    withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) }
+  }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let reader: SequenceReader

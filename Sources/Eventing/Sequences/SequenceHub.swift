@@ -196,7 +196,11 @@
       if let origin {
         buffer.copyContents(of: origin)
         // The sends that wait for the first iterator are in one copy only.
-        if unsafe buffers.isEmpty { _ = unsafe origin.bounded.takeSenders() } else { _ = unsafe buffer.bounded.takeSenders() }
+        if unsafe buffers.isEmpty {
+          _ = unsafe origin.bounded.takeSenders()
+        } else {
+          _ = unsafe buffer.bounded.takeSenders()
+        }
       }
       insert(buffer)
       noteOnly()

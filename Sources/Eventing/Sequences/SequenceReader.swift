@@ -32,9 +32,13 @@
   }
 
   /// The next payload, or how many are missing before it.
-  @inlinable @inline(__always) func nextArrival<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Arrival<Payload>? {
+  @inlinable @inline(__always) func nextArrival<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async
+    -> Arrival<Payload>?
+  {
     while true {
-      if let payload = unsafe takeNext() { return unsafe .payload(payload.assumingMemoryBound(to: Payload.self).move()) }
+      if let payload = unsafe takeNext() {
+        return unsafe .payload(payload.assumingMemoryBound(to: Payload.self).move())
+      }
       guard await fill(isolation: isolation) else { return nil }
       if let missing = takeLag() { return .lagged(missing) }
     }
@@ -85,7 +89,8 @@
     // Also forgets that another task was cancelled that had the iterator before.
     guard hub.begin(buffer) else {
       Warning.tell(
-        "expected one task at a time to ask an iterator of \(hub.type); another task waits for its next payload. This one is told nil.")
+        "expected one task at a time to ask an iterator of \(hub.type); another task waits for its next payload. This one is told nil."
+      )
       return false
     }
     await withTaskCancellationHandler {

@@ -10,7 +10,9 @@ public import Synchronization
   @inlinable init() {}
   @inlinable deinit { unsafe held.load(ordering: .acquiring)?.release() }
 
-  @inlinable @inline(__always) borrowing func load() -> Object? { unsafe held.load(ordering: .acquiring)?.takeUnretainedValue() }
+  @inlinable @inline(__always) borrowing func load() -> Object? {
+    unsafe held.load(ordering: .acquiring)?.takeUnretainedValue()
+  }
 
   /// The same without a reference count, which threads that use one object would take from each other.
   @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe held.load(ordering: .acquiring) }

@@ -10,7 +10,9 @@ package import Synchronization
   @TaskLocal package static var simulation: (any SimulatedScheduling)?
   /// How many simulations run, so that others need not look.
   package static let simulations = Atomic<Int>(0)
-  private static var currentSimulation: (any SimulatedScheduling)? { simulations.load(ordering: .relaxed) == 0 ? nil : simulation }
+  private static var currentSimulation: (any SimulatedScheduling)? {
+    simulations.load(ordering: .relaxed) == 0 ? nil : simulation
+  }
 
   /// Whether the caller belongs to a simulation.
   @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
@@ -29,7 +31,9 @@ package import Synchronization
   ) {
     let priority = priority.map(Self.priority)
     if let simulation = currentSimulation {
-      Task.detached(executorPreference: simulation, priority: priority) { await $simulation.withValue(simulation) { await body() } }
+      Task.detached(executorPreference: simulation, priority: priority) {
+        await $simulation.withValue(simulation) { await body() }
+      }
     } else if let executor {
       Task.detached(executorPreference: executor, priority: priority) { await body() }
     } else {
@@ -76,7 +80,9 @@ package import Synchronization
       case .medium: .default
       case .background: .background
       case .low: .utility
-      default: priority > .high ? .userInteractive : priority > .medium ? .userInitiated : priority > .low ? .default : .utility
+      default:
+        priority > .high
+          ? .userInteractive : priority > .medium ? .userInitiated : priority > .low ? .default : .utility
       }
     return DispatchQueue(label: "eventing.background", qos: quality)
   }
@@ -98,7 +104,9 @@ package import Synchronization
   static func isMainQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) == true }
 
   /// In a block for the main queue.
-  @usableFromInline static func checkMain() { if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() } }
+  @usableFromInline static func checkMain() {
+    if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() }
+  }
 }
 
 /// What a test puts in the place of tasks and queues.

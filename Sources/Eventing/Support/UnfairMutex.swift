@@ -36,7 +36,9 @@
 
     @usableFromInline @inline(never) borrowing func wait() {
       var round = 0
-      while word.load(ordering: .relaxed) != 0 || !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged {
+      while word.load(ordering: .relaxed) != 0
+        || !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
+      {
         round += 1
         guard round > 40 else { continue }
         if round < 1_000 { Thread.giveWay() } else { Thread.nap(microseconds: 50) }

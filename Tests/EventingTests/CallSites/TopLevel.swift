@@ -26,7 +26,9 @@ extension CallSites {
     func bind(_ progress: Event<Double>) { progress.addHandler(isolatedTo: self) { me, _ in me.n += 1 } }
   }
 
-  @MainActor static func topLevel() async -> (reports: [SendReport], seen: Int, fraction: Double, loads: Int, n: Int, left: Int) {
+  @MainActor static func topLevel() async -> (
+    reports: [SendReport], seen: Int, fraction: Double, loads: Int, n: Int, left: Int
+  ) {
     let progress = Event<Double>("progress")
     let cancelled = Signal()
     let resized = Event<(Int, Int)>()

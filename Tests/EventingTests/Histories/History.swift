@@ -95,7 +95,8 @@ final class History: Sendable {
     let start = now
     let token =
       handler.isOnce
-      ? event.once(on: handler.hasLane ? .background : .inline) { [weak self] in self?.called(handler, $0, reaction, 0) }
+      ? event.once(on: handler.hasLane ? .background : .inline) { [weak self] in self?.called(handler, $0, reaction, 0)
+      }
       : event.addHandler(on: handler.hasLane ? .background : .inline) { [weak self] in
         guard let self else { return }
         called(handler, $0, reaction, last.load(ordering: .acquiring))
@@ -112,7 +113,9 @@ final class History: Sendable {
     by change: (HandlerToken) -> Bool
   ) {
     let choice = Int(random.next() % 64)
-    guard let chosen = shared.withLock({ $0.tokens.isEmpty ? nil : $0.tokens[choice % $0.tokens.count] }) else { return }
+    guard let chosen = shared.withLock({ $0.tokens.isEmpty ? nil : $0.tokens[choice % $0.tokens.count] }) else {
+      return
+    }
     let start = now
     let wasThere = change(chosen.token)
     let end = now

@@ -21,14 +21,17 @@ import Testing
     let outcome = await HistoryTests.outcome(of: 400, threads: threads)
     #expect(outcome.failed.isEmpty, "\(outcome.failed.first ?? "")")
     #expect(outcome.undecided * 100 < outcome.judged, "the search gave \(outcome.undecided) up")
-    #expect(outcome.judged >= 100 && outcome.overlaps >= outcome.judged, "\(outcome.judged) histories, \(outcome.overlaps) overlaps")
+    #expect(
+      outcome.judged >= 100 && outcome.overlaps >= outcome.judged,
+      "\(outcome.judged) histories, \(outcome.overlaps) overlaps")
     print(
       "histories on \(threads) threads: \(outcome.judged) judged, \(outcome.operations) operations, \(outcome.overlaps) overlapping pairs,",
       "\(outcome.sequential) more had none, the search gave \(outcome.undecided) up")
   }
 
   /// Makes histories until so many had an overlap, or one is no history of an event.
-  static func outcome(of count: Int, threads: Int, first: UInt64 = .random(in: 1...UInt64(UInt32.max))) async -> Outcome {
+  static func outcome(of count: Int, threads: Int, first: UInt64 = .random(in: 1...UInt64(UInt32.max))) async -> Outcome
+  {
     let outcome = Guarded(Outcome())
     let last = Guarded<History?>(nil)
     await inRounds(

@@ -7,7 +7,8 @@ import Testing
     let operations = actions.flatMap { action, wasThere, time in
       var all = [Operation(action: action, wasThere: wasThere, start: time.lowerBound, end: time.upperBound)]
       if case .add(let handler) = action { all[0].action = .place(handler.number) }
-      return all + (all[0].action == action ? [] : [Operation(action: action, start: time.lowerBound, end: time.upperBound)])
+      return all
+        + (all[0].action == action ? [] : [Operation(action: action, start: time.lowerBound, end: time.upperBound)])
     }
     if case .linearizable = Linearizability.judge(operations) { return true }
     return false
@@ -19,7 +20,9 @@ import Testing
     (.add(.init(number: number, isOnce: once, hasLane: lane)), nil, time)
   }
 
-  private static func call(_ occurrence: Int, _ handler: Int, _ time: ClosedRange<Int>) -> (Operation.Action, Bool?, ClosedRange<Int>) {
+  private static func call(_ occurrence: Int, _ handler: Int, _ time: ClosedRange<Int>) -> (
+    Operation.Action, Bool?, ClosedRange<Int>
+  ) {
     (.call(occurrence: occurrence, handler: handler), nil, time)
   }
 
@@ -27,7 +30,8 @@ import Testing
     #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6), Self.call(0, 0, 3...5)]))
     #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6)]))  // sent before it was added
     #expect(!Self.isAccepted([Self.add(0, 1...2), (.post(0), nil, 3...6)]), "an occurrence is lost")
-    #expect(!Self.isAccepted([(.post(0), nil, 1...2), Self.add(0, 3...4), Self.call(0, 0, 5...6)]), "it was sent before")
+    #expect(
+      !Self.isAccepted([(.post(0), nil, 1...2), Self.add(0, 3...4), Self.call(0, 0, 5...6)]), "it was sent before")
   }
 
   @Test func nothingIsCalledAfterItsRemovalOrLock() {
@@ -37,7 +41,8 @@ import Testing
     #expect(!Self.isAccepted([add, (.post(0), nil, 3...9), (.lock(0), true, 4...5), Self.call(0, 0, 6...8)]))
     #expect(
       !Self.isAccepted([
-        add, (.gate(0, true, part: .init(change: 1, count: 1)), nil, 3...4), (.post(0), nil, 5...9), Self.call(0, 0, 6...8),
+        add, (.gate(0, true, part: .init(change: 1, count: 1)), nil, 3...4), (.post(0), nil, 5...9),
+        Self.call(0, 0, 6...8),
       ]))
     #expect(!Self.isAccepted([add, (.remove(0), true, 3...4), (.remove(0), true, 5...6)]), "it goes once")
   }
@@ -46,7 +51,10 @@ import Testing
     let once = Self.add(0, once: true, 1...2)
     #expect(Self.isAccepted([once, (.post(0), nil, 3...4), Self.call(0, 0, 3...4), (.remove(0), false, 5...6)]))
     #expect(!Self.isAccepted([once, (.post(0), nil, 3...4), Self.call(0, 0, 3...4), (.remove(0), true, 5...6)]))
-    #expect(!Self.isAccepted([once, (.post(0), nil, 3...8), (.post(1), nil, 3...8), Self.call(0, 0, 4...5), Self.call(1, 0, 6...7)]))
+    #expect(
+      !Self.isAccepted([
+        once, (.post(0), nil, 3...8), (.post(1), nil, 3...8), Self.call(0, 0, 4...5), Self.call(1, 0, 6...7),
+      ]))
     for lane in [false, true] {
       let two = [Self.add(0, lane: lane, 1...2), (.post(0), nil, 3...4), (.post(1), nil, 5...6)]
       #expect(Self.isAccepted(two + [Self.call(0, 0, 3...8), Self.call(1, 0, 9...10)]))
@@ -58,13 +66,21 @@ import Testing
     let two =
       [Self.add(0, 1...2), Self.add(1, 3...4), (.post(0), nil, 5...20), (.post(1), nil, 5...20)]
       as [(Operation.Action, Bool?, ClosedRange<Int>)]
-    #expect(Self.isAccepted(two + [Self.call(0, 0, 6...7), Self.call(0, 1, 8...9), Self.call(1, 0, 10...11), Self.call(1, 1, 12...13)]))
-    #expect(!Self.isAccepted(two + [Self.call(0, 1, 6...7), Self.call(0, 0, 8...9), Self.call(1, 0, 10...11), Self.call(1, 1, 12...13)]))
-    #expect(!Self.isAccepted(two + [Self.call(0, 0, 6...7), Self.call(1, 0, 8...9), Self.call(0, 1, 10...11), Self.call(1, 1, 12...13)]))
+    #expect(
+      Self.isAccepted(
+        two + [Self.call(0, 0, 6...7), Self.call(0, 1, 8...9), Self.call(1, 0, 10...11), Self.call(1, 1, 12...13)]))
+    #expect(
+      !Self.isAccepted(
+        two + [Self.call(0, 1, 6...7), Self.call(0, 0, 8...9), Self.call(1, 0, 10...11), Self.call(1, 1, 12...13)]))
+    #expect(
+      !Self.isAccepted(
+        two + [Self.call(0, 0, 6...7), Self.call(1, 0, 8...9), Self.call(0, 1, 10...11), Self.call(1, 1, 12...13)]))
   }
 
   @Test func aReportCountsWhatTookPlace() {
-    let told = [Self.add(0, 1...2), Self.add(1, 3...4), (.lock(1), true, 5...6), (.post(0), nil, 7...10), Self.call(0, 0, 8...9)]
+    let told = [
+      Self.add(0, 1...2), Self.add(1, 3...4), (.lock(1), true, 5...6), (.post(0), nil, 7...10), Self.call(0, 0, 8...9),
+    ]
     func report(_ delivered: Int, _ skipped: Int) -> Bool {
       Self.isAccepted(told + [(.report(occurrence: 0, delivered: delivered, skipped: skipped), nil, 7...11)])
     }
@@ -75,7 +91,9 @@ import Testing
   }
 
   @Test func whatWasThereUntilTheReportIsCounted() {
-    let locked = [Self.add(0, 1...2), (.lock(0), true, 3...4), (.post(0), nil, 5...6)] as [(Operation.Action, Bool?, ClosedRange<Int>)]
+    let locked =
+      [Self.add(0, 1...2), (.lock(0), true, 3...4), (.post(0), nil, 5...6)]
+      as [(Operation.Action, Bool?, ClosedRange<Int>)]
     func report(_ skipped: Int) -> (Operation.Action, Bool?, ClosedRange<Int>) {
       (.report(occurrence: 0, delivered: 0, skipped: skipped), nil, 6...7)
     }
@@ -88,7 +106,8 @@ import Testing
 
   @Test func anEventIsLockedAsAWhole() {
     let two = [Self.add(0, 1...2), Self.add(1, 3...4)]
-    func gate(_ isGated: Bool, _ change: Int, _ time: ClosedRange<Int>) -> [(Operation.Action, Bool?, ClosedRange<Int>)] {
+    func gate(_ isGated: Bool, _ change: Int, _ time: ClosedRange<Int>) -> [(Operation.Action, Bool?, ClosedRange<Int>)]
+    {
       (0..<2).map { (.gate($0, isGated, part: .init(change: change, count: 2)), nil, time) }
     }
     let both = two + gate(true, 1, 5...8) + gate(false, 2, 5...8) + [(.post(0), nil, 9...10)]
@@ -102,7 +121,8 @@ import Testing
   #if DEBUG
     /// Faults that show in what threads see of one event; the others are the simulations' to find.
     static let mutants: [Mutant] = [
-      .onceIsNotSpent, .claimIgnoresLocks, .claimIgnoresRemovals, .removalIsNotNoted, .queuedAddIsLost, .nestedPostIsLost, .laneIsReversed,
+      .onceIsNotSpent, .claimIgnoresLocks, .claimIgnoresRemovals, .removalIsNotNoted, .queuedAddIsLost,
+      .nestedPostIsLost, .laneIsReversed,
       .newcomerIsNotGated, .skipIsNotCounted,
     ]
 

@@ -47,7 +47,8 @@ struct Operation: Sendable, CustomStringConvertible {
 
   /// Whether it went on at the same time as another, of another thread. What handlers do counts for none: they run inside of what the threads do.
   func overlaps(_ other: Operation) -> Bool {
-    thread >= 0 && other.thread >= 0 && thread != other.thread && start < other.end && other.start < end && !isPart && !other.isPart
+    thread >= 0 && other.thread >= 0 && thread != other.thread && start < other.end && other.start < end && !isPart
+      && !other.isPart
   }
 
   /// Whether it belongs to one that is counted.

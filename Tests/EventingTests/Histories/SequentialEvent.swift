@@ -80,7 +80,8 @@ struct SequentialEvent: Hashable {
     case .report(let occurrence, _, let skipped):
       return posted.contains(occurrence) && !queue.contains { $0.occurrence == occurrence }
         && !members.contains { $0.lane.contains(occurrence) }
-        && skips[occurrence, default: Skips()].certain <= skipped && skipped <= skips[occurrence, default: Skips()].possible
+        && skips[occurrence, default: Skips()].certain <= skipped
+        && skipped <= skips[occurrence, default: Skips()].possible
     }
     return true
   }
@@ -118,7 +119,9 @@ struct SequentialEvent: Hashable {
       return left < report
     }
 
-    func isCalled(_ handler: Int, _ occurrence: Int) -> Bool { calls.contains(.call(occurrence: occurrence, handler: handler)) }
+    func isCalled(_ handler: Int, _ occurrence: Int) -> Bool {
+      calls.contains(.call(occurrence: occurrence, handler: handler))
+    }
   }
 
   /// Delivers what need not be waited for.
@@ -140,7 +143,9 @@ struct SequentialEvent: Hashable {
         guard members[next].hasLane, !members[next].isSilent else { return nil }
         pass(head.occurrence, to: next)
       } else if members[next].isSilent {
-        if members[next].isThere || head.isFound { skip(head.occurrence, isCertain: !outline.mayHaveLeft(next, before: head.occurrence)) }
+        if members[next].isThere || head.isFound {
+          skip(head.occurrence, isCertain: !outline.mayHaveLeft(next, before: head.occurrence))
+        }
         queue[0].next()
       } else {
         queue[0].isFound = true
@@ -173,6 +178,7 @@ extension SequentialEvent: CustomStringConvertible {
       ]
       return "\(number): \(words.compactMap(\.self).joined(separator: ", "))"
     }
-    return "handlers \(handlers.joined(separator: "; ")) and to be delivered \(queue.map { "\($0.occurrence) to \($0.rest)" })"
+    return
+      "handlers \(handlers.joined(separator: "; ")) and to be delivered \(queue.map { "\($0.occurrence) to \($0.rest)" })"
   }
 }

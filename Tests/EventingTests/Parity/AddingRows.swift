@@ -128,7 +128,8 @@ import Testing
   @Test func row029EveryAddReturnsATokenOfItsOwn() async {
     let (event, meter) = (Event<Int>(), Meter())
     var tokens = [
-      event.addHandler { _ in }, event.once { _ in }, event.addHandler(Meter.read, of: meter), event.intercept { _ in .proceed },
+      event.addHandler { _ in }, event.once { _ in }, event.addHandler(Meter.read, of: meter),
+      event.intercept { _ in .proceed },
     ]
     tokens += event.add(Handler { _ in }, Handler { _ in }) + [event.forward(to: event)]
     #expect(Set(tokens).count == 7)

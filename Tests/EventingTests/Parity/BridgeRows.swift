@@ -97,7 +97,9 @@ import Testing
     #expect(package.contains("swift-tools-version: 6"))
     #expect(!package.contains(".package("))
     let core = root.appending(path: "Sources/Eventing")
-    let files = try #require(FileManager.default.enumerator(at: core, includingPropertiesForKeys: nil)).compactMap { $0 as? URL }
+    let files = try #require(FileManager.default.enumerator(at: core, includingPropertiesForKeys: nil)).compactMap {
+      $0 as? URL
+    }
     let sources = files.filter { $0.pathExtension == "swift" }
     #expect(sources.count > 30)
     for source in sources {

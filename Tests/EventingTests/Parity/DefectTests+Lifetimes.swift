@@ -24,7 +24,9 @@ extension DefectTests {
   @Test func closuresAreReleasedWhenTheirHandlersGo() async {
     let (event, live) = (Event<Int>(), LiveCount())
     func body() -> @Sendable (Int) -> Void { { [canary = Canary(live)] _ in canary.sing() } }
-    let tokens = [event.addHandler(body()), event.addHandler(on: .background, body()), event.addHandler(on: .main, body())]
+    let tokens = [
+      event.addHandler(body()), event.addHandler(on: .background, body()), event.addHandler(on: .main, body()),
+    ]
     event.once(body())
     #expect(live.alive == 4)
     await event.send(1)

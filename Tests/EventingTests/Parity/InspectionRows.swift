@@ -60,7 +60,8 @@ import Testing
 
   @Test func row103ASnapshotHasWhatThereIsToKnow() async throws {
     let (event, meter) = (Event<Int>(), Meter())
-    let handler = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(3).owned(by: meter)
+    let handler = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(3).owned(
+      by: meter)
     let token = event.attach(handler)
     event.once { _ in throw CancellationError() }
     await event.withLocked(token) { await event.send(1) }
@@ -89,10 +90,13 @@ import Testing
     let report = await event.send(1)
     let values: [Any] = [
       event, Signal(), token, Handler<Int> { _ in }, HandlerBag(), report, event.submit(2),
-      try #require(report.failures.first), try #require(await event.handlers.first), try #require(occurrences.values.first),
-      Delivery.inline, Delivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main, Interception.stop,
+      try #require(report.failures.first), try #require(await event.handlers.first),
+      try #require(occurrences.values.first),
+      Delivery.inline, Delivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
+      Interception.stop,
       KeyedEvent<String, Int>("moved"), ObjectKey(event), EventBus(), EventKey<Int>("volume"), Observed(0.5),
-      Change(old: 1, new: 2), ChangeOptions.initial, EventingError.Code.payloadMismatch, PostedNotification(Notification.Name("n")),
+      Change(old: 1, new: 2), ChangeOptions.initial, EventingError.Code.payloadMismatch,
+      PostedNotification(Notification.Name("n")),
     ]
     for value in values {
       let description = (value as? any CustomStringConvertible)?.description

@@ -27,14 +27,18 @@ extension Int: TestPayload {
 struct EightBytes: TestPayload {
   typealias Bytes = (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
   let bytes: Bytes
-  static func make(_ number: Int, _ live: LiveCount) -> EightBytes { EightBytes(bytes: (UInt8(number & 127), 1, 2, 3, 4, 5, 6, 7)) }
+  static func make(_ number: Int, _ live: LiveCount) -> EightBytes {
+    EightBytes(bytes: (UInt8(number & 127), 1, 2, 3, 4, 5, 6, 7))
+  }
   var number: Int { bytes.7 == 7 ? Int(bytes.0) : -1 }
 }
 
 /// 24 bytes.
 struct ThreeWords: TestPayload {
   let first: Int, second: Int, third: Int
-  static func make(_ number: Int, _ live: LiveCount) -> ThreeWords { ThreeWords(first: number, second: -1, third: number) }
+  static func make(_ number: Int, _ live: LiveCount) -> ThreeWords {
+    ThreeWords(first: number, second: -1, third: number)
+  }
   var number: Int { second == -1 && first == third ? first : -1 }
 }
 
@@ -77,7 +81,9 @@ struct Mixed: TestPayload {
   let text: String
   let second: Canary
   static func make(_ number: Int, _ live: LiveCount) -> Mixed {
-    Mixed(first: Canary(live), number: number, text: "a text that is longer than fifteen bytes: \(number)", second: Canary(live))
+    Mixed(
+      first: Canary(live), number: number, text: "a text that is longer than fifteen bytes: \(number)",
+      second: Canary(live))
   }
 }
 

@@ -6,7 +6,8 @@ import Testing
 /// destroyed once.
 @Suite(.fewAtATime, .timeLimit(.minutes(10))) struct PayloadPathTests {
   static let shapes: [any TestPayload.Type] = [
-    Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self, Mixed.self,
+    Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self,
+    Mixed.self,
     Choice.self,
     Boxed.self, Weak.self,
   ]
@@ -23,7 +24,9 @@ import Testing
     if let wrong = seen.values.first(where: { $0 != 0 && !(1...Path.count).contains($0) }) {
       Issue.record("\(Payload.self): got \(wrong), which was not sent")
     }
-    if Payload.self != Nothing.self, let expected = path.expected { #expect(seen.values.sorted() == expected, "\(Payload.self)") }
+    if Payload.self != Nothing.self, let expected = path.expected {
+      #expect(seen.values.sorted() == expected, "\(Payload.self)")
+    }
   }
 }
 
@@ -53,7 +56,8 @@ enum Path: String, CaseIterable, Sendable {
   /// The payloads that arrive, where they are certain.
   var expected: [Int]? {
     switch self {
-    case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .forwarded, .held, .sequence, .keyed, .unheard:
+    case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .forwarded, .held, .sequence, .keyed,
+      .unheard:
       Array(1...Path.count)
     case .queue, .background, .async, .task, .concurrent: [1] + Array(1...Path.count)
     case .once: [1]
@@ -66,10 +70,14 @@ enum Path: String, CaseIterable, Sendable {
 
   func run<Payload>(_ travel: Travel<Payload>) async {
     switch self {
-    case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .once, .forwarded: await runInline(travel)
-    case .queue, .background, .async, .task, .concurrent, .boundedOldest, .boundedNewest, .concurrentBounded: await runElsewhere(travel)
-    case .held, .heldLatest, .heldAndRemoved, .heldOnALane, .finishedOnALane, .droppedWithItsEvent: await runHeld(travel)
-    case .sequence, .sequenceBounded, .sequenceGivenUp, .sequenceCancelled, .sequenceOfTwo, .arrivals: await runSequence(travel)
+    case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .once, .forwarded:
+      await runInline(travel)
+    case .queue, .background, .async, .task, .concurrent, .boundedOldest, .boundedNewest, .concurrentBounded:
+      await runElsewhere(travel)
+    case .held, .heldLatest, .heldAndRemoved, .heldOnALane, .finishedOnALane, .droppedWithItsEvent:
+      await runHeld(travel)
+    case .sequence, .sequenceBounded, .sequenceGivenUp, .sequenceCancelled, .sequenceOfTwo, .arrivals:
+      await runSequence(travel)
     case .replayLast, .replayCurrent, .replayNone, .keyed, .observed, .observedInitial, .unheard: await runOther(travel)
     }
   }
@@ -221,7 +229,8 @@ enum Path: String, CaseIterable, Sendable {
   private func runOther<Payload>(_ travel: Travel<Payload>) async {
     switch self {
     case .replayLast, .replayCurrent, .replayNone:
-      let replay: Replay<Payload> = self == .replayLast ? .last(3) : self == .replayCurrent ? .current(travel.make(1)) : .last(0)
+      let replay: Replay<Payload> =
+        self == .replayLast ? .last(3) : self == .replayCurrent ? .current(travel.make(1)) : .last(0)
       let event = Event<Payload>(replaying: replay)
       travel.post(to: event, 1...10)
       let busy = event.addHandler { if $0.number == 10 { event.post(travel.make(11)) } }

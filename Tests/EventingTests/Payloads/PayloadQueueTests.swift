@@ -60,13 +60,16 @@
           let count = queue.count
           #expect(count == expected.count)
         }
-        while !queue.isEmpty, expected.count > 20 { take(Payload.self, &queue, &expected, destroys: !expected.count.isMultiple(of: 2)) }
+        while !queue.isEmpty, expected.count > 20 {
+          take(Payload.self, &queue, &expected, destroys: !expected.count.isMultiple(of: 2))
+        }
       }
       #expect(live.alive == 0, "\(Payload.self): \(live.alive) are alive")
     }
 
     private func take<Payload: TestPayload>(
-      _: Payload.Type, _ queue: inout PayloadQueue<Header>, _ expected: inout [(label: Int, number: Int?)], destroys: Bool
+      _: Payload.Type, _ queue: inout PayloadQueue<Header>, _ expected: inout [(label: Int, number: Int?)],
+      destroys: Bool
     ) {
       let header = queue.takeFirst()
       let first = expected.removeFirst()

@@ -22,13 +22,16 @@ import Testing
   func noOrderBreaksAPromise(program: Program, place: SimulatedWorld.Place) async throws {
     for holds in [false, true] {
       let explored = try await onThread {
-        Result { try Simulation.explore(atMost: 20_000) { try await ExhaustiveTests.run(program, place, .init(holds: holds)) } }
+        Result {
+          try Simulation.explore(atMost: 20_000) { try await ExhaustiveTests.run(program, place, .init(holds: holds)) }
+        }
       }.get()
       #expect(explored.isComplete && explored.runs > 5, "\(explored.runs) orders")
     }
   }
 
-  @Sendable static func run(_ program: Program, _ place: SimulatedWorld.Place, _ mode: SimulatedWorld.Mode) async throws {
+  @Sendable static func run(_ program: Program, _ place: SimulatedWorld.Place, _ mode: SimulatedWorld.Mode) async throws
+  {
     let world = SimulatedWorld(mode, seed: 1)
     world.add(.inline)
     world.add(place)

@@ -27,7 +27,9 @@
             needed.append(count)
             said.insert(String("\(error)".prefix { $0 != ":" && $0 != ";" }))
             // The same without it holds: it is the fault that was found.
-            #expect(throws: Never.self) { try Simulation.run(seed: seed) { try await SimulatedTests.program(mode, seed: chosen) } }
+            #expect(throws: Never.self) {
+              try Simulation.run(seed: seed) { try await SimulatedTests.program(mode, seed: chosen) }
+            }
             break
           }
         }

@@ -63,7 +63,9 @@ import Testing
   }
 
   static let modes =
-    [false, true].flatMap { holds in [false, true].map { SimulatedWorld.Mode(holds: holds, replays: $0) } } + [.init(isPlain: true)]
+    [false, true].flatMap { holds in [false, true].map { SimulatedWorld.Mode(holds: holds, replays: $0) } } + [
+      .init(isPlain: true)
+    ]
 
   @Test(arguments: modes, [Simulation.Strategy.random, .priorities(changes: 3)])
   func randomProgramsKeepWhatIsPromised(mode: SimulatedWorld.Mode, strategy: Simulation.Strategy) async throws {
@@ -81,7 +83,9 @@ import Testing
     let orders = try await onThread {
       Result {
         try (1...40 as ClosedRange<UInt64>).map { seed in
-          try (0..<2).map { _ in try Simulation.run(seed: seed) { try await SimulatedTests.program(mode, seed: seed) }.description }
+          try (0..<2).map { _ in
+            try Simulation.run(seed: seed) { try await SimulatedTests.program(mode, seed: seed) }.description
+          }
         }
       }
     }.get()

@@ -27,7 +27,9 @@ extension SimulatedWorld {
       }
       for sender in 0..<8 {
         let own = handler.calls.map(\.send).filter { sends[$0].sender == sender }
-        if handler.place.isInOrder, own != own.sorted() { return fail("G2: handler \(handler.number) saw \(own) of sender \(sender)") }
+        if handler.place.isInOrder, own != own.sorted() {
+          return fail("G2: handler \(handler.number) saw \(own) of sender \(sender)")
+        }
       }
       guard handler.removeCall == nil else { continue }
       let due = sends.indices.filter { send in
@@ -61,7 +63,9 @@ extension SimulatedWorld {
     if violation == nil, live.alive != left + owners.count {
       fail("G10, G22: \(live.alive) closures and owners are left, not \(left + owners.count)")
     }
-    if violation == nil, event.handlerCount != left { fail("G11, G22: \(event.handlerCount) handlers are there, not \(left)") }
+    if violation == nil, event.handlerCount != left {
+      fail("G11, G22: \(event.handlerCount) handlers are there, not \(left)")
+    }
     event.removeAll()
     owners = [:]
     await event.quiesce()

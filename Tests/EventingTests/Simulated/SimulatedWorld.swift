@@ -110,7 +110,8 @@ final class SimulatedWorld: @unchecked Sendable {
       case .main: Handler(on: .main) { [self] send in try called(number, send, canary) }
       case .background: Handler(on: .background) { [self] send in try called(number, send, canary) }
       case .inOrder: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
-      case .concurrent: Handler(on: .concurrent(limit: 2)) { [self] send async throws in try await calledAsync(number, send, canary) }
+      case .concurrent:
+        Handler(on: .concurrent(limit: 2)) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .task: Handler(on: .task) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .isolated: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
       }
@@ -118,7 +119,9 @@ final class SimulatedWorld: @unchecked Sendable {
     if number == 0 { handler = handler.priority(.max) }
     handlers[number].token =
       if place == .isolated {
-        event.addHandler(once: once, isolatedTo: room) { [self] _, send async throws in try await calledAsync(number, send, canary) }
+        event.addHandler(once: once, isolatedTo: room) { [self] _, send async throws in
+          try await calledAsync(number, send, canary)
+        }
       } else if isOwned, place == .inline {
         own(number) { owner in
           event.addHandler(once: once, owner: owner) { [self] _, send in try called(number, send, canary) }
@@ -200,7 +203,8 @@ final class SimulatedWorld: @unchecked Sendable {
     let (before, start) = (sends.count, time)
     await event.quiesce()
     guard !mode.holds, !mode.replays else { return }
-    for handler in handlers where handler.running > 0 && handler.calls.contains(where: { $0.send < before && $0.at > start }) {
+    for handler in handlers
+    where handler.running > 0 && handler.calls.contains(where: { $0.send < before && $0.at > start }) {
       if let last = handler.calls.last, last.send < before, handler.place.isInOrder {
         fail("G7: handler \(handler.number) runs with \(last.send) after quiesce")
       }
@@ -273,16 +277,22 @@ final class SimulatedWorld: @unchecked Sendable {
   private func note(_ number: Int, _ send: Int) {
     let now = tick()
     let handler = handlers[number]
-    if sends[send].call < handler.addCall, !mode.replays { fail("G6: handler \(number) was called with \(send), sent before it was added") }
+    if sends[send].call < handler.addCall, !mode.replays {
+      fail("G6: handler \(number) was called with \(send), sent before it was added")
+    }
     if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
     if isMute(number) { fail("G9: handler \(number) was called with \(send) under a lock") }
     if handler.isOnce, !handler.calls.isEmpty { fail("G8: handler \(number) was called again, with \(send)") }
-    if handler.calls.contains(where: { $0.send == send }) { fail("G21: handler \(number) was called twice with \(send)") }
+    if handler.calls.contains(where: { $0.send == send }) {
+      fail("G21: handler \(number) was called twice with \(send)")
+    }
     if handler.running > 0, handler.place.isInOrder, handler.place != .inline {
       fail("G13: handler \(number) was called while a call of it was running")
     }
     if handler.running >= 2, handler.place == .concurrent { fail("G13: three calls of handler \(number)") }
-    if send < settled, !mode.holds, !mode.replays { fail("G7: handler \(number) was called with \(send) after quiesce") }
+    if send < settled, !mode.holds, !mode.replays {
+      fail("G7: handler \(number) was called with \(send) after quiesce")
+    }
     handlers[number].calls.append((send, now))
     handlers[number].running += 1
   }

@@ -23,7 +23,8 @@ enum Documentation {
   /// The lines of the tests whose file names begin so.
   static func lines(ofTests prefix: String) throws -> [String] {
     let folder = root.appending(path: "Tests/EventingTests")
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix(prefix) }.sorted()
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix(prefix) }
+      .sorted()
     return try names.flatMap { try lines(folder.appending(path: $0)) }
   }
 

@@ -19,7 +19,9 @@ extension Event {
       else { return "it is busy" }
       defer { core.leave(own) }
       var found: [String] = []
-      func look(_ what: String, _ amount: Int, _ limit: Int) { if amount > limit { found.append("\(what): \(amount)") } }
+      func look(_ what: String, _ amount: Int, _ limit: Int) {
+        if amount > limit { found.append("\(what): \(amount)") }
+      }
       look("slots", Int(core.table.count), 2 * handlers)
       unsafe core.table.forEachBucket { bucket in unsafe look("room for slots", Int(bucket.pointee.capacity), 64) }
       unsafe look("buckets", core.table.index.count, 2)

@@ -16,7 +16,9 @@ import Synchronization
 func endProcessIfItHangs() { alarm(120) }
 
 /// Runs each body on a thread of its own, again and again, for so long; returns how often each ran.
-@discardableResult func race(for duration: Duration = .milliseconds(600), _ bodies: [@Sendable (_ round: Int) -> Void]) async -> [Int] {
+@discardableResult func race(for duration: Duration = .milliseconds(600), _ bodies: [@Sendable (_ round: Int) -> Void])
+  async -> [Int]
+{
   let rounds = Guarded(bodies.map { _ in 0 })
   let deadline = ContinuousClock.now.advanced(by: duration)
   await onThreads(bodies.count) { index in
@@ -56,7 +58,9 @@ func sleepsOfThisThread() -> Int {
 /// 1 if the whole is linear,
 /// `many / few` if it is quadratic. The best of some attempts, because caches are shared with other
 /// programs.
-func growth(from few: Int, to many: Int, isEnough: Double, _ work: @escaping @Sendable (_ count: Int) -> Double) async -> Double {
+func growth(from few: Int, to many: Int, isEnough: Double, _ work: @escaping @Sendable (_ count: Int) -> Double) async
+  -> Double
+{
   await onThread {
     var best = Double.infinity
     for _ in 0..<4 where best > isEnough {

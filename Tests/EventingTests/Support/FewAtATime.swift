@@ -12,7 +12,9 @@ struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
 
   func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
-  func provideScope(for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void) async throws {
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
     await Self.places.take()
     defer { Self.places.pass() }
     try await function()

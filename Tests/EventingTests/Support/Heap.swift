@@ -26,7 +26,8 @@ func heapInUse() -> Int {
       guard let line = text.split(separator: "\n").last(where: { $0.contains(element) }) else { return 0 }
       return line.split(separator: "\"").last(where: { $0.allSatisfy(\.isNumber) }).flatMap { Int($0) } ?? 0
     }
-    return last("<system type=\"current\"") + last("<total type=\"mmap\"") - last("<total type=\"fast\"") - last("<total type=\"rest\"")
+    return last("<system type=\"current\"") + last("<total type=\"mmap\"") - last("<total type=\"fast\"")
+      - last("<total type=\"rest\"")
   #else
     return 0
   #endif

@@ -7,7 +7,8 @@ enum LaneDelivery: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, concurrent, task
 
   /// Its calls run `body`, and then last until the gate is open.
-  func handler(_ queue: DispatchQueue, until gate: Gate = .open, _ body: @escaping @Sendable () -> Void) -> Handler<Int> {
+  func handler(_ queue: DispatchQueue, until gate: Gate = .open, _ body: @escaping @Sendable () -> Void) -> Handler<Int>
+  {
     let sync: @Sendable (Int) -> Void = { _ in
       body()
       gate.wait()

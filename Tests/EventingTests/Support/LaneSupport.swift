@@ -39,7 +39,9 @@ final class Counter: Sendable {
 
   var value: Int { number.load(ordering: .acquiring) }
 
-  @discardableResult func add(_ amount: Int = 1) -> Int { number.wrappingAdd(amount, ordering: .acquiringAndReleasing).newValue }
+  @discardableResult func add(_ amount: Int = 1) -> Int {
+    number.wrappingAdd(amount, ordering: .acquiringAndReleasing).newValue
+  }
 }
 
 /// What `work` returns; nil, and an issue, if it does not come back within 200 seconds, because a test that hangs says nothing.
@@ -176,13 +178,16 @@ actor Stage {
     }
   case .background: return event.addHandler(named: name, on: .background, priority: priority, once: once, body)
   case .serialQueue:
-    return event.addHandler(named: name, on: .queue(DispatchQueue(label: "serial")), priority: priority, once: once, body)
+    return event.addHandler(
+      named: name, on: .queue(DispatchQueue(label: "serial")), priority: priority, once: once, body)
   case .concurrentQueue:
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     return event.addHandler(named: name, on: .queue(queue), priority: priority, once: once, body)
   case .inOrder: return event.addHandler(named: name, on: .inOrder, priority: priority, once: once, both)
-  case .backgroundAsync: return event.addHandler(named: name, on: .background(.medium), priority: priority, once: once, both)
-  case .concurrentOfOne: return event.addHandler(named: name, on: .concurrent(limit: 1), priority: priority, once: once, both)
+  case .backgroundAsync:
+    return event.addHandler(named: name, on: .background(.medium), priority: priority, once: once, both)
+  case .concurrentOfOne:
+    return event.addHandler(named: name, on: .concurrent(limit: 1), priority: priority, once: once, both)
   case .actor:
     // The handler does not keep its actor alive, so something else of the event does.
     let stage = stage ?? Stage()

@@ -73,7 +73,8 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
 ///
 /// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all. So races take turns, too.
 func onThreads(
-  _ count: Int, until isEnough: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
+  _ count: Int, until isEnough: @escaping @Sendable () -> Bool,
+  _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
 ) async {
   await raceTurns.take()
   defer { raceTurns.pass() }
@@ -84,7 +85,9 @@ func onThreads(
     repeat {
       body(index, round)
       round += 1
-      if index == 0, round % 64 == 0, isEnough() || ContinuousClock.now > deadline { isOver.store(true, ordering: .relaxed) }
+      if index == 0, round % 64 == 0, isEnough() || ContinuousClock.now > deadline {
+        isOver.store(true, ordering: .relaxed)
+      }
     } while !isOver.load(ordering: .relaxed)
   }
 }

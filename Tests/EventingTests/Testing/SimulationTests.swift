@@ -36,7 +36,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [Simulation.Strategy.random, .priorities(changes: 2)]) func aSeedFindsARaceAndShowsItAgain(strategy: Simulation.Strategy)
+  @Test(arguments: [Simulation.Strategy.random, .priorities(changes: 2)]) func aSeedFindsARaceAndShowsItAgain(
+    strategy: Simulation.Strategy
+  )
     throws
   {
     let failure = #expect(throws: SimulationFailure.self) {
@@ -51,12 +53,16 @@ import Testing
       #expect(again?.schedule.description == failure?.schedule.description)
     }
     let written = try #require(Schedule(failure?.schedule.description ?? "no order"))
-    #expect(throws: SimulationFailure.self) { try Simulation.replay(written, SimulationTests.once(claimsFirst: false, senders: 2)) }
+    #expect(throws: SimulationFailure.self) {
+      try Simulation.replay(written, SimulationTests.once(claimsFirst: false, senders: 2))
+    }
     try Simulation.run(seeds: 1...100, by: strategy, SimulationTests.once(claimsFirst: true, senders: 2))
   }
 
   @Test func everyOrderIsTried() throws {
-    #expect(throws: SimulationFailure.self) { try Simulation.explore(SimulationTests.once(claimsFirst: false, senders: 2)) }
+    #expect(throws: SimulationFailure.self) {
+      try Simulation.explore(SimulationTests.once(claimsFirst: false, senders: 2))
+    }
     for senders in 2...3 {
       let explored = try Simulation.explore(SimulationTests.once(claimsFirst: true, senders: senders))
       #expect(explored.isComplete && explored.runs > 10)
@@ -122,8 +128,11 @@ import Testing
     let cancelled = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 3, by: .priorities(changes: 2), cancelled: 0) { try Task.checkCancellation() }
     }
-    #expect(cancelled?.description.hasSuffix("seed 3 by .priorities(changes: 2) with cancelled: 0 shows it again") == true)
-    #expect(throws: SimulationFailure.self) { try Simulation.replay(cancelled!.schedule) { try Task.checkCancellation() } }
+    #expect(
+      cancelled?.description.hasSuffix("seed 3 by .priorities(changes: 2) with cancelled: 0 shows it again") == true)
+    #expect(throws: SimulationFailure.self) {
+      try Simulation.replay(cancelled!.schedule) { try Task.checkCancellation() }
+    }
     #expect(Schedule("x2 0/1")?.description == "x2 0/1")
   }
 

@@ -20,7 +20,10 @@ struct Contestant {
   /// Its repeats take this many times longer than the others'.
   var scale = 1.0
 
-  init(_ peer: Peer, label: String? = nil, run: @escaping (_ count: Int) async -> Sample, finish: @escaping () async -> String?) {
+  init(
+    _ peer: Peer, label: String? = nil, run: @escaping (_ count: Int) async -> Sample,
+    finish: @escaping () async -> String?
+  ) {
     self.peer = peer
     self.label = label ?? peer.label
     self.run = run

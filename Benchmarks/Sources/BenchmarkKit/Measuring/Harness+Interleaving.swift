@@ -4,7 +4,8 @@ extension Harness {
   /// Calibrates each contestant to repeats of about the same length, then interleaves the repeats, so that whatever else the machine
   /// does hits all alike. Reports nanoseconds for an operation; a repeat of `count` operations stands for `count * perOperation`.
   func interleave(
-    _ workload: Workload, _ parameter: String, _ contestants: [Contestant], unit: String = "ns", perOperation: Double = 1,
+    _ workload: Workload, _ parameter: String, _ contestants: [Contestant], unit: String = "ns",
+    perOperation: Double = 1,
     milliseconds: Double? = nil, rounds wanted: Int? = nil
   ) async {
     guard !contestants.isEmpty else { return }

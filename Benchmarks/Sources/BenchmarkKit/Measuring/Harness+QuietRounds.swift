@@ -14,7 +14,8 @@ extension Harness {
   /// When the patience is at an end the noisy ones count, too. /proc/stat counts in ticks of 10 ms; so windows of at least 200 ms, with
   /// as many rounds as fit, are judged.
   func quietRounds<Outcome>(_ wanted: Int, round: (_ index: Int) async -> Outcome) async -> QuietRounds<Outcome> {
-    var all: [(outcome: Outcome, noise: Double)] = [], patience = configuration.isQuick ? 0 : configuration.patience * 1e9
+    var all: [(outcome: Outcome, noise: Double)] = [],
+      patience = configuration.isQuick ? 0 : configuration.patience * 1e9
 
     func isMissingQuietOnes() -> Bool {
       patience > 0 && all.count < 4 * wanted && all.lazy.filter { $0.noise < Configuration.quietLoad }.count < wanted

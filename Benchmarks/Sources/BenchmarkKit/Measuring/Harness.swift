@@ -39,7 +39,9 @@ package struct Harness {
   }
 
   /// Those that take part, by their own account and by the command line's.
-  func contenders(in workload: Workload) -> [Peer] { peers.filter { $0.missing == nil && configuration.includes($0, in: workload) } }
+  func contenders(in workload: Workload) -> [Peer] {
+    peers.filter { $0.missing == nil && configuration.includes($0, in: workload) }
+  }
 
   /// A row for a library that cannot take part; a limit needs none.
   func decline(_ workload: Workload, _ parameter: String, _ peer: Peer, because reason: String) {

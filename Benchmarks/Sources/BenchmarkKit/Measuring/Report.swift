@@ -17,7 +17,8 @@ package final class Report {
   func add(_ row: Row) {
     rows.append(row)
     let figures = [
-      left(row.workload.rawValue, 4), left(row.parameter, 22), left(row.label, 58), right(text(row.median), 11), left(row.unit, 12),
+      left(row.workload.rawValue, 4), left(row.parameter, 22), left(row.label, 58), right(text(row.median), 11),
+      left(row.unit, 12),
       "min " + right(text(row.min), 9), "cpu " + right(text(row.cpu), 9), row.status.rawValue,
     ]
     let extra = row.extra.sorted { $0.key < $1.key }.map { "\($0.key)=\(text($0.value))" }
@@ -39,9 +40,11 @@ package final class Report {
     guard let path else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    try encoder.encode(Document(workloads: workloads.map(Document.Description.init), remarks: remarks, rows: rows)).write(
-      to: URL(fileURLWithPath: path))
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    try encoder.encode(Document(workloads: workloads.map(Document.Description.init), remarks: remarks, rows: rows))
+      .write(
+        to: URL(fileURLWithPath: path))
   }
 
   /// What is written.
@@ -65,7 +68,13 @@ package final class Report {
     var rows: [Row]
   }
 
-  private func text(_ figure: Double?) -> String { figure.map { String(format: $0 < 100 ? "%.2f" : "%.0f", $0) } ?? "-" }
-  private func left(_ text: String, _ width: Int) -> String { text.padding(toLength: max(width, text.count), withPad: " ", startingAt: 0) }
-  private func right(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(0, width - text.count)) + text }
+  private func text(_ figure: Double?) -> String {
+    figure.map { String(format: $0 < 100 ? "%.2f" : "%.0f", $0) } ?? "-"
+  }
+  private func left(_ text: String, _ width: Int) -> String {
+    text.padding(toLength: max(width, text.count), withPad: " ", startingAt: 0)
+  }
+  private func right(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
 }

@@ -8,7 +8,9 @@ package struct SystemLoad {
   private let own: Double
   private let time: Double
 
-  package static func now() -> SystemLoad { SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now())) }
+  package static func now() -> SystemLoad {
+    SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now()))
+  }
 
   /// The CPU that others took since, as a fraction of one core.
   package func others(until later: SystemLoad) -> Double {

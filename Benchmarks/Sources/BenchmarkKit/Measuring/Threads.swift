@@ -6,7 +6,9 @@ func runThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int 
   let box = Unmanaged.passRetained(ThreadBody(body))
   defer { box.release() }
   return cm_run_threads(
-    Int32(count), { context, index in Unmanaged<ThreadBody>.fromOpaque(context!).takeUnretainedValue().run(Int(index)) }, box.toOpaque())
+    Int32(count),
+    { context, index in Unmanaged<ThreadBody>.fromOpaque(context!).takeUnretainedValue().run(Int(index)) },
+    box.toOpaque())
 }
 
 /// Carries a closure through C.

@@ -18,5 +18,7 @@ public struct Cell: @unchecked Sendable {  // a row has one writer at a time; re
   @inlinable @inline(__always) public func hit(_ payload: Int) { base[payload &>> rowShift] &+= payload }
 
   /// The same for libraries that may run one handler at the same time as itself, for the same sender.
-  @inlinable @inline(__always) public func hitAtomically(_ payload: Int) { _ = cm_add(base + (payload &>> rowShift), payload) }
+  @inlinable @inline(__always) public func hitAtomically(_ payload: Int) {
+    _ = cm_add(base + (payload &>> rowShift), payload)
+  }
 }

@@ -14,7 +14,8 @@ package final class CellBlock: @unchecked Sendable {  // one writer for each wor
   private let base: UnsafeMutablePointer<Int>
 
   package init() {
-    let raw = UnsafeMutableRawPointer.allocate(byteCount: Self.columns * Self.rows * MemoryLayout<Int>.stride, alignment: 128)
+    let raw = UnsafeMutableRawPointer.allocate(
+      byteCount: Self.columns * Self.rows * MemoryLayout<Int>.stride, alignment: 128)
     base = raw.bindMemory(to: Int.self, capacity: Self.columns * Self.rows)
     base.initialize(repeating: 0, count: Self.columns * Self.rows)
   }

@@ -12,7 +12,9 @@ package struct ManyOf: Sendable {
     /// How many handlers there still are.
     package var remaining: @Sendable () async -> Int
 
-    package init(send: BulkOperation, release: @escaping @Sendable () -> Void, remaining: @escaping @Sendable () async -> Int) {
+    package init(
+      send: BulkOperation, release: @escaping @Sendable () -> Void, remaining: @escaping @Sendable () async -> Int
+    ) {
       self.send = send
       self.release = release
       self.remaining = remaining

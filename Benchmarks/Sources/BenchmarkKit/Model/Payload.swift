@@ -4,7 +4,9 @@
 @inlinable @inline(__always) var rowShift: Int { 36 }
 
 /// What sender `sender` sends as its `sequence`-th occurrence.
-@inlinable @inline(__always) package func payload(sender: Int, sequence: Int) -> Int { (sender << senderShift) | sequence }
+@inlinable @inline(__always) package func payload(sender: Int, sequence: Int) -> Int {
+  (sender << senderShift) | sequence
+}
 
 /// The sender of a payload.
 @inlinable @inline(__always) package func sender(of payload: Int) -> Int { payload >> senderShift }

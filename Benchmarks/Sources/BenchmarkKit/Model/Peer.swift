@@ -38,7 +38,9 @@ package struct Peer: Sendable {
   package var manyOf: ManyOf?
   package var makeRig: (@Sendable () async -> Rig)?
 
-  package init(_ id: String, _ label: String, _ kind: Kind, mechanism: String, makeRig: (@Sendable () async -> Rig)? = nil) {
+  package init(
+    _ id: String, _ label: String, _ kind: Kind, mechanism: String, makeRig: (@Sendable () async -> Rig)? = nil
+  ) {
     self.id = id
     self.label = label
     self.kind = kind

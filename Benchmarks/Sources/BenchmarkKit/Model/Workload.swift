@@ -68,7 +68,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .latency: "from a send to a handler that runs elsewhere, one in flight"
     case .lanes: "sustained, to one handler that runs elsewhere"
     case .memory: "bytes of an idle event and of a handler; allocations of a send, an add and a once"
-    case .flood: "threads post as fast as they can to 8 handlers, while a task awaits an isolated call every millisecond"
+    case .flood:
+      "threads post as fast as they can to 8 handlers, while a task awaits an isolated call every millisecond"
     case .backlog: "1,000 and 1,000,000 items wait for one handler that runs elsewhere"
     case .scale: "1 to 1,000,000 handlers on an event, events, owners; 16 threads on 1 and on 16 events"
     case .kinds: "one sender, an idle event of another kind than the plain one, 1 inline handler"
@@ -78,6 +79,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
 
   /// Chosen by its name, its id, or a row of the budget.
   package static func matching(_ word: String) -> [Workload] {
-    allCases.filter { $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased()) }
+    allCases.filter {
+      $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased())
+    }
   }
 }

@@ -30,7 +30,8 @@ extension Harness {
           seed += 1
           return await timed { await replace.run(Batch(cell: block.passing, first: seed, count: count)) }
         } finish: {
-          let got = await deliverOne(7, peer, rig, block, until: { block.permanentSum &+ block.passingSum == 7 * others })
+          let got = await deliverOne(
+            7, peer, rig, block, until: { block.permanentSum &+ block.passingSum == 7 * others })
           graveyard.bury(rig)
           let sum = got.permanent &+ got.passing
           return sum == 7 * others ? nil : "after replacing: handlers got \(sum), expected \(7 * others)"
@@ -70,7 +71,9 @@ extension Harness {
     } finish: {
       let got = await deliverOne(7, peer, rig, block, until: { block.permanentSum == 7 * others })
       if others > 1_000 { graveyard.bury(rig) } else { await rig.close() }
-      if got.permanent != 7 * others { return "afterwards: permanent handlers got \(got.permanent), expected \(7 * others)" }
+      if got.permanent != 7 * others {
+        return "afterwards: permanent handlers got \(got.permanent), expected \(7 * others)"
+      }
       return got.passing == 0 ? nil : "afterwards: removed handlers got \(got.passing)"
     }
     contestant.maximum = 1 << 20

@@ -24,7 +24,8 @@ extension Harness {
   }
 
   private func backlog(
-    _ peer: Peer, _ route: Route, _ live: Route.Live, _ gate: BacklogGate, items: Int, _ post: @escaping @Sendable (Batch) -> Void
+    _ peer: Peer, _ route: Route, _ live: Route.Live, _ gate: BacklogGate, items: Int,
+    _ post: @escaping @Sendable (Batch) -> Void
   ) -> Contestant {
     let passes = max(1, 20_000 / items)
     var contestant = Contestant(peer, label: "\(peer.label) / \(route.label)") { _ in

@@ -12,7 +12,8 @@ extension Harness {
         contestants.append(await crowd(peer, await makeRig(), senders: senders, handlers: handlers))
       }
       await interleave(
-        .contention, counted(senders, "sender"), contestants, unit: "ns/send", perOperation: Double(senders), milliseconds: 12)
+        .contention, counted(senders, "sender"), contestants, unit: "ns/send", perOperation: Double(senders),
+        milliseconds: 12)
     }
   }
 
@@ -21,7 +22,9 @@ extension Harness {
     await rig.add(block.cells(handlers))
     var contestant = Contestant(peer) { count in
       block.reset()
-      let batches = (0..<senders).map { Batch(cell: block.passing, first: payload(sender: $0, sequence: 1), count: count) }
+      let batches = (0..<senders).map {
+        Batch(cell: block.passing, first: payload(sender: $0, sequence: 1), count: count)
+      }
       let expected = batches.map { payloadSum(first: $0.first, count: count) }
       let total = expected.reduce(0, &+) &* handlers
       var inThreads: Int?

@@ -7,12 +7,15 @@ extension Harness {
     for threads in configuration.sizes ?? [1, 2, 4, 8] where threads <= CellBlock.rows {
       var floods: [FloodRun] = []
       for peer in contenders(in: .flood) {
-        guard peer.isThreadSafe || threads == 1, let rig = await peer.makeRig?(), case .sync(let post) = rig.send else { continue }
+        guard peer.isThreadSafe || threads == 1, let rig = await peer.makeRig?(), case .sync(let post) = rig.send else {
+          continue
+        }
         let block = CellBlock()
         await rig.add(block.cells(handlers))
         let share = peer.kind == .subject ? 1 : 20  // the others are only there to compare with, and some are a hundred times slower
         let posts = (configuration.isQuick ? 1_000_000 : 5_000_000) / share
-        floods.append(FloodRun(peer: peer, rig: rig, post: post, block: block, handlers: handlers, threads: threads, posts: posts))
+        floods.append(
+          FloodRun(peer: peer, rig: rig, post: post, block: block, handlers: handlers, threads: threads, posts: posts))
       }
       await measure(floods, counted(threads, "thread"))
     }

@@ -40,7 +40,8 @@ struct FloodRun {
     let nanoseconds = Double(cm_now() - start)
     caller?.cancel()
     let calls = await caller?.value
-    var outcome = Outcome(nanosecondsPerPost: nanoseconds / Double(rounded), peak: (0..<threads).map { peaks[$0] }.max() ?? 0)
+    var outcome = Outcome(
+      nanosecondsPerPost: nanoseconds / Double(rounded), peak: (0..<threads).map { peaks[$0] }.max() ?? 0)
     outcome.worstCall = calls?.worst
     outcome.failure = mismatch()
     if calls?.isRight == false { outcome.failure = "an isolated call did not find \(handlers) handlers" }

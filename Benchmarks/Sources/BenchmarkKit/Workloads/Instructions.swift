@@ -20,7 +20,8 @@ extension Harness {
       for kind in peer.kinds { await countKind(peer, kind, callgrind) }
     }
     for route in await liveRoutes(
-      in: .instructions, where: \.runsUnderCallgrind, handler: { sink, route in sink.counter(isConcurrent: route.isConcurrent) })
+      in: .instructions, where: \.runsUnderCallgrind,
+      handler: { sink, route in sink.counter(isConcurrent: route.isConcurrent) })
     {
       await countDeliveries(route, callgrind)
     }
@@ -89,8 +90,10 @@ private final class Callgrind {
   init(path: String) { self.path = path }
 
   /// For one operation: what twice as many take beyond what once as many do, so that what surrounds them is not counted.
-  func count(_ parameter: String, _ peer: Peer, label: String? = nil, operations: Int, _ report: Report, _ body: (Int) async -> Void) async
-  {
+  func count(
+    _ parameter: String, _ peer: Peer, label: String? = nil, operations: Int, _ report: Report,
+    _ body: (Int) async -> Void
+  ) async {
     for _ in 0..<2 { await body(operations) }  // warms up
     Watchdog.kick("instructions, \(parameter), \(peer.id)")
     let once = await instructions { await body(operations) }

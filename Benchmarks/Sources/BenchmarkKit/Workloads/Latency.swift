@@ -35,7 +35,9 @@ extension Harness {
         row.batch = count
         row.summarise(all)
         row.samples = []  // not one for each round
-        if !all.isEmpty { row.extra = ["p10": quantile(all, 0.1), "p99": quantile(all, 0.99), "p99_9": quantile(all, 0.999)] }
+        if !all.isEmpty {
+          row.extra = ["p10": quantile(all, 0.1), "p99": quantile(all, 0.99), "p99_9": quantile(all, 0.999)]
+        }
         row.fail(failures[i])
         report.add(row)
       }

@@ -15,7 +15,8 @@ struct LiveRoute {
 extension Harness {
   /// Every route of every peer that takes part, each with a handler of its own.
   func liveRoutes(
-    in workload: Workload, where isWanted: (Route) -> Bool = { _ in true }, handler: (RouteSink, Route) -> @Sendable (Int) -> Void
+    in workload: Workload, where isWanted: (Route) -> Bool = { _ in true },
+    handler: (RouteSink, Route) -> @Sendable (Int) -> Void
   ) async -> [LiveRoute] {
     var routes: [LiveRoute] = []
     for peer in contenders(in: workload) {

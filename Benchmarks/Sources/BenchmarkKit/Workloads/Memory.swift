@@ -96,7 +96,9 @@ extension Harness {
     await body(2 * count)
     let third = cm_allocations()
     func each(_ counter: KeyPath<cm_allocation_counts, Int>) -> Double {
-      Double((third[keyPath: counter] - second[keyPath: counter]) - (second[keyPath: counter] - first[keyPath: counter])) / Double(count)
+      Double(
+        (third[keyPath: counter] - second[keyPath: counter]) - (second[keyPath: counter] - first[keyPath: counter]))
+        / Double(count)
     }
     return (each(\.allocations), each(\.requested))
   }

@@ -49,7 +49,8 @@ struct MixedLoad {
         Batch(cell: cell, first: payload(sender: sender, sequence: 1 + done), count: sends)
       }
     }
-    let changer = Role(operation: addRemove, most: .max, chunk: pairs) { _ in Batch(cell: cell, first: 1, count: pairs) }
+    let changer = Role(operation: addRemove, most: .max, chunk: pairs) { _ in Batch(cell: cell, first: 1, count: pairs)
+    }
     return senders + Array(repeating: changer, count: Self.changers)
   }
 

@@ -34,7 +34,9 @@ extension Harness {
           await rig.send.run(Batch(cell: block.passing, first: 1, count: sends))
           if peer.isDeferred { wait { block.permanentSum == payloadSum(first: 1, count: sends) &* count } }
         }
-        if block.permanentSum != payloadSum(first: 1, count: sends) &* count { row.fail("handlers got \(block.permanentSum)") }
+        if block.permanentSum != payloadSum(first: 1, count: sends) &* count {
+          row.fail("handlers got \(block.permanentSum)")
+        }
         return sample.wall / Double(sends * count)
       })
     report.add(row)
@@ -103,7 +105,9 @@ extension Harness {
     row.summarise(
       await repeats { _ in
         for sender in all { sender.block.reset() }
-        let batches = (0..<threads).map { Batch(cell: all[0].block.passing, first: payload(sender: $0, sequence: 1), count: count) }
+        let batches = (0..<threads).map {
+          Batch(cell: all[0].block.passing, first: payload(sender: $0, sequence: 1), count: count)
+        }
         let expected = batches.map { payloadSum(first: $0.first, count: count) }
         func isThere(_ thread: Int) -> Bool {
           all[thread % events].block.sum(row: thread, columns: handlers) == expected[thread] &* handlers

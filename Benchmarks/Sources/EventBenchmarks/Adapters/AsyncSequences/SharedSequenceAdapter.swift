@@ -5,7 +5,8 @@ import Synchronization
 /// swift-async-algorithms' `share()`: one stream, many consumers.
 func sharedSequencePeers() -> [Peer] {
   let shared = Peer(
-    "share", "AsyncStream.share()", .peer, mechanism: "a task pulls the stream; each consumer has a position in one buffer, under one lock"
+    "share", "AsyncStream.share()", .peer,
+    mechanism: "a task pulls the stream; each consumer has a position in one buffer, under one lock"
   ) {
     let (stream, continuation) = AsyncStream<Int>.makeStream()
     let sequence = stream.share(bufferingPolicy: .unbounded), consumers = Consumers()
@@ -50,7 +51,8 @@ func sharedSequencePeers() -> [Peer] {
 private final class Consumers: Sendable {
   private let tasks = Mutex<[Task<Void, Never>]>([])
 
-  func start<Values: AsyncSequence & Sendable>(_ values: Values, _ body: @escaping Body) async where Values.Element == Int {
+  func start<Values: AsyncSequence & Sendable>(_ values: Values, _ body: @escaping Body) async
+  where Values.Element == Int {
     let task = await Self.started(values, body)
     tasks.withLock { $0.append(task) }
   }

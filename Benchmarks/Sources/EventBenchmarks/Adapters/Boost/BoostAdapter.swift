@@ -4,7 +4,8 @@ import BoostSignals
 /// boost::signals2, the thread-safe signals of C++ that most people have: a bound from outside of Swift.
 func boostPeers() -> [Peer] {
   let signals = Peer(
-    "boost", "C++ boost::signals2", .peer, mechanism: "a shared list that is copied when it changes during a send; a lock for each handler"
+    "boost", "C++ boost::signals2", .peer,
+    mechanism: "a shared list that is copied when it changes during a send; a lock for each handler"
   )
   guard boost_signals_are_there() else { return [signals.with { $0.missing = "libboost-dev is not installed" }] }
   return [
@@ -25,7 +26,8 @@ private func boostRig(_ event: BoostEvent) -> Rig {
       event.count += cells.count
     },
     send: .sync { batch in event.with { boost_event_send($0, batch.first, batch.count) } },
-    addRemove: .sync { batch in event.with { boost_event_add_remove($0, batch.cell.address, Cell.shift, batch.count) } },
+    addRemove: .sync { batch in event.with { boost_event_add_remove($0, batch.cell.address, Cell.shift, batch.count) }
+    },
     replaceRandom: .sync { batch in
       var victims = VictimPicker(seed: batch.first)
       for _ in 0..<batch.count {
@@ -33,10 +35,13 @@ private func boostRig(_ event: BoostEvent) -> Rig {
         event.with { boost_event_replace($0, batch.cell.address, Cell.shift, index) }
       }
     },
-    once: .sync { batch in event.with { boost_event_once($0, batch.cell.address, Cell.shift, batch.first, batch.count) } },
+    once: .sync { batch in event.with { boost_event_once($0, batch.cell.address, Cell.shift, batch.first, batch.count) }
+    },
     ranked: Rig.Ranked(
       add: { cells in
-        for (index, cell) in cells.enumerated() { event.with { boost_event_add_ranked($0, cell.address, Cell.shift, index) } }
+        for (index, cell) in cells.enumerated() {
+          event.with { boost_event_add_ranked($0, cell.address, Cell.shift, index) }
+        }
       },
       addRemove: .sync { batch in
         event.with { boost_event_add_remove_ranked($0, batch.cell.address, Cell.shift, batch.count, batch.first) }

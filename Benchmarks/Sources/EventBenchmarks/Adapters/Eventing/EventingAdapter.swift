@@ -9,7 +9,9 @@ func eventingPeers() -> [Peer] {
   let send = eventing("eventing-send", "Eventing await send", "waits for its handlers") { event in
     .async { batch in for value in batch.values { await event.send(value) } }
   }
-  let sendOnMain = eventing("eventing-send-main", "Eventing await send, from the main actor", "waits, on the main actor") { event in
+  let sendOnMain = eventing(
+    "eventing-send-main", "Eventing await send, from the main actor", "waits, on the main actor"
+  ) { event in
     .async { @MainActor batch in for value in batch.values { await event.send(value) } }
   }
   return [
@@ -64,7 +66,9 @@ private func eventing(
 
 /// Of the closures of this file, which are alike, the compiler keeps the one whose function comes first by its name, and makes calls to it of the others. This is the
 /// one whose calls are measured; `check-exact` fails if it is not the one that is kept. (``hitting(_:)`` would need a thunk.)
-@inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken { event.addHandler { cell.hit($0) } }
+@inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken {
+  event.addHandler { cell.hit($0) }
+}
 
 private func eventingManyOf() -> ManyOf {
   ManyOf(

@@ -6,7 +6,8 @@ import Eventing
 func eventingRoutes() -> [Route] {
   [
     route(".background") { event, handler in event.addHandler(on: .background) { handler($0) } },
-    route(".queue") { event, handler in event.addHandler(on: .queue(DispatchQueue(label: "benchmark"))) { handler($0) } },
+    route(".queue") { event, handler in event.addHandler(on: .queue(DispatchQueue(label: "benchmark"))) { handler($0) }
+    },
     route(".main") { event, handler in event.addHandler(on: .main) { handler($0) } },
     route("async") { event, handler in event.addHandler { (value: Int) async in handler(value) } },
     route(".concurrent(limit: 4)", isConcurrent: true) { event, handler in
@@ -35,6 +36,7 @@ private func route(
   Route(label, isConcurrent: isConcurrent) { handler in
     let event = Event<Int>()
     _ = add(event, handler)
-    return Route.Live(send: .sync { batch in for value in batch.values { event.post(value) } }, close: { await event.quiesce() })
+    return Route.Live(
+      send: .sync { batch in for value in batch.values { event.post(value) } }, close: { await event.quiesce() })
   }
 }

@@ -11,12 +11,16 @@ func asyncMessages() -> Peer {
     await prime(center)
     return Rig(
       add: { cells in
-        for cell in cells { store.tokens.append(center.addObserver(for: AsyncValue.self) { cell.hitAtomically($0.value) }) }
+        for cell in cells {
+          store.tokens.append(center.addObserver(for: AsyncValue.self) { cell.hitAtomically($0.value) })
+        }
       },
       send: .sync { batch in for value in batch.values { center.post(AsyncValue(value: value)) } },
       addRemove: .sync { batch in
         let cell = batch.cell
-        for _ in 0..<batch.count { center.removeObserver(center.addObserver(for: AsyncValue.self) { cell.hitAtomically($0.value) }) }
+        for _ in 0..<batch.count {
+          center.removeObserver(center.addObserver(for: AsyncValue.self) { cell.hitAtomically($0.value) })
+        }
       },
       replaceRandom: .sync { batch in
         let cell = batch.cell
@@ -54,7 +58,8 @@ private func asyncMessageRoutes() -> [Route] {
       }
       for await _ in ready.stream {}
       return Route.Live(
-        send: .sync { batch in for value in batch.values { center.post(AsyncValue(value: value)) } }, close: { consumer.cancel() })
+        send: .sync { batch in for value in batch.values { center.post(AsyncValue(value: value)) } },
+        close: { consumer.cancel() })
     },
   ]
 }

@@ -17,7 +17,9 @@ func mainActorMessages() -> Peer {
       send: .async { @MainActor batch in for value in batch.values { center.post(MainActorValue(value: value)) } },
       addRemove: .async { @MainActor batch in
         let cell = batch.cell
-        for _ in 0..<batch.count { center.removeObserver(center.addObserver(for: MainActorValue.self) { cell.hit($0.value) }) }
+        for _ in 0..<batch.count {
+          center.removeObserver(center.addObserver(for: MainActorValue.self) { cell.hit($0.value) })
+        }
       },
       replaceRandom: .async { @MainActor batch in
         let cell = batch.cell

@@ -38,7 +38,8 @@ func userInfoNotifications() -> Peer {
         let center = UserInfoCenter(queue: OperationQueue())
         let token = center.add(handler)
         nonisolated(unsafe) let kept = token  // an opaque object; removing it is safe from any thread
-        return Route.Live(send: .sync { batch in for value in batch.values { center.post(value) } }, close: { center.remove(kept) })
+        return Route.Live(
+          send: .sync { batch in for value in batch.values { center.post(value) } }, close: { center.remove(kept) })
       }
     ]
   }

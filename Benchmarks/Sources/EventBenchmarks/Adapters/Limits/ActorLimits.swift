@@ -2,7 +2,9 @@ import BenchmarkKit
 
 /// What an actor costs when everything avoidable has been removed.
 func actorLimits() -> [Peer] {
-  let floor = Peer("actor-floor", "LIMIT actor around a borrowing loop", .limit, mechanism: "one switch to the actor for each send") {
+  let floor = Peer(
+    "actor-floor", "LIMIT actor around a borrowing loop", .limit, mechanism: "one switch to the actor for each send"
+  ) {
     let bus = FloorActorBus()
     return Rig(
       add: { cells in for cell in cells { await bus.add(hitting(cell)) } },
@@ -23,7 +25,8 @@ func actorLimits() -> [Peer] {
       })
   }
   let nonsending = Peer(
-    "actor-nonsending", "LIMIT actor, async handlers that stay on it", .limit, mechanism: "no switch for each handler (SE-0461)"
+    "actor-nonsending", "LIMIT actor, async handlers that stay on it", .limit,
+    mechanism: "no switch for each handler (SE-0461)"
   ) {
     let bus = NonsendingActorBus()
     return Rig(
@@ -35,7 +38,9 @@ func actorLimits() -> [Peer] {
         }
       })
   }
-  let asyncLoop = Peer("loop-async", "LIMIT loop over async closures", .limit, mechanism: "no actor; an async call for each handler") {
+  let asyncLoop = Peer(
+    "loop-async", "LIMIT loop over async closures", .limit, mechanism: "no actor; an async call for each handler"
+  ) {
     let bus = AsyncLoopBus()
     return Rig(
       add: { cells in for cell in cells { bus.handlers.append(.init { cell.hit($0) }) } },

@@ -4,7 +4,10 @@ import Synchronization
 
 /// Readers that share nothing: the floor for sends by several threads.
 func epochLimits() -> [Peer] {
-  let epoch = Peer("epoch", "LIMIT striped epochs", .limit, mechanism: "a sender writes its own line only; a change copies, swaps, waits") {
+  let epoch = Peer(
+    "epoch", "LIMIT striped epochs", .limit,
+    mechanism: "a sender writes its own line only; a change copies, swaps, waits"
+  ) {
     let bus = EpochBus()
     return Rig(
       add: { cells in bus.add(cells.map(hitting)) },
@@ -69,7 +72,9 @@ final class EpochBus: @unchecked Sendable {  // words are atomic, arrays do not 
       let old = present, kept = old.pointee.count, count = kept + bodies.count
       let boxes = UnsafeMutablePointer<Unmanaged<HandlerBox>>.allocate(capacity: max(count, 1))
       boxes.initialize(from: old.pointee.boxes, count: kept)
-      for (index, body) in bodies.enumerated() { (boxes + kept + index).initialize(to: .passRetained(HandlerBox(body))) }
+      for (index, body) in bodies.enumerated() {
+        (boxes + kept + index).initialize(to: .passRetained(HandlerBox(body)))
+      }
       replace(old, with: Handlers(boxes: boxes, count: count))
     }
   }
@@ -86,7 +91,9 @@ final class EpochBus: @unchecked Sendable {  // words are atomic, arrays do not 
   }
 
   private var present: UnsafeMutablePointer<Handlers> { UnsafeMutablePointer(bitPattern: cm_load(current))! }
-  private func counter(_ stripe: Int, parity: Int) -> UnsafeMutablePointer<Int> { inside + (2 * stripe + parity) &* Self.line }
+  private func counter(_ stripe: Int, parity: Int) -> UnsafeMutablePointer<Int> {
+    inside + (2 * stripe + parity) &* Self.line
+  }
 
   private static func published(_ handlers: Handlers) -> UnsafeMutablePointer<Handlers> {
     let pointer = UnsafeMutablePointer<Handlers>.allocate(capacity: 1)

@@ -5,7 +5,8 @@ import Synchronization
 /// Ways to run something elsewhere, without an event.
 func laneLimits() -> [Peer] {
   let dispatch = Peer("dispatch", "Dispatch and tasks", .limit, mechanism: "a block or a task for each occurrence")
-  let mailbox = Peer("batching-mailbox", "LIMIT batching mailbox", .limit, mechanism: "a buffer that its consumer takes out whole")
+  let mailbox = Peer(
+    "batching-mailbox", "LIMIT batching mailbox", .limit, mechanism: "a buffer that its consumer takes out whole")
   return [
     dispatch.with {
       $0.routes = [

@@ -4,7 +4,8 @@ import Synchronization
 /// The least that a lock costs, held during the calls and not.
 func lockLimits() -> [Peer] {
   let held = Peer(
-    "lock-held", "LIMIT lock held during the calls", .limit, mechanism: "one lock around a borrowing loop; no handler may call back"
+    "lock-held", "LIMIT lock held during the calls", .limit,
+    mechanism: "one lock around a borrowing loop; no handler may call back"
   ) {
     let bus = HeldLockBus()
     return Rig(
@@ -18,7 +19,9 @@ func lockLimits() -> [Peer] {
         }
       })
   }
-  let snapshot = Peer("lock-snapshot", "LIMIT lock and snapshot", .limit, mechanism: "locks, retains the array, unlocks, walks it") {
+  let snapshot = Peer(
+    "lock-snapshot", "LIMIT lock and snapshot", .limit, mechanism: "locks, retains the array, unlocks, walks it"
+  ) {
     let bus = SnapshotBus(), store = TokenStore<Int>()
     return Rig(
       add: { cells in for cell in cells { store.tokens.append(bus.add(hitting(cell))) } },

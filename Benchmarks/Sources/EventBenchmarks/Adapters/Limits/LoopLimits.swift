@@ -2,7 +2,9 @@ import BenchmarkKit
 
 /// Loops over closures, and nothing else: no lock, no removal during a send. The second one is the `limit` of the performance budget.
 func loopLimits() -> [Peer] {
-  let plain = Peer("loop", "LIMIT loop over [(Int) -> Void]", .limit, mechanism: "array walk; a thunk and a retain for each call") {
+  let plain = Peer(
+    "loop", "LIMIT loop over [(Int) -> Void]", .limit, mechanism: "array walk; a thunk and a retain for each call"
+  ) {
     let bus = LoopBus()
     return Rig(
       add: { cells in for cell in cells { bus.handlers.append(hitting(cell)) } },
@@ -23,7 +25,9 @@ func loopLimits() -> [Peer] {
         }
       })
   }
-  let borrowing = Peer("loop-borrowing", "LIMIT loop that borrows", .limit, mechanism: "walks boxes that it owns; no reference counting") {
+  let borrowing = Peer(
+    "loop-borrowing", "LIMIT loop that borrows", .limit, mechanism: "walks boxes that it owns; no reference counting"
+  ) {
     let bus = BorrowingLoopBus()
     return Rig(
       add: { cells in for cell in cells { bus.add(hitting(cell)) } },

@@ -3,7 +3,8 @@ import BenchmarkKit
 /// Tables of handlers without a lock: what adding and removing must cost.
 func tableLimits() -> [Peer] {
   let slab = Peer(
-    "slab", "LIMIT slab with a free list, no lock", .limit, mechanism: "slot and generation; adds and removes in constant time"
+    "slab", "LIMIT slab with a free list, no lock", .limit,
+    mechanism: "slot and generation; adds and removes in constant time"
   ) {
     let bus = SlabBus(), store = TokenStore<SlabBus.Token>()
     return Rig(
@@ -30,7 +31,9 @@ func tableLimits() -> [Peer] {
         }
       })
   }
-  let sorted = Peer("sorted-array", "LIMIT sorted array, no lock", .limit, mechanism: "binary search by priority, then the rest moves") {
+  let sorted = Peer(
+    "sorted-array", "LIMIT sorted array, no lock", .limit, mechanism: "binary search by priority, then the rest moves"
+  ) {
     let bus = SortedArrayBus()
     return Rig(
       add: { _ in },

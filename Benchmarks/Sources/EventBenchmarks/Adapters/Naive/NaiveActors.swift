@@ -3,7 +3,8 @@ import BenchmarkKit
 /// What a competent developer writes in 20 lines, with an actor.
 func naiveActorPeers() -> [Peer] {
   let sync = Peer(
-    "naive-actor", "naive actor, sync handlers", .peer, mechanism: "a switch to the actor for each send, a walk over a dictionary"
+    "naive-actor", "naive actor, sync handlers", .peer,
+    mechanism: "a switch to the actor for each send, a walk over a dictionary"
   ) {
     let bus = SyncActorBus(), store = TokenStore<Int>()
     return Rig(
@@ -44,7 +45,9 @@ func naiveActorPeers() -> [Peer] {
         }
       })
   }
-  let async = Peer("naive-actor-async", "naive actor, async handlers", .peer, mechanism: "a switch for each send and for each handler") {
+  let async = Peer(
+    "naive-actor-async", "naive actor, async handlers", .peer, mechanism: "a switch for each send and for each handler"
+  ) {
     let bus = AsyncActorBus()
     return Rig(
       add: { cells in for cell in cells { _ = await bus.add(hitting(cell)) } },
@@ -64,7 +67,9 @@ func naiveActorPeers() -> [Peer] {
         }
       })
   }
-  let group = Peer("naive-actor-group", "naive actor, task group", .peer, mechanism: "a child task for each handler and send") {
+  let group = Peer(
+    "naive-actor-group", "naive actor, task group", .peer, mechanism: "a child task for each handler and send"
+  ) {
     let bus = AsyncActorBus()
     return Rig(
       add: { cells in for cell in cells { _ = await bus.add(hitting(cell)) } },

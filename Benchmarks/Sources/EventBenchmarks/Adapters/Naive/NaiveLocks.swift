@@ -3,7 +3,9 @@ import Synchronization
 
 /// What a competent developer writes in 20 lines, with a lock.
 func naiveLockPeers() -> [Peer] {
-  let dictionary = Peer("naive-lock", "naive lock and dictionary", .peer, mechanism: "locks, retains the dictionary, unlocks, walks it") {
+  let dictionary = Peer(
+    "naive-lock", "naive lock and dictionary", .peer, mechanism: "locks, retains the dictionary, unlocks, walks it"
+  ) {
     let bus = LockBus(), store = TokenStore<Int>()
     return Rig(
       add: { cells in for cell in cells { store.tokens.append(bus.add(hitting(cell))) } },

@@ -51,7 +51,8 @@ private func openCombineRoutes() -> [Route] {
       let bus = SubjectBus(), queue = DispatchQueue(label: "benchmark")
       bus.store.tokens.append(bus.subject.receive(on: queue.ocombine).sink { handler($0) })
       return Route.Live(
-        send: .sync { batch in for value in batch.values { bus.subject.send(value) } }, close: { bus.store.tokens = [] })
+        send: .sync { batch in for value in batch.values { bus.subject.send(value) } }, close: { bus.store.tokens = [] }
+      )
     },
     Route("for await buffer().values", standsBacklog: false) { handler in
       let bus = SubjectBus(), ready = AsyncStream<Void>.makeStream()
@@ -62,7 +63,8 @@ private func openCombineRoutes() -> [Route] {
         while let value = await iterator.next() { handler(value) }
       }
       for await _ in ready.stream {}
-      return Route.Live(send: .sync { batch in for value in batch.values { bus.subject.send(value) } }, close: { consumer.cancel() })
+      return Route.Live(
+        send: .sync { batch in for value in batch.values { bus.subject.send(value) } }, close: { consumer.cancel() })
     },
   ]
 }
