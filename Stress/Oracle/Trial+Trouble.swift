@@ -38,10 +38,10 @@ enum Trouble {
       checks.violate(
         .g6, "a handler was called that was added, and removed again, within one call of another (\(canary.isAlive))")
     }
-    let isLocked = subject.lock(token, holding: .nothing) && subject.isLocked(token) == true
+    let isLocked = subject.lock(token, holding: .nothing) && subject.isLocked(token)
     checks.expect(.g9, isLocked, "a lock did not hold that a handler made")
     checks.expect(
-      .g9, subject.unlock(token) && subject.isLocked(token) == false, "an unlock did not hold that a handler made")
+      .g9, subject.unlock(token) && !subject.isLocked(token), "an unlock did not hold that a handler made")
     if isNamed {
       checks.expect(
         .g7, subject.remove(named: "scratch") == 1, "a handler was not found by name right after it was added")
@@ -49,7 +49,7 @@ enum Trouble {
       checks.expect(.g7, subject.remove(token), "a handler was not found right after it was added")
     }
     checks.expect(
-      .g11, !subject.remove(token) && subject.isLocked(token) == nil && !subject.unlock(token),
+      .g11, !subject.remove(token) && !subject.isLocked(token) && !subject.unlock(token),
       "a token outlived its handler")
   }
 

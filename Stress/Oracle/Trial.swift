@@ -8,7 +8,7 @@ protocol TrialSubject: Sendable {
   nonisolated func remove(named name: String) -> Int
   nonisolated func lock(_ token: HandlerToken, holding: Holding) -> Bool
   nonisolated func unlock(_ token: HandlerToken) -> Bool
-  nonisolated func isLocked(_ token: HandlerToken) -> Bool?
+  nonisolated func isLocked(_ token: HandlerToken) -> Bool
   nonisolated(nonsending) func quiesce() async
   /// Where handlers are added within a call of another.
   nonisolated var listeners: any EventSource<Parcel> { get }
@@ -23,7 +23,7 @@ extension Event: TrialSubject where Payload == Parcel {
 
 extension KeyedEvent: TrialSubject where Payload == Parcel {
   nonisolated var listeners: any EventSource<Parcel> { untargeted }
-  nonisolated func postWithin(_ parcel: Parcel) { post(parcel) }
+  nonisolated func postWithin(_ parcel: Parcel) { postUntargeted(parcel) }
 }
 
 /// An event under observation.
@@ -162,12 +162,12 @@ class AnyTrial: @unchecked Sendable {
       let (wasThere, span) = worker.change(.lock) { subject.unlock(token) }
       probe.mutes[probe.mutes.count - 1].off = span
       if !probe.isOnce { checks.expect(.g9, wasThere, "unlock did not find \(probe)") }
-      checks.expect(.g9, subject.isLocked(token) != true, "\(probe) is locked after unlock")
+      checks.expect(.g9, !subject.isLocked(token), "\(probe) is locked after unlock")
     } else {
       let (wasThere, span) = worker.change(.lock) { subject.lock(token, holding: holding) }
       probe.mutes.append(Probe.Mute(on: span, off: nil))
       let isLocked = subject.isLocked(token)
-      if !probe.isOnce { checks.expect(.g9, wasThere && isLocked == true, "\(probe) is not locked after lock") }
+      if !probe.isOnce { checks.expect(.g9, wasThere && isLocked, "\(probe) is not locked after lock") }
     }
   }
 

@@ -37,9 +37,9 @@ struct Bus: Scenario {
   /// What one worker got.
   // Safe: touched by that worker, and when nobody races.
   final class Find: @unchecked Sendable {
-    var events: [any AnyEvent] = []
+    var events: [any EventProtocol] = []
     /// The event of the name that half of the workers take for one of numbers, or who was refused.
-    var contested: (any AnyEvent)?
+    var contested: (any EventProtocol)?
     var refusal: EventingError?
     let calls = Counter()
   }

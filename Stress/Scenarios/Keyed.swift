@@ -103,10 +103,10 @@ struct Keyed: Scenario {
     let (event, parcel) = (trial.event, worker.voice.next(to: key(worker)))
     switch (isSubmitted, parcel.key) {
     case (true, let key?): worker.keep(event.submit(parcel, to: key), of: parcel)
-    case (true, nil): worker.keep(event.submit(parcel), of: parcel)
+    case (true, nil): worker.keep(event.submitUntargeted(parcel), of: parcel)
     case (false, let key?):
       if worker.random.oneIn(8) { event.post(parcel, to: [key, key]) } else { event.post(parcel, to: key) }
-    case (false, nil): event.post(parcel)
+    case (false, nil): event.postUntargeted(parcel)
     }
     worker.posting.add(worker.voice.returned(parcel))
     worker.note.end()
@@ -117,7 +117,7 @@ struct Keyed: Scenario {
     let parcel = worker.voice.next(to: key(worker))
     let event = trial.event
     let report = await worker.awaiting {
-      if let key = parcel.key { await event.send(parcel, to: key) } else { await event.send(parcel) }
+      if let key = parcel.key { await event.send(parcel, to: key) } else { await event.sendUntargeted(parcel) }
     }
     worker.sending.add(worker.voice.returned(parcel))
     worker.voice.keep(report, of: parcel)

@@ -65,14 +65,14 @@ struct Locking: Scenario {
       await event.withLocked(token) { worker.post(to: event) }
       on.finish()
       probe.mutes.append(Probe.Mute(on: on, off: nil))
-      trial.checks.expect(.g9, event.isLocked(token) == true, "\(probe) is not locked within withLocked")
+      trial.checks.expect(.g9, event.isLocked(token), "\(probe) is not locked within withLocked")
       for _ in 0..<worker.random.below(4) { worker.post(to: event) }
       await worker.giveWayInTask()
       probe.mutes[number].off = .open
     }
     probe.mutes[number].off?.finish()
     worker.changes.append(on)
-    trial.checks.expect(.g9, event.isLocked(token) == false, "\(probe) is locked after withLocked")
+    trial.checks.expect(.g9, !event.isLocked(token), "\(probe) is locked after withLocked")
   }
 
   /// What a snapshot says was called was called, and all else was skipped.

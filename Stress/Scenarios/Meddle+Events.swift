@@ -52,7 +52,7 @@ extension Meddle.World {
       default:
         guard let token = tokens.pick(number) else { return }
         event.remove(token)
-        checks.expect(.g7, !event.contains(token) && event.isLocked(token) == nil, "a removed handler is there")
+        checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is there")
       }
     }
   }
@@ -95,7 +95,7 @@ extension Meddle.World {
   private func refuseStrangers(_ worker: Worker) {
     guard let token = tokens.pick(worker.random.below(48)) else { return }
     worker.change(.remove) {
-      let isRefused = !stranger.remove(token) && !stranger.contains(token) && stranger.isLocked(token) == nil
+      let isRefused = !stranger.remove(token) && !stranger.contains(token) && !stranger.isLocked(token)
       checks.expect(.g11, isRefused, "an event took the token of another one for its own")
       let isLocked = stranger.lock(token, holding: holding(worker)) || stranger.unlock(token)
       let isKept = !isLocked && stranger.remove([token]) == 0

@@ -10,7 +10,7 @@ extension Meddle.World {
     switch worker.random.below(16) {
     case 0..<4: worker.action(.post) { event.post(worker.freight(), to: key, from: owners.current) }
     case 4: worker.action(.post) { event.post(worker.freight(), to: [key, other, key]) }
-    case 5: worker.action(.post) { event.post(worker.freight()) }
+    case 5: worker.action(.post) { event.postUntargeted(worker.freight()) }
     case 6: worker.action(.submit) { tickets.put(event.submit(worker.freight(), to: key)) }
     case 7..<10: worker.change(.add) { add(to: event[key], worker) }
     case 10: worker.change(.add) { add(to: event.untargeted, worker) }
@@ -58,7 +58,7 @@ extension Meddle.World {
     default:
       guard let token = tokens.pick(worker.random.below(48)) else { return }
       event.remove(token)
-      checks.expect(.g7, !event.contains(token) && event.isLocked(token) == nil, "a removed handler is there")
+      checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is there")
       _ = (event.handlerCount, event.contains(named: name(worker)), event.description)
     }
   }
@@ -101,7 +101,7 @@ extension Meddle.World {
     case 13:
       worker.change(.lock) {
         guard let token = tokens.pick(worker.random.below(48)) else { return }
-        if observed.isLocked(token) == true {
+        if observed.isLocked(token) {
           observed.unlock(token)
         } else {
           observed.lock(token, holding: holding(worker))

@@ -75,7 +75,7 @@ extension Meddle.World {
       await timed(worker, .send) {
         for report in await event.send(freight, to: [key, other]) { self.inspect(report) }
       }
-    case 3: await timed(worker, .send) { self.inspect(await event.send(freight)) }
+    case 3: await timed(worker, .send) { self.inspect(await event.sendUntargeted(freight)) }
     case 4: await timed(worker, .send) { self.inspect(await objects.send(triple, to: owner)) }
     case 5:
       await timed(worker, .send) {

@@ -148,7 +148,7 @@ struct Reuse: Scenario {
       }
       bench.reusedEvents += 1
       let isHarmless =
-        !event.remove(token) && !event.lock(token) && !event.unlock(token) && event.isLocked(token) == nil
+        !event.remove(token) && !event.lock(token) && !event.unlock(token) && !event.isLocked(token)
         && !event.contains(token)
         && event.remove([token]) == 0 && event.lock([token]) == 0
       stage.checks.expect(

@@ -26,7 +26,7 @@ final class World: @unchecked Sendable {
       && tokens.indices.allSatisfy { number in
         let handler = model.handlers[number]
         return event.contains(tokens[number]) == !handler.isGone
-          && event.isLocked(tokens[number]) == (handler.isGone ? nil : handler.isLocked)
+          && event.isLocked(tokens[number]) == (!handler.isGone && handler.isLocked)
       }
   }
 

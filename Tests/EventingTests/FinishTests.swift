@@ -17,7 +17,7 @@ import Testing
     for token in addInEveryWay(to: event, seen, closures) {
       #expect(!event.contains(token))
       #expect(!event.remove(token))
-      #expect(event.isLocked(token) == nil)
+      #expect(!event.isLocked(token))
     }
     #expect(await event.send(4).reachedNobody)
     #expect(closures.alive == 0)

@@ -52,7 +52,7 @@
       await hold.reached.opened()
       await onThread { event.unlock(token) }
       await onThread { event.post(2) }
-      #expect(event.isLocked(token) == false && seen.values == [])
+      #expect(!event.isLocked(token) && seen.values == [])
       if isLockedAgain { event.lock(token, holding: .upTo(9)) }
       hold.release()
       await d.opened()

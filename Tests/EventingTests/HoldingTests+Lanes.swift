@@ -167,7 +167,7 @@ import Testing
     event.post(3)
     event.finish()
     event.unlock(token)
-    #expect(event.isLocked(token) == false)
+    #expect(!event.isLocked(token))
     queue.resume()
     #expect(await ticket.report.delivered == 1)
     #expect(seen.values == [1, 2])  // what was held went with the handler

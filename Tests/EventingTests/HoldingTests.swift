@@ -14,7 +14,7 @@ import Testing
     #expect(seen.values == [] && reports[0].reachedNobody == false)
     let held = await event.handlers[0]
     #expect(held.heldCount == 3 && held.skippedCount == 2 && held.callCount == 0 && held.isLocked)
-    #expect(event.unlock(token) && event.isLocked(token) == false)
+    #expect(event.unlock(token) && !event.isLocked(token))
     event.post(60)
     #expect(seen.values == ["1: 10", "2: 20", "3: 30", "6: 60"])
     let free = await event.handlers[0]
@@ -85,7 +85,7 @@ import Testing
       guard number == 3, let event else { return }
       event.post(4)  // before the unlock, so it is still held
       event.unlock(bar)
-      #expect(event.isLocked(bar) == false)
+      #expect(!event.isLocked(bar))
       event.post(5)
     }
     event.lock(bar, holding: .upTo(9))
@@ -101,14 +101,14 @@ import Testing
       event.lock(bar)  // the last one: nothing
       event.post(2)
       event.unlock(bar)
-      #expect(event.isLocked(bar) == true)
+      #expect(event.isLocked(bar))
       event.post(3)
       await event.withLocked(bar, holding: .latest) { for number in 4...5 { event.post(number) } }
       event.post(6)
       event.lock(holding: .upTo(9))
     }
     event.post(7)
-    #expect(event.isLocked(bar) == false && event.isLocked && seen.values == [])
+    #expect(!event.isLocked(bar) && event.isLocked && seen.values == [])
     event.unlock()
     #expect(seen.values == [1, 3, 5, 6, 7])
     #expect(await event.handlers.map(\.heldCount) == [0])

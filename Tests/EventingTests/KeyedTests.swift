@@ -20,7 +20,7 @@ import Testing
     event.post(2, to: "c")
     #expect(seen.values == ["second 2", "any2 c 2", "last 2"])
     seen.removeAll()
-    event.post(3)
+    event.postUntargeted(3)
     #expect(seen.values == ["untargeted 3"])
   }
 
@@ -243,7 +243,7 @@ extension KeyedTests {
     event[1].addHandler(named: "1") { _ in }
     event.anyKey.addHandler(named: "any") { _ in }
     for number in 0..<5 { event.post(number, to: 2) }
-    event.post(5)
+    event.postUntargeted(5)
     event[2].addHandler(named: "2") { _ in }
     event.post(6, to: 2)
     let counts = await Dictionary(uniqueKeysWithValues: event.handlers.map { ($0.name ?? "", $0.callCount) })

@@ -77,7 +77,7 @@ import Testing
     event.lock(token)
     event.lock(token)
     event.unlock(token)
-    #expect(event.isLocked(token) == false)
+    #expect(!event.isLocked(token))
     #expect(await event.send(1).delivered == 1)
   }
 
@@ -153,12 +153,12 @@ import Testing
     let token = event.addHandler { seen.record($0) }
     event.post(0)
     let result = await event.withLocked(token) {
-      #expect(event.isLocked(token) == true)
+      #expect(event.isLocked(token))
       #expect(await event.send(1).skipped == 1)
       return 7
     }
     #expect(result == 7)
-    #expect(event.isLocked(token) == false)
+    #expect(!event.isLocked(token))
     event.post(2)
     #expect(seen.values == [0, 2])
   }
@@ -186,7 +186,7 @@ import Testing
     let event = Event<Int>()
     let token = event.addHandler { _ in }
     await #expect(throws: Refusal.self) { try await event.withLocked(token) { throw Refusal() } }
-    #expect(event.isLocked(token) == false)
+    #expect(!event.isLocked(token))
     #expect(await event.send(1).delivered == 1)
   }
 
@@ -198,7 +198,7 @@ import Testing
     await event.withLocked(token) {
       event.lock(token)
       event.unlock(token)
-      #expect(event.isLocked(token) == true)
+      #expect(event.isLocked(token))
       #expect(await event.send(1).skipped == 1)
     }
     #expect(await event.send(2).delivered == 1)
@@ -208,7 +208,7 @@ import Testing
     let event = Event<Int>()
     let token = event.addHandler { _ in }
     await event.withLocked(token) { _ = event.lock(token) }
-    #expect(event.isLocked(token) == true)
+    #expect(event.isLocked(token))
     #expect(await event.send(1).skipped == 1)
   }
 
@@ -220,7 +220,7 @@ import Testing
     event.unlock(token)
     event.unlockAll()
     #expect(event.isLocked)
-    #expect(event.isLocked(token) == false)
+    #expect(!event.isLocked(token))
     #expect(await event.send(1).skipped == 1)
   }
 
@@ -232,7 +232,7 @@ import Testing
     event.lock()
     event.unlock()
     #expect(!event.isLocked)
-    #expect(event.isLocked(token) == true)
+    #expect(event.isLocked(token))
     let report = await event.send(1)
     #expect(report.delivered == 1)
     #expect(report.skipped == 1)

@@ -30,14 +30,14 @@ extension MigratingTests {
     #expect(calls.values == ["Ada", "Ada", "Ada", "out"])
 
     didLogin.lock(greeting)
-    let isListening = didLogin.isLocked(greeting) == false
+    let isListening = didLogin.contains(greeting) && !didLogin.isLocked(greeting)
     #expect(!isListening)
     didLogin.post(user)
     didLogin.unlock(greeting)
     #expect(calls.count == 4)
 
     let snapshot = await didLogin.handlers.first { $0.id == greeting.id }
-    #expect(snapshot?.isOnce == false && snapshot?.isOwnerAlive == nil)
+    #expect(snapshot?.isOnce == false && snapshot?.hasOwner == false)
     let all = await didLogin.handlers
     let count = didLogin.handlerCount
     #expect(all.count == 1 && count == 1)
@@ -103,7 +103,7 @@ extension MigratingTests {
     didTouch.post(touch, to: [view, other])
     #expect(calls.values == ["here", "anywhere", "anywhere"])
     calls.removeAll()
-    didTouch.post(touch)
+    didTouch.postUntargeted(touch)
     #expect(calls.values == ["nowhere"])
   }
 

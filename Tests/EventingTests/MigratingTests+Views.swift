@@ -2,6 +2,7 @@ import Eventing
 import Testing
 
 extension MigratingTests {
+  // swift-format-ignore
   @Test func viewsSayWhatAHandlerIsCalledWith() async {
     let heard = Recorder<String>()
     @Sendable func show(_ fahrenheit: Int) { heard.record("\(fahrenheit) F") }
@@ -9,9 +10,7 @@ extension MigratingTests {
 
     let reading = Event<Int>("reading")
     reading.map { celsius in celsius * 9 / 5 + 32 }.addHandler { fahrenheit in show(fahrenheit) }
-    reading.compactMap { celsius in celsius > 40 ? "hot: \(celsius)" : nil }.addHandler(on: .main) { warning in
-      alert(warning)
-    }
+    reading.compactMap { celsius in celsius > 40 ? "hot: \(celsius)" : nil }.addHandler(on: .main) { warning in alert(warning) }
     reading.filter { celsius in celsius < 0 }.once { celsius in print("first frost", celsius) }
     reading.signal.addHandler { print("something was read") }
 

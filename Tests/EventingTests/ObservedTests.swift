@@ -154,7 +154,7 @@ extension ObservedTests {
     let token = value.addHandler(options: .new) { seen.record($0.new ?? 0) }
     value.lock(token)
     value.value = 2
-    #expect(value.isLocked(token) == true)
+    #expect(value.isLocked(token))
     value.unlock(token)
     value.value = 3
     #expect(seen.values == [3])

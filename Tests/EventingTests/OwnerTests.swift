@@ -159,7 +159,7 @@ import Testing
     #expect(!event.hasHandlers)
     #expect(!event.contains(token))
     #expect(!event.contains(named: "owned"))
-    #expect(event.isLocked(token) == nil)
+    #expect(!event.isLocked(token))
     #expect(!event.lock(token))
     #expect(event.lockAll() == 0)
     #expect(event.removeAll() == 0)

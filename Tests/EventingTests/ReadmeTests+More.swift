@@ -39,13 +39,13 @@ extension ReadmeTests {
     await sender.value
   }
 
+  // swift-format-ignore
   @Test func watching() async {
     let progress = Event<Double>()
 
     // Watch: what reached nobody; slow handlers, and too many of them. `observeNewEvents()` watches whatever is made from now on.
     progress.unheard.addHandler { occurrence in print("nobody took", occurrence) }
-    progress.observe(
-      with: EventDiagnostics(slowerThan: .seconds(1), moreHandlersThan: 100) { finding in print(finding) })
+    progress.observe(with: EventDiagnostics(slowerThan: .seconds(1), moreHandlersThan: 100) { finding in print(finding) })
 
     #expect(await progress.send(0.5).reachedNobody)
   }

@@ -17,7 +17,7 @@ import Testing
     #expect(!event.remove(token))
     #expect(!event.lock(token))
     #expect(!event.unlock(token))
-    #expect(event.isLocked(token) == nil)
+    #expect(!event.isLocked(token))
     #expect(!event.contains(token))
     #expect(event.remove([token, token]) == 0)
     #expect(event.lock([token]) == 0)
@@ -32,13 +32,13 @@ import Testing
     #expect(!other.remove(token))
     #expect(!other.lock(token))
     #expect(!other.unlock(token))
-    #expect(other.isLocked(token) == nil)
+    #expect(!other.isLocked(token))
     #expect(!other.contains(token))
     #expect(other.remove([token]) == 0)
     #expect(other.lock([token]) == 0)
     #expect(other.unlock([token]) == 0)
     await other.withLocked(token) {
-      #expect(event.isLocked(token) == false)
+      #expect(!event.isLocked(token))
       #expect(await event.send(1).delivered == 1)
     }
     #expect(event.contains(token))
@@ -75,7 +75,7 @@ import Testing
         reused += 1
         #expect(!later.remove(token))
         #expect(!later.lock(token))
-        #expect(later.isLocked(token) == nil)
+        #expect(!later.isLocked(token))
         #expect(!later.contains(token))
         #expect(later.contains(own))
       }

@@ -5,29 +5,62 @@
 /// A forward is one of them, delivered when its target took the occurrence: what becomes of it there is not in this report, errors included.
 public struct SendReport: Sendable {
   /// Its place in the order of the event.
-  public var sequence: UInt64
+  public internal(set) var sequence: UInt64 {
+    @inlinable get { counts.sequence }
+    set { counts.sequence = newValue }
+  }
   /// Handlers that were called and returned.
-  public var delivered: Int
+  public internal(set) var delivered: Int {
+    @inlinable get { counts.delivered }
+    set { counts.delivered = newValue }
+  }
   /// Handlers that were not called: locked, or removed or used up while it waited for them.
-  public var skipped: Int
+  public internal(set) var skipped: Int {
+    @inlinable get { counts.skipped }
+    set { counts.skipped = newValue }
+  }
   /// Handlers that had no room for it: see ``Buffering``.
-  public var dropped: Int
+  public internal(set) var dropped: Int {
+    @inlinable get { counts.dropped }
+    set { counts.dropped = newValue }
+  }
   /// Handlers that run later and were not waited for, because they wait for the one who waits here, or because a lock holds it for them: see ``Holding``.
   /// Of these the last few may be skipped after all: where a later one takes the place that `.latest` has, and where a handler is removed meanwhile.
-  public var deferred: Int
+  public internal(set) var deferred: Int {
+    @inlinable get { counts.deferred }
+    set { counts.deferred = newValue }
+  }
   /// What handlers threw, in the order of the handlers.
-  public var failures: [HandlerFailure]
+  public internal(set) var failures: [HandlerFailure] {
+    @inlinable get { thrown }
+    set { thrown = newValue }
+  }
+
+  @usableFromInline var counts: Counts
+  @usableFromInline var thrown: [HandlerFailure]
+
+  @usableFromInline struct Counts: Sendable {
+    @usableFromInline var sequence: UInt64
+    @usableFromInline var delivered: Int
+    @usableFromInline var skipped: Int
+    @usableFromInline var dropped: Int
+    @usableFromInline var deferred: Int
+
+    @inlinable init(sequence: UInt64, delivered: Int, skipped: Int, dropped: Int, deferred: Int) {
+      self.sequence = sequence
+      self.delivered = delivered
+      self.skipped = skipped
+      self.dropped = dropped
+      self.deferred = deferred
+    }
+  }
 
   @inlinable init(
     sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0,
     failures: [HandlerFailure] = []
   ) {
-    self.sequence = sequence
-    self.delivered = delivered
-    self.skipped = skipped
-    self.dropped = dropped
-    self.deferred = deferred
-    self.failures = failures
+    counts = Counts(sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: deferred)
+    thrown = failures
   }
 
   /// True if no handler has been, or will be, called.

@@ -3,14 +3,6 @@
 ///     EventDiagnostics(slowerThan: .milliseconds(100), moreHandlersThan: 100) { finding in log(finding) }
 ///       .observeNewEvents()                                  // when the program starts; or event.observe(with:) for one event
 public final class EventDiagnostics: EventObserver, @unchecked Sendable {
-  /// What was found.
-  public enum Finding: Sendable {
-    /// A call took longer than the limit. `handler` is its name, or else its number.
-    case slowHandler(String, event: String?, took: Duration, limit: Duration)
-    /// An event has more handlers than the limit: how many of each name, the most first; those without a name come under `nil`. Told again each time that the number has doubled.
-    case manyHandlers(event: String?, count: Int, limit: Int, names: [(name: String?, count: Int)])
-  }
-
   private let slowest: Duration?
   private let most: Int?
   private let report: @Sendable (Finding) -> Void
@@ -63,7 +55,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     guard let most, let names = tooMany else { return }
     let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }
     let sorted = counts.sorted { $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "") }
-    report(.manyHandlers(event: event, count: names.count, limit: most, names: sorted))
+    report(Finding(.manyHandlers, event: event, handlerCount: names.count, limit: .count(most), names: sorted))
   }
 
   /// Forgets its name.
@@ -100,19 +92,6 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
     guard let slowest, duration > slowest else { return }
     let event = mutex.withLock { unsafe handlers[ObjectIdentifier(handler.identity)]?.event }
-    report(.slowHandler(handler.name ?? handler.description, event: event ?? nil, took: duration, limit: slowest))
-  }
-}
-
-extension EventDiagnostics.Finding: CustomStringConvertible {
-  /// In one line.
-  public var description: String {
-    switch self {
-    case .slowHandler(let handler, let event, let took, let limit):
-      "\(handler) of \(event ?? "an event") took \(took), more than \(limit)"
-    case .manyHandlers(let event, let count, let limit, let names):
-      "\(event ?? "an event") has \(count) handlers, more than \(limit): "
-        + names.map { "\($0.count) \($0.name.map { "\"\($0)\"" } ?? "without a name")" }.joined(separator: ", ")
-    }
+    report(Finding(.slowHandler, event: event ?? nil, handler: handler, duration: duration, limit: .duration(slowest)))
   }
 }

@@ -61,3 +61,12 @@ extension Handler {
   @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .main) { … }")
   public func on(_ delivery: MainDelivery) -> Handler { fatalError("unavailable") }
 }
+
+extension KeyedEvent {
+  /// A key is said.
+  @available(*, unavailable, message: "say the key: post(payload, to: key); for handlers of no key, postUntargeted(payload)")
+  public func post(_ payload: Payload) { fatalError("unavailable") }
+  /// A key is said.
+  @available(*, unavailable, message: "say the key: send(payload, to: key); for handlers of no key, sendUntargeted(payload)")
+  public func send(_ payload: Payload) async -> SendReport { fatalError("unavailable") }
+}

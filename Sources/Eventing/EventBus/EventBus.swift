@@ -15,12 +15,12 @@ public final class EventBus: Sendable {
   /// The events of one owner.
   private struct Owned: Sendable {
     let owner: Owner
-    var events: [(key: String, event: any AnyEvent)] = []
+    var events: [(key: String, event: any EventProtocol)] = []
   }
 
   private let mutex = UnfairMutex()
   // Safe: these are guarded by `mutex`. No user code runs under it, and no weak reference is read there.
-  @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any AnyEvent] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any EventProtocol] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var byOwner: [ObjectIdentifier: Owned] = [:]
   /// The owners in the order in which they are looked at.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners: [ObjectIdentifier] = []
@@ -67,7 +67,7 @@ public final class EventBus: Sendable {
   }
 
   /// The events of an owner, in the order in which they were made.
-  public func events(of owner: some AnyObject & Sendable) -> [any AnyEvent] {
+  public func events(of owner: some AnyObject & Sendable) -> [any EventProtocol] {
     sweep()
     return owned(owner) { $0.map(\.event) } ?? []
   }
@@ -84,7 +84,7 @@ public final class EventBus: Sendable {
   ) -> Bool {
     sweep()
     guard let box = box(of: owner) else { return false }
-    let removed = mutex.withLock { () -> (any AnyEvent)? in
+    let removed = mutex.withLock { () -> (any EventProtocol)? in
       guard let owned = unsafe byOwner[box.objectID], owned.owner === box,
         let at = owned.events.firstIndex(where: { $0.key == key.name })
       else { return nil }
@@ -97,7 +97,7 @@ public final class EventBus: Sendable {
   @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
     sweep()
     guard let box = box(of: owner) else { return 0 }
-    let removed = mutex.withLock { () -> [(key: String, event: any AnyEvent)] in
+    let removed = mutex.withLock { () -> [(key: String, event: any EventProtocol)] in
       guard let owned = unsafe byOwner[box.objectID], owned.owner === box else { return [] }
       unsafe byOwner[box.objectID]?.events = []
       return owned.events
@@ -122,12 +122,12 @@ public final class EventBus: Sendable {
     for event in owned.values.flatMap(\.events) { event.event.finish() }
   }
 
-  private var all: [any AnyEvent] {
+  private var all: [any EventProtocol] {
     mutex.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
   }
 
   /// What is there of that name: another thread may have been first.
-  private func add(_ made: any AnyEvent, _ name: String, _ owner: some AnyObject & Sendable) -> any AnyEvent {
+  private func add(_ made: any EventProtocol, _ name: String, _ owner: some AnyObject & Sendable) -> any EventProtocol {
     let id = ObjectIdentifier(owner)
     let box = Owner(owner)
     var stale: Owned?
@@ -135,7 +135,7 @@ public final class EventBus: Sendable {
     while true {
       let seen = mutex.withLock { unsafe byOwner[id]?.owner }
       let isThere = seen?.isSame(as: owner) ?? false
-      let event = mutex.withLock { () -> (any AnyEvent)? in
+      let event = mutex.withLock { () -> (any EventProtocol)? in
         guard unsafe byOwner[id]?.owner === seen else { return nil }  // another thread was faster: look again
         if !isThere {
           stale = unsafe byOwner.updateValue(Owned(owner: box), forKey: id)
@@ -160,7 +160,7 @@ public final class EventBus: Sendable {
   /// What `body` makes, under the lock, of the events of an owner; nil if there are none. No array leaves the lock that is changed in place there: the
   /// thread sanitizer does not see that the count of its references orders that.
   private func owned<Result>(
-    _ owner: some AnyObject & Sendable, _ body: ([(key: String, event: any AnyEvent)]) -> Result
+    _ owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {
     guard let box = box(of: owner) else { return nil }
     return mutex.withLock { unsafe byOwner[box.objectID].flatMap { $0.owner === box ? body($0.events) : nil } }
@@ -197,7 +197,7 @@ extension EventBus: CustomStringConvertible {
   public var description: String { "bus of \(all.count) events" }
 }
 
-extension AnyEvent {
+extension EventProtocol {
   /// For messages.
   static var payloadDescription: String {
     let name = "\(Self.self)"

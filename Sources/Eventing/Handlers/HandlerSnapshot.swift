@@ -14,8 +14,8 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let isLocked: Bool
   /// Called once at most.
   public let isOnce: Bool
-  /// `nil` for a handler without an owner.
-  public let isOwnerAlive: Bool?
+  /// Whether the handler ends with an owner.
+  public let hasOwner: Bool
   /// How often it was called; a call that is running counts.
   public let callCount: Int
   /// How many occurrences it was skipped for.

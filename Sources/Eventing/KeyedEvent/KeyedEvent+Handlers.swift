@@ -21,7 +21,7 @@ extension KeyedEvent {
   /// Ends a handler's lock.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
   /// Whether a handler is locked; `nil` if there is no such handler.
-  public func isLocked(_ token: HandlerToken) -> Bool? { event.isLocked(token) }
+  public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
   /// Locks all handlers of that name, and returns how many there are.
   @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
     event.lock(named: name, holding: holding)

@@ -11,7 +11,7 @@ extension KeyedEvent {
   }
 
   /// Sends to no key without waiting: to those who listen to ``untargeted``.
-  @inlinable public func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
+  @inlinable public func postUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
     post(KeyedPayload(nil, payload), from: sender)
   }
 
@@ -32,7 +32,7 @@ extension KeyedEvent {
   }
 
   /// Sends to no key, and returns when every handler that was reached has finished.
-  @discardableResult public nonisolated(nonsending) func send(
+  @discardableResult public nonisolated(nonsending) func sendUntargeted(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(KeyedPayload(nil, payload), from: sender) }
 
@@ -42,7 +42,7 @@ extension KeyedEvent {
   }
 
   /// Sends to no key without waiting; the ticket's report can be awaited later.
-  public func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+  public func submitUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
     event.submit(KeyedPayload(nil, payload), from: sender)
   }
 

@@ -23,8 +23,8 @@ extension Event {
   }
 
   /// Whether a handler is locked, by `mutex` or a running `withLocked`; not whether the event is. `nil` if there is no such handler.
-  public nonisolated func isLocked(_ token: HandlerToken) -> Bool? {
-    contains(token) ? core.isLocked(token.record) : nil
+  public nonisolated func isLocked(_ token: HandlerToken) -> Bool {
+    contains(token) && core.isLocked(token.record)
   }
 
   /// Silences a handler for the length of `body`. Several may overlap: it is silent until the last one ends.

@@ -8,7 +8,7 @@ extension Observed {
   /// Ends a handler's lock.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { storage.event.unlock(token) }
   /// Whether a handler is locked; `nil` if there is no such handler.
-  public func isLocked(_ token: HandlerToken) -> Bool? { storage.event.isLocked(token) }
+  public func isLocked(_ token: HandlerToken) -> Bool { storage.event.isLocked(token) }
 
   /// Removes all handlers, and returns how many there were.
   @discardableResult public func removeAll() -> Int { storage.event.removeAll() }

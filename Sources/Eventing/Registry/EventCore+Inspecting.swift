@@ -90,7 +90,7 @@ extension EventCore {
           id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
           priority: options?.priority ?? 0, tags: options?.tags ?? [],
           isLocked: flags & HandlerFlags.lockedByCaller != 0,
-          isOnce: flags & HandlerFlags.once != 0, isOwnerAlive: options?.owner.map { _ in true },
+          isOnce: flags & HandlerFlags.once != 0, hasOwner: options?.owner != nil,
           callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.offeredBefore)
             - skipped - held,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),

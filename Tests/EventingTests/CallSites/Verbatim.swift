@@ -47,7 +47,7 @@ static func verbatim(
   for h in await d.progress.handlers { print(h); snapshots += 1 }   // snapshots: id, name, delivery, isLocked, isOnce, owner alive, counts
 
   // Change.
-  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // Bool?: nil when it is gone
+  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false when it is gone
   d.progress.lock(named: "disk");  d.progress.lockAll();  d.progress.lock()   // one, some, all now, the event itself
   await d.progress.withLocked(bar) { print("silent") }
   d.progress.remove(bar);  d.progress.remove(named: "disk");  d.progress.remove(ownedBy: controller);  d.progress.removeAll()

@@ -75,7 +75,7 @@ import Testing
     #expect(snapshot.tags == ["io"])
     #expect(snapshot.isLocked)
     #expect(!snapshot.isOnce)
-    #expect(snapshot.isOwnerAlive == true)
+    #expect(snapshot.hasOwner)
     #expect(snapshot.callCount == 1)
     #expect(snapshot.skippedCount == 1)
     #expect(snapshot.droppedCount == 0)

@@ -78,11 +78,11 @@ import Testing
   @Test func row063ALockIsAskedFor() {
     let tokens = add("a", "b")
     event.lock(tokens[0])
-    #expect(event.isLocked(tokens[0]) == true)
-    #expect(event.isLocked(tokens[1]) == false)
+    #expect(event.isLocked(tokens[0]))
+    #expect(!event.isLocked(tokens[1]))
     event.remove(tokens[1])
-    #expect(event.isLocked(tokens[1]) == nil)
-    #expect(Event<Int>().isLocked(tokens[0]) == nil)
+    #expect(!event.isLocked(tokens[1]))
+    #expect(!Event<Int>().isLocked(tokens[0]))
   }
 
   @Test func row064LockedAndUnlockedHandlersAreListed() async {
@@ -117,7 +117,7 @@ import Testing
     #expect(report.delivered == 2)
     #expect(report.skipped == 1)
     #expect(seen.values == ["a"])
-    #expect(event.isLocked(tokens[1]) == true)
+    #expect(event.isLocked(tokens[1]))
   }
 
   @Test func row068HandlersThatAreAddedAfterLockAllAreNotLocked() {
@@ -125,7 +125,7 @@ import Testing
     event.lockAll()
     let later = add("c")
     #expect(heard() == "c")
-    #expect(event.isLocked(later[0]) == false)
+    #expect(!event.isLocked(later[0]))
   }
 
   @Test func row069TheEventItselfIsLockedForThoseAddedLaterToo() async {

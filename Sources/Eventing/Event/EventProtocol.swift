@@ -1,5 +1,5 @@
 /// What every event offers, whatever it carries.
-public protocol AnyEvent: Actor {
+public protocol EventProtocol: Actor {
   /// For logs, occurrences and snapshots.
   nonisolated var name: String? { get }
   /// How many handlers there are now. O(handlers).
@@ -20,4 +20,4 @@ public protocol AnyEvent: Actor {
   nonisolated func finish()
 }
 
-extension Event: AnyEvent {}
+extension Event: EventProtocol {}
