@@ -4,13 +4,13 @@ import PackageDescription
 
 // `EVENTING_TESTS=races` builds the tests that race only. The optimiser takes minutes for all of them, and CI has the time for that once.
 let races = [
-  "Support", "AwaitTests.swift", "AwaitTests+Tickets.swift", "BusTests.swift", "DiagnosticsTests.swift",
-  "FloodTests.swift",
-  "FloodTests+Changes.swift", "LaneTests.swift", "LifetimeRaceTests.swift", "LockTests.swift", "LookingTests.swift",
-  "OnceTests.swift",
-  "OwnerTests.swift", "QuestionTests.swift", "SafetyTests.swift", "SafetyTests+IsolatedCalls.swift",
-  "SequenceTests.swift",
-  "SequenceTests+Buffering.swift", "SequenceTests+Iterators.swift",
+  "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
+  "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
+  "Diagnostics/DiagnosticsTests.swift", "Event/InspectingTests.swift", "Event/SafetyTests.swift",
+  "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "Handlers/OwnerTests.swift",
+  "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Question/QuestionTests.swift", "Registry/OnceTests.swift",
+  "Sequences/SequenceTests.swift", "Sequences/SequenceTests+Buffering.swift",
+  "Sequences/SequenceTests+Iterators.swift",
 ]
 let testedSources = Context.environment["EVENTING_TESTS"] == "races" ? races : nil
 

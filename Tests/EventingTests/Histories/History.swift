@@ -16,15 +16,15 @@ final class History: Sendable {
   private let clock = Atomic<Int>(0)
   /// The last moment at which an inline handler had something to do: none other is called before.
   private let inline = Atomic<Int>(0)
-  private let shared = Guarded(Shared())
-  private let done: Guarded<[[Operation]]>
+  private let shared = ConditionLock(Shared())
+  private let done: ConditionLock<[[Operation]]>
 
   private static let mostHandlers = 6
   private static let mostOccurrences = 10
 
   init(seed: UInt64, threads: Int) {
     self.seed = seed
-    done = Guarded(Array(repeating: [], count: threads))
+    done = ConditionLock(Array(repeating: [], count: threads))
     var random = SeededGenerator(seed: seed)
     var first: [Operation] = []
     for _ in 0..<3 { add(thread: 0, &random) { first.append($0) } }
@@ -153,7 +153,7 @@ final class History: Sendable {
 
   private func send(_ thread: Int, _ note: (Operation) -> Void) {
     guard let occurrence = nextOccurrence() else { return }
-    let (report, returned) = (Guarded<SendReport?>(nil), Gate())
+    let (report, returned) = (ConditionLock<SendReport?>(nil), Gate())
     let start = now
     let ticket = event.submit(occurrence | start << 8)
     let submitted = now

@@ -32,8 +32,8 @@ import Testing
   /// Makes histories until so many had an overlap, or one is no history of an event.
   static func outcome(of count: Int, threads: Int, first: UInt64 = .random(in: 1...UInt64(UInt32.max))) async -> Outcome
   {
-    let outcome = Guarded(Outcome())
-    let last = Guarded<History?>(nil)
+    let outcome = ConditionLock(Outcome())
+    let last = ConditionLock<History?>(nil)
     await inRounds(
       threads, until: { outcome.withLock { $0.judged >= count || !$0.failed.isEmpty } },
       prepare: {
@@ -45,7 +45,7 @@ import Testing
     return outcome.withLock { $0 }
   }
 
-  private static func judge(_ history: History, _ outcome: Guarded<Outcome>) {
+  private static func judge(_ history: History, _ outcome: ConditionLock<Outcome>) {
     let operations = history.finish()
     let overlaps = operations.indices.reduce(0) { sum, index in
       sum + operations[(index + 1)...].count { operations[index].overlaps($0) }

@@ -1,0 +1,125 @@
+import Eventing
+import Testing
+
+extension SendCompletionTests {
+  // MARK: Tasks that outlive their call
+
+  @Test func taskThatOutlivesItsCallIsWaitedForNormally() async throws {
+    let event = Event<Int>()
+    let (isOver, reports, finished) = (Gate(), Recorder<SendReport>(), Recorder<Int>())
+    let done = Gate()
+    event.addHandler { number in
+      if number == 1 {
+        Task {
+          await isOver.opened()
+          reports.record(await event.send(2))
+          done.open()
+        }
+      }
+      for _ in 0..<20 { await Task.yield() }
+      finished.record(number)
+    }
+    await comesBack { await event.send(1) }
+    isOver.open()
+    await comesBack { await done.opened() }
+    #expect(reports.values.map(\.delivered) == [1])
+    #expect(reports.values.map(\.deferred) == [0])
+    #expect(finished.values == [1, 2])
+  }
+
+  @Test func taskThatOutlivesItsCallIsWaitedForNormallyDuringTheNextCall() async {
+    let event = Event<Int>()
+    let (second, asking, done) = (Gate(), Gate(), Gate())
+    let reports = Recorder<SendReport>()
+    let queued = Gate()
+    event.addHandler { number in
+      await queued.opened()
+      switch number {
+      case 1:
+        Task {
+          await second.opened()
+          let ticket = event.submit(3)
+          asking.open()
+          reports.record(await ticket.report)
+          done.open()
+        }
+      case 2:
+        second.open()
+        await asking.opened()
+        for _ in 0..<200 { await Task.yield() }
+      default: break
+      }
+    }
+    event.post(1)
+    event.post(2)
+    queued.open()
+    await comesBack { await done.opened() }
+    #expect(reports.values.map(\.delivered) == [1])
+    #expect(reports.values.map(\.deferred) == [0])
+  }
+
+  @Test func whatATaskThatOutlivedItsCallWaitsForIsNoWaitOfTheNextCall() async {
+    let (first, second) = (Event<Int>(), Event<Int>())
+    let (began, gate, arrived) = (Gate(), Gate(), Gate())
+    let reports = Recorder<SendReport>()
+    first.addHandler { number in
+      switch number {
+      case 1: Task { await second.send(1) }
+      case 2:
+        gate.open()
+        await arrived.opened()
+      default: break
+      }
+    }
+    first.addHandler(priority: -1) { number in
+      if number == 3 { arrived.open() }
+    }
+    second.addHandler { _ in
+      began.open()
+      await gate.opened()
+      reports.record(await first.send(3))
+    }
+    await comesBack { await first.send(1) }
+    await began.opened()
+    await comesBack { await first.send(2) }
+    await comesBack { await second.quiesce() }
+    #expect(reports.values.map(\.delivered) == [2])
+    #expect(reports.values.map(\.deferred) == [0])
+  }
+
+  @Test func taskThatWaitsSinceAnEarlierCallDoesNotHoldUpTheLaneInTheGraph() async {
+    // The task of call 1 begins to wait while call 1 runs and still waits while call 2 does.
+    let (first, second) = (Event<Int>(), Event<Int>())
+    let (began, gate, arrived) = (Gate(), Gate(), Gate())
+    let reports = Recorder<SendReport>()
+    let queued = Gate()
+    first.addHandler { number in
+      await queued.opened()
+      switch number {
+      case 1:
+        Task { await second.send(1) }
+        await began.opened()
+        for _ in 0..<100 { await Task.yield() }
+      case 2:
+        gate.open()
+        await arrived.opened()
+      default: break
+      }
+    }
+    first.addHandler(priority: -1) { number in
+      if number == 3 { arrived.open() }
+    }
+    second.addHandler { _ in
+      began.open()
+      await gate.opened()
+      reports.record(await first.send(3))
+    }
+    first.post(1)
+    first.post(2)
+    queued.open()
+    await comesBack { await first.quiesce() }
+    await comesBack { await second.quiesce() }
+    #expect(reports.values.map(\.delivered) == [2])
+    #expect(reports.values.map(\.deferred) == [0])
+  }
+}

@@ -1,0 +1,77 @@
+#if DEBUG
+  import Synchronization
+  import Testing
+
+  @testable import Eventing
+
+  /// The way into an event, and where in memory that is.
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CoreStateTests {
+    private let core = EventCore(Int.self)
+    private let own: UInt = 0x1000 | CoreState.busy
+
+    @Test func whoFindsAnIdleEventIsInside() {
+      #expect(core.enterSoon(own) == own)
+      #expect(core.word.load(ordering: .relaxed) == own)
+    }
+
+    /// Whoever is inside: it does not wait for anybody.
+    @Test(arguments: [
+      0x2000 | CoreState.busy, 0x2000 | CoreState.busy | CoreState.queued, 0x1000 | CoreState.busy,
+      0x1000 | CoreState.busy | CoreState.queued, CoreState.busy,
+      CoreState.busy | CoreState.queued, CoreState.mustEnqueue,
+    ])
+    func whoFindsItBusyGoesOn(word: UInt) {
+      core.word.store(word, ordering: .relaxed)
+      #expect(core.enterSoon(own) == 0)
+      #expect(core.word.load(ordering: .relaxed) == word)
+    }
+
+    @Test func onlyOneOfThoseWhoComeSoonIsInside() async {
+      let core = core
+      let count = ConditionLock(0)
+      await onThreads(4) { thread in
+        let own = UInt(thread + 1) << 12 | CoreState.busy
+        for _ in 0..<20_000 {
+          guard core.enterSoon(own) == own else { continue }
+          count.withLock { $0 += 1 }
+          #expect(core.word.load(ordering: .relaxed) == own)
+          #expect(core.tryLeave(own))
+        }
+      }
+      #expect(count.withLock { $0 } > 0)
+      #expect(core.word.load(ordering: .relaxed) == 0)
+    }
+
+    /// What delivers reads and writes nothing that lies on a line of the cache, 64 bytes, with what those write who queue, or who make and drop tokens.
+    @Test func whoDeliversAndWhoQueuesDoNotShareLines() {
+      let identity = core.identity, pendingWork = core.pendingWork
+      let word = address(of: core.word), mutex = address(of: core.mutex)
+      #expect(abs(mutex - word) < 16)
+      for place in unsafe [address(of: &core.sequence), address(of: &core.table.first)] {
+        #expect(abs(place - word) >= 64 && abs(place - mutex) >= 64)
+      }
+      let counts = unsafe Int(bitPattern: Unmanaged.passUnretained(identity).toOpaque()) + 8
+      for place in [
+        address(of: identity.changes), address(of: &identity.fastPathEpoch), address(of: &identity.postFastPathEpoch),
+      ] {
+        #expect(abs(place - counts) >= 64)
+      }
+      for place in [address(of: &pendingWork.pending), address(of: pendingWork.historyReference)] {
+        for other in [
+          address(of: &pendingWork.occurrences), address(of: &pendingWork.queue),
+          address(of: &pendingWork.unregistering),
+        ] {
+          #expect(abs(place - other) >= 64)
+        }
+      }
+    }
+
+    private func address<Value: ~Copyable>(of value: borrowing Value) -> Int {
+      unsafe withUnsafePointer(to: value) { Int(bitPattern: $0) }
+    }
+
+    private func address<Value: ~Copyable>(of value: inout Value) -> Int {
+      unsafe withUnsafeMutablePointer(to: &value) { Int(bitPattern: $0) }
+    }
+  }
+#endif

@@ -1,0 +1,200 @@
+import Eventing
+import Testing
+
+#if DEBUG
+  extension SyncPointTests {
+    // MARK: 1. Leave against queue
+
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftWorksItOffItself(edge: SyncPoint)
+      async
+    {
+      let event = Event<Int>()
+      let (inside, gate, hold) = (Gate(), Gate(), Hold(at: edge))
+      let (seen, onT) = (Recorder<Int>(), Recorder<Bool>())
+      let t = ConditionLock<ThreadNumber?>(nil)
+      event.addHandler { number in
+        seen.record(number)
+        if number == 1 {
+          inside.open()
+          gate.wait()
+        } else {
+          onT.record(t.withLock { $0 } == .current)
+        }
+      }
+      let d = startThread { event.post(1) }
+      await inside.opened()
+      let poster = startThread {
+        t.withLock { $0 = .current }
+        hold.during { event.post(2) }  // it found the event busy
+      }
+      await hold.reached.opened()
+      gate.open()
+      await d.opened()  // D has left meanwhile
+      #expect(seen.values == [1])
+      hold.release()
+      await poster.opened()
+      #expect(seen.values == [1, 2])
+      #expect(onT.values == [true])
+      #expect(await comesBack { await event.send(3) }?.sequence == 3)
+    }
+
+    @Test func theFirstHandlerOfAnEventHearsAPostThatComesBeforeAddingItReturns() async {
+      let (event, hold, seen) = (Event<Int>(), Hold(at: .leaving), Recorder<Int>())
+      let poster = startThread { hold.during { event.post(0) } }
+      await hold.reached.opened()
+      let adder = startThread {
+        var isPosted = false
+        Edges.watch({ edge in
+          if edge == .foundBusy {
+            hold.release()
+            poster.wait()
+          } else if edge == .draining, !isPosted {
+            isPosted = true
+            event.post(1)  // behind the handler, by the thread that still adds it
+          }
+        }) {
+          event.addHandler { seen.record($0) }
+        }
+      }
+      await adder.opened()
+      #expect(seen.values == [1])
+    }
+
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: SyncPoint) async
+    {
+      let event = Event<Int>()
+      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: edge), Recorder<Int>())
+      event.addHandler { number in
+        guard number == 1 else { return }
+        inside.open()
+        gate.wait()
+      }
+      let d = startThread { event.post(1) }
+      await inside.opened()
+      let adder = startThread {
+        hold.during { event.addHandler { seen.record($0) } }
+        event.post(2)
+      }
+      await hold.reached.opened()
+      gate.open()
+      await d.opened()
+      hold.release()
+      await adder.opened()
+      #expect(seen.values == [2])
+    }
+
+    @Test func removalThatFindsTheEventLeftStillTidiesAway() async {
+      let event = Event<Int>()
+      let (inside, gate, hold, live) = (Gate(), Gate(), Hold(at: .foundBusy), LiveCount())
+      event.addHandler { _ in
+        inside.open()
+        gate.wait()
+      }
+      let token: HandlerToken
+      do {
+        let canary = Canary(live)
+        token = event.addHandler(priority: 1) { _ in canary.sing() }
+      }
+      let d = startThread { event.post(1) }
+      await inside.opened()
+      let remover = startThread { hold.during { event.remove(token) } }
+      await hold.reached.opened()
+      gate.open()
+      await d.opened()
+      hold.release()
+      await remover.opened()
+      #expect(live.alive == 0)
+      #expect(await comesBack { await event.send(2) }?.delivered == 1)
+    }
+
+    @Test func whatIsQueuedWhileTheOneInsideSettlesComesBehindWhatWasQueuedBefore() async {
+      // T posts 2; D fails to leave; before it takes what is queued, T2 posts 3.
+      let event = Event<Int>()
+      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .draining), Recorder<Int>())
+      event.addHandler { number in
+        seen.record(number)
+        guard number == 1 else { return }
+        inside.open()
+        gate.wait()
+      }
+      let d = startThread { hold.during { event.post(1) } }
+      await inside.opened()
+      await startThread { event.post(2) }.opened()
+      gate.open()
+      await hold.reached.opened()
+      await startThread { event.post(3) }.opened()
+      #expect(seen.values == [1])
+      hold.release()
+      await d.opened()
+      await comesBack { await event.quiesce() }
+      #expect(seen.values == [1, 2, 3])
+    }
+
+    @Test func postBetweenTheLastDeliveryAndTheLeavingIsDelivered() async {
+      let event = Event<Int>()
+      let (hold, seen) = (Hold(at: .leaving), Recorder<Int>())
+      event.addHandler { seen.record($0) }
+      let d = startThread { hold.during { event.post(1) } }
+      await hold.reached.opened()
+      #expect(seen.values == [1])
+      await startThread { event.post(2) }.opened()
+      #expect(seen.values == [1])  // D is inside
+      hold.release()
+      await d.opened()
+      await comesBack { await event.quiesce() }
+      #expect(seen.values == [1, 2])
+    }
+
+    @Test func finishIsEffectiveOnReturnForASecondThreadToo() async {
+      let event = Event<Int>()
+      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .foundBusy), Recorder<Int>())
+      event.addHandler { number in
+        seen.record(number)
+        guard number == 1 else { return }
+        inside.open()
+        gate.wait()
+      }
+      let d = startThread { event.post(1) }
+      await inside.opened()
+      let first = startThread { hold.during { event.finish() } }  // it has not queued the end yet
+      await hold.reached.opened()
+      await startThread {
+        event.finish()
+        event.post(2)
+      }.opened()
+      hold.release()
+      await first.opened()
+      gate.open()
+      await d.opened()
+      await event.quiesce()
+      #expect(seen.values == [1])
+    }
+
+    @Test func removalBetweenTheLookAndTheClaimIsObeyed() async {
+      let event = Event<Int>()
+      let (hold, calls) = (Hold(at: .claiming), Counter())
+      let token = event.once { _ in calls.add() }  // a once handler is claimed, however it runs
+      let poster = startThread { hold.during { event.post(1) } }
+      await hold.reached.opened()
+      #expect(event.remove(token))
+      hold.release()
+      await poster.opened()
+      #expect(calls.value == 0)
+    }
+
+    @Test func lockBetweenTheLookAndTheClaimIsObeyedAndSpendsNothing() async {
+      let event = Event<Int>()
+      let (hold, calls) = (Hold(at: .claiming), Recorder<Int>())
+      let token = event.once { calls.record($0) }
+      let poster = startThread { hold.during { event.post(1) } }
+      await hold.reached.opened()
+      #expect(event.lock(token))
+      hold.release()
+      await poster.opened()
+      #expect(calls.values == [])
+      #expect(event.unlock(token))
+      event.post(2)
+      #expect(calls.values == [2])
+    }
+  }
+#endif

@@ -1,0 +1,127 @@
+import Dispatch
+import Eventing
+import Testing
+
+extension ObserverTests {
+  // MARK: Lifetimes
+
+  @Test func anObserverThatKeepsTokensGoesWithItsEvent() {
+    final class Keeper: EventObserver {
+      let tokens = Recorder<HandlerToken>()
+      let canary: Canary
+      init(_ live: LiveCount) { canary = Canary(live) }
+      func added(_ handler: HandlerToken, event: String?) { tokens.record(handler) }
+    }
+    let live = LiveCount()
+    for _ in 0..<10 {
+      let event = Event<Int>()
+      event.observe(with: Keeper(live))
+      event.addHandler { _ in }
+      event.post(1)
+    }
+    #expect(live.alive == 0)
+  }
+
+  @Test func theEndOfAnObservationOfNewEventsIsTheirsToo() async {
+    await #expect(processExitsWith: .success) {
+      let (log, live) = (Recorder<UInt64>(), LiveCount())
+      let everywhere = CountedObserver(log, live).observeNewEvents()
+      let event = Event<Int>()
+      event.post(1)
+      everywhere.end()
+      precondition(live.alive == 0)
+      event.post(2)
+      precondition(log.values == [1])
+      #if DEBUG
+        precondition(event.isEnteredTheQuickWay)
+      #endif
+    }
+  }
+
+  private final class CountedObserver: EventObserver {
+    let log: Recorder<UInt64>
+    let canary: Canary
+    init(_ log: Recorder<UInt64>, _ live: LiveCount) { (self.log, canary) = (log, Canary(live)) }
+    func accepted(sequence: UInt64, event: String?) { log.record(sequence) }
+  }
+
+  @Test func diagnosticsDoNotMixEventsUp() {
+    let found = Recorder<String>()
+    let diagnostics = EventDiagnostics(slowerThan: nil, moreHandlersThan: 10) { found.record("\($0)") }
+    for _ in 0..<1_000 {
+      let event = Event<Int>()
+      let observation = event.observe(with: diagnostics)
+      event.addHandler { _ in }
+      observation.end()
+    }
+    #expect(found.values == [])
+  }
+
+  @Test func unheardEndsWithTheEvent() async {
+    let event = Event<Int>()
+    let unheard = event.unheard.payloads()
+    event.post(1)
+    event.finish()
+    event.post(2)
+    var seen: [Int] = []
+    for await occurrence in unheard { seen.append(occurrence.payload) }
+    #expect(seen == [1])
+  }
+
+  // MARK: On the way to lanes
+
+  @Test func aForwardBehindALaneIsObservedWithoutARace() async {
+    let (event, copy, calls) = (Event<Int>(), Event<Int>(), Counter())
+    event.addHandler(on: .background) { _ in calls.add() }
+    event.addHandler { number in while calls.value < number {} }  // the lane has the flight, and looks at it
+    event.forward(to: copy)
+    event.observe(with: Notes())
+    for number in 1...20 {
+      let ticket = await onThread { event.submit(number) }
+      #expect(await ticket.report.delivered == 3)
+    }
+  }
+
+  @Test func whatASequenceHasNoRoomForIsDropped() {
+    let (event, notes) = (Event<Int>("e"), Notes())
+    let payloads = event.payloads(buffering: .newest(1))
+    event.observe(with: notes)
+    for number in 1...3 { event.post(number) }
+    #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == ["dropped ? 2", "dropped ? 3"])
+    withExtendedLifetime(payloads) {}
+  }
+
+  @Test func whatALaneHoldsAndSkipsIsToldOf() async {
+    let (event, notes, queue) = (Event<Int>("e"), Notes(), DispatchQueue(label: "test"))
+    let token = event.addHandler(named: "a", on: .queue(queue)) { _ in }
+    event.observe(with: notes)
+    queue.suspend()
+    let tickets = [event.submit(1), event.submit(2)]
+    event.lock(token, holding: .latest)
+    queue.resume()
+    for ticket in tickets { #expect(await ticket.report.deferred == 1) }
+    for number in 3...4 { event.post(number) }
+    event.remove(token)
+    let told = notes.lines.values.filter { $0.hasPrefix("held") || $0.hasPrefix("skipped") }
+    #expect(
+      told.sorted() == ["held a 1", "held a 2", "held a 3", "held a 4", "skipped a 1", "skipped a 2", "skipped a 3"])
+  }
+
+  @Test func whatAPausedLaneIsGivenCostsTheSameHoweverMuchWaits() async {
+    let (event, begun, gate) = (Event<Int>(), Gate(), Gate())
+    let token = event.addHandler(on: .concurrent(limit: 1)) { _ async in
+      begun.open()
+      await gate.opened()
+    }
+    event.observe(with: Notes())
+    for _ in 0..<2 { event.post(0) }
+    await begun.opened()
+    event.lock(token, holding: .upTo(.max))
+    gate.open()
+    await event.quiesce()
+    for number in 0..<20_000 { event.post(number) }  // with a look at all that wait each time the unlock takes half a minute
+    event.unlock(token)
+    await event.quiesce()
+    #expect(await event.handlers.map(\.callCount) == [20_002])
+  }
+}

@@ -1,0 +1,35 @@
+import EventingPrograms
+import Foundation
+import Testing
+
+/// Programs on one thread, inside handlers too, against a model that looks at every handler each time (G3, G4, G6 to G10, G21).
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ModelTests {
+  @Test func randomProgramsDoWhatTheModelSays() async {
+    var random = SeededGenerator.fresh("programs")
+    var (calls, skips) = (0, 0)
+    for number in 0..<500 {
+      let outcome = await Program(steps: 60, using: &random).run()
+      calls += outcome.calls
+      skips += outcome.skips
+      guard outcome.difference == nil else {
+        Issue.record("program \(number), \(outcome.difference ?? ""), EVENTING_SEED=\(random.seed)")
+        return
+      }
+    }
+    #expect(calls > 10_000)
+    #expect(skips > 1_000)
+  }
+
+  /// What the fuzzer kept, since each went a way that none before it had gone, and what it ever found.
+  @Test func programsOfTheCorpusDoWhatTheModelSays() async throws {
+    let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(
+        path: "corpus.txt")
+    let lines = try String(contentsOf: corpus, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count > 20)
+    for line in lines {
+      let outcome = await Program(bytes: try #require(Data(base64Encoded: String(line)))).run()
+      #expect(outcome.difference == nil, "\(line)")
+    }
+  }
+}

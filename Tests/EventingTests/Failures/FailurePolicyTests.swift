@@ -1,0 +1,108 @@
+import Dispatch
+import Eventing
+import Testing
+
+/// G19: what handlers throw is kept, and what a policy makes of it.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailurePolicyTests {
+  struct Odd: Error, Equatable { var number: Int }
+
+  @Test(arguments: BoundedLane.allCases) func whatLanesThrowIsInFailures(lane: BoundedLane) async {
+    let (event, seen) = (Event<Int>(), Recorder<String>())
+    event.failures.addHandler { seen.record("\($0)") }
+    event.add(lane.throwing { if $0 % 2 == 1 { throw Odd(number: $0) } }.named("odd"))
+    for number in 1...4 { await event.send(number) }
+    #expect(seen.values == ["odd: Odd(number: 1)", "odd: Odd(number: 3)"])
+  }
+
+  @Test func failuresComeAsTheyAreThrown() async {
+    let (event, seen) = (Event<Int>(), Recorder<String>())
+    let failures = event.failures.payloads()
+    event.addHandler(named: "first") { number in
+      seen.record("first")
+      throw Odd(number: number)
+    }
+    event.addHandler { _ in seen.record("second") }
+    event.failures.addHandler { seen.record("failed \($0.name ?? "")") }
+    event.post(1)
+    #expect(seen.values == ["first", "failed first", "second"])
+    let report = await event.send(2)
+    #expect(report.failures.map { $0.error as? Odd } == [Odd(number: 2)])
+    #expect(throws: Odd(number: 2)) { try report.throwIfFailed() }
+    #expect(await SequenceTests.take(2, of: failures).map { $0.error as? Odd } == [Odd(number: 1), Odd(number: 2)])
+  }
+
+  @Test func whoeverListensToFailuresMayThrowAndSendToo() async {
+    let (event, seen) = (Event<Int>(), Counter())
+    event.addHandler { throw Odd(number: $0) }
+    event.failures.addHandler { [weak event] failure in
+      if seen.add() < 100 { event?.post(seen.value) }
+      throw failure.error
+    }
+    event.post(0)
+    #expect(seen.value == 100)
+  }
+
+  @Test(arguments: [false, true]) func aStopKeepsTheOccurrenceFromTheRest(isAwaited: Bool) async {
+    let (event, seen) = (Event<Int>("stops", onFailure: .stop), Recorder<String>())
+    event.addHandler(on: .background, priority: 2) { _ in throw Odd(number: 0) }  // too late to stop anything
+    event.addHandler { seen.record("before \($0)") }
+    event.addHandler { if $0 == 1 { throw Odd(number: $0) } }
+    event.addHandler { seen.record("after \($0)") }
+    event.addHandler(on: .background, priority: -1) { seen.record("lane \($0)") }
+    if isAwaited {
+      let report = await event.send(1)
+      #expect((report.delivered, report.skipped, report.failures.count) == (1, 2, 2))
+    } else {
+      event.post(1)
+    }
+    await event.send(2)
+    #expect(seen.values == ["before 1", "before 2", "after 2", "lane 2"])
+  }
+
+  @Test func aStopAtTheFirstOfInlineHandlersStops() async {
+    let (event, seen) = (Event<Int>(onFailure: .stop), Recorder<Int>())
+    event.addHandler { if $0 == 1 { throw Odd(number: $0) } }
+    for _ in 0..<3 { event.addHandler { seen.record($0) } }
+    event.post(1)
+    #expect(seen.values == [])
+    #expect(await event.send(1).skipped == 3)
+    #expect(await event.send(2).delivered == 4)
+    #expect(await event.handlers.map(\.skippedCount) == [0, 2, 2, 2])
+  }
+
+  @Test(arguments: [-1, 1, 3]) func aHandlerThatThrewSoOftenIsRemoved(count: Int) async {
+    let (event, calls) = (Event<Int>(onFailure: .remove(after: count)), Recorder<String>())
+    event.addHandler { number in
+      calls.record("inline")
+      throw Odd(number: number)
+    }
+    event.addHandler { (number: Int) async throws in
+      calls.record("lane")
+      if number > 0 { throw Odd(number: number) }
+    }
+    event.addHandler { _ in }
+    for number in 0..<10 { await event.send(number) }
+    #expect(calls.values.count { $0 == "inline" } == max(1, count))
+    #expect(calls.values.count { $0 == "lane" } == max(1, count) + 1)
+    #expect(event.handlerCount == 1)
+  }
+
+  @Test func theDescriptionOfAPolicySaysIt() {
+    #expect(
+      [FailurePolicy.collect, .stop, .remove(after: 3)].map(\.description) == ["collect", "stop", "remove(after: 3)"])
+  }
+}
+
+extension BoundedLane {
+  fileprivate func throwing(_ body: @escaping @Sendable (Int) throws -> Void) -> Handler<Int> {
+    switch self {
+    case .background: Handler(on: .background, body)
+    case .queue: Handler(on: .queue(DispatchQueue(label: "throwing")), body)
+    case .inOrder: Handler { (number: Int) async throws in try body(number) }
+    case .backgroundAsync: Handler(on: .background) { (number: Int) async throws in try body(number) }
+    case .concurrent: Handler(on: .concurrent(limit: 1)) { (number: Int) async throws in try body(number) }
+    case .main: Handler(on: .main) { try body($0) }
+    case .mainAsync: Handler(on: .main) { (number: Int) async throws in try body(number) }
+    }
+  }
+}

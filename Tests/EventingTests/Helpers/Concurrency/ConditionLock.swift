@@ -1,0 +1,59 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+import Testing
+
+/// A value under a lock that the thread sanitizer sees; threads can wait for what others make of it.
+// Safe: `value` is touched under the mutex only.
+@safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let changed: UnsafeMutablePointer<pthread_cond_t>
+  private var value: Value
+
+  init(_ value: Value) {
+    self.value = value
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe changed = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe changed.initialize(to: pthread_cond_t())
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(changed)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe changed.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  /// Changes or reads the value, and wakes who waits for it.
+  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer {
+      unsafe pthread_cond_broadcast(changed)
+      unsafe pthread_mutex_unlock(mutex)
+    }
+    return try body(&value)
+  }
+
+  /// Blocks the thread until `isTrue`. After 200 seconds it says so, fails the test and goes on: a hang would say nothing.
+  @available(*, noasync) func wait(_ what: String, until isTrue: (Value) -> Bool) {
+    var deadline = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &deadline)
+    deadline.tv_sec += 200
+    unsafe pthread_mutex_lock(mutex)
+    var isLate = false
+    while !isTrue(value), !isLate {
+      isLate = unsafe pthread_cond_timedwait(changed, mutex, &deadline) != 0 && !isTrue(value)
+    }
+    unsafe pthread_mutex_unlock(mutex)
+    if isLate { Issue.record("\(what): a thread waited for 200 seconds in vain") }
+  }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import Testing
+
+/// Only so many tests run at a time.
+///
+/// Swift Testing starts all at once. On two cores their hundreds of threads then compete with the tasks that are to open a gate or to come back within a second,
+/// and what takes a millisecond takes a minute.
+struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
+  private static let places = AsyncSemaphore(2 * ProcessInfo.processInfo.activeProcessorCount)
+
+  var isRecursive: Bool { true }
+
+  func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    await Self.places.take()
+    defer { Self.places.pass() }
+    try await function()
+  }
+}
+
+extension Trait where Self == FewAtATime {
+  static var fewAtATime: Self { Self() }
+}

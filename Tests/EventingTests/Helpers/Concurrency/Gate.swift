@@ -1,0 +1,45 @@
+/// Shut until somebody opens it, and open for good then. Threads and tasks wait at it.
+final class Gate: Sendable {
+  private struct State: Sendable {
+    var isOpen = false
+    var nextID = 0
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+  }
+  private let state = ConditionLock(State())
+
+  init() {}
+
+  var isOpen: Bool { state.withLock { $0.isOpen } }
+
+  func open() {
+    let waiting = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiting = [:] }
+      return state.waiting.values
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Blocks the thread until the gate is open: for handlers, and for threads of the test's own, never for a task.
+  @available(*, noasync) func wait() { state.wait("gate") { $0.isOpen } }
+
+  /// Suspends the task until the gate is open, or the task is cancelled (by the time limit of its suite).
+  func opened() async {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOpen = state.withLock { state in
+          if !state.isOpen, !Task.isCancelled { state.waiting[id] = continuation }
+          return state.waiting[id] == nil
+        }
+        if isOpen { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+    }
+    _ = isOpen  // orders what was before `open` for the thread sanitizer
+  }
+}

@@ -1,0 +1,203 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+import Synchronization
+
+// Raw threads: the thread sanitizer sees their races, and they may block, which tasks must not.
+
+/// Starts a thread; the gate opens when it has ended.
+@discardableResult func startThread(stack: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Gate {
+  let ended = Gate()
+  let start = ThreadStart {
+    body()
+    ended.open()
+  }
+  let context = unsafe Unmanaged.passRetained(start).toOpaque()
+  unsafe withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) { buffer in
+    guard let attributes = buffer.baseAddress else { return }
+    unsafe pthread_attr_init(attributes)
+    if let stack { unsafe pthread_attr_setstacksize(attributes, stack) }
+    unsafe create(attributes, context)
+    unsafe pthread_attr_destroy(attributes)
+  }
+  return ended
+}
+
+private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: UnsafeMutableRawPointer) {
+  #if canImport(Darwin)
+    var thread: pthread_t?
+    let code = unsafe pthread_create(&thread, attributes, { unsafe runThread($0) }, context)
+    guard code == 0, let thread = unsafe thread else { fatalError("no thread") }
+    unsafe pthread_detach(thread)
+  #else
+    var thread = pthread_t()
+    let code = unsafe pthread_create(&thread, attributes, { unsafe runThread($0) }, context)
+    precondition(code == 0, "no thread")
+    pthread_detach(thread)
+  #endif
+}
+
+/// Runs `body` on a thread of its own, so that long work does not hold up the other tests in Swift's pool.
+@discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  let result = ConditionLock<Result?>(nil)
+  await startThread {
+    let value = body()
+    result.withLock { $0 = value }
+  }.opened()
+  return result.withLock { $0! }
+}
+
+/// Runs `body` on so many threads, which begin together; returns when all have ended. In debug builds they stumble inside the library.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {
+  let barrier = StartBarrier(count)
+  let ended = (0..<count).map { index in
+    startThread {
+      barrier.arrive()
+      #if DEBUG
+        Edges.stumble(UInt64(index)) { body(index) }
+      #else
+        body(index)
+      #endif
+    }
+  }
+  for gate in ended { await gate.opened() }
+}
+
+/// Runs `body` again and again on so many threads, which begin together, until the race was one: until `isEnough`, or for two minutes at most.
+///
+/// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all. So races take turns, too.
+func onThreads(
+  _ count: Int, until isEnough: @escaping @Sendable () -> Bool,
+  _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
+) async {
+  await raceTurns.take()
+  defer { raceTurns.pass() }
+  let isOver = Atomic<Bool>(false)
+  let deadline = ContinuousClock.now.advanced(by: .seconds(120))
+  await onThreads(count) { index in
+    var round = 0
+    repeat {
+      body(index, round)
+      round += 1
+      if index == 0, round % 64 == 0, isEnough() || ContinuousClock.now > deadline {
+        isOver.store(true, ordering: .relaxed)
+      }
+    } while !isOver.load(ordering: .relaxed)
+  }
+}
+
+/// Runs rounds on so many threads until the race was one: the first makes something ready, then `body` runs on all of them together.
+///
+/// At least 1,000 rounds, then until `isEnough`, or for two minutes at most.
+func inRounds<Stage: Sendable>(
+  _ count: Int, until isEnough: @escaping @Sendable () -> Bool, prepare: @escaping @Sendable () -> Stage,
+  _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
+) async {
+  await raceTurns.take()
+  defer { raceTurns.pass() }
+  let barrier = StartBarrier(count)
+  let current = ConditionLock<Stage?>(nil)
+  let deadline = ContinuousClock.now.advanced(by: .seconds(120))
+  await onThreads(count) { index in
+    var round = 0
+    while true {
+      if index == 0 {
+        let isOver = (round >= 1_000 && isEnough()) || ContinuousClock.now > deadline
+        current.withLock { $0 = isOver ? nil : prepare() }
+      }
+      barrier.arrive()
+      guard let stage = current.withLock({ $0 }) else { return }
+      body(index, stage)
+      round += 1
+      barrier.arrive()
+    }
+  }
+}
+
+/// Lets another thread have the core.
+func giveWay() { sched_yield() }
+
+/// Puts the thread to sleep: to measure how long that takes, never to wait for anything.
+func nap(microseconds: UInt32) { usleep(microseconds) }
+
+/// Lets the threads that arrive go on when all have come; again and again.
+final class StartBarrier: Sendable {
+  private let count: Int
+  private let arrived = Atomic<Int>(0)
+
+  init(_ count: Int) { self.count = count }
+
+  func arrive() {
+    let mine = arrived.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
+    let all = (mine / count + 1) * count
+    var round = 0
+    while arrived.load(ordering: .acquiring) < all {
+      round += 1
+      if round > 200 { giveWay() }  // not at once: who has its core when the last one comes meets that one
+    }
+  }
+}
+
+/// Counts the operations that began while another one was running, so that a race that did not take place is noticed.
+///
+/// It orders nothing: the thread sanitizer sees as much as without it.
+final class Overlaps: Sendable {
+  private let running = Atomic<Int>(0)
+  private let begun = Atomic<Int>(0)
+  private let seen = Atomic<Int>(0)
+
+  init() {}
+
+  var count: Int { seen.load(ordering: .relaxed) }
+
+  /// Every fourth time it lets others have the core until one of them is here, too, or a short time is over: threads meet on busy cores, too.
+  func during<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
+    defer { running.wrappingSubtract(1, ordering: .relaxed) }
+    if others == 0, begun.wrappingAdd(1, ordering: .relaxed).oldValue % 4 == 0 {
+      var patience = 64
+      while running.load(ordering: .relaxed) == 1, patience > 0 {
+        giveWay()
+        patience -= 1
+      }
+    }
+    if running.load(ordering: .relaxed) > 1 { seen.wrappingAdd(1, ordering: .relaxed) }
+    return try body()
+  }
+}
+
+/// A thread, to be compared: a number that none had before, since the system gives the identity of a thread that has ended to the next.
+struct ThreadNumber: Hashable, Sendable {
+  private let number: Int
+
+  static var current: ThreadNumber {
+    if let number = unsafe pthread_getspecific(key) { return ThreadNumber(number: Int(bitPattern: number)) }
+    let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+    unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: number))
+    return ThreadNumber(number: number)
+  }
+
+  private static let next = Atomic<Int>(1)
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    unsafe pthread_key_create(&key, nil)
+    return key
+  }()
+}
+
+private final class ThreadStart: Sendable {
+  let body: @Sendable () -> Void
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context = unsafe context else { return nil }
+  unsafe Unmanaged<ThreadStart>.fromOpaque(context).takeRetainedValue().body()
+  return nil
+}

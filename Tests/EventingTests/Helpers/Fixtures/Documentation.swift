@@ -1,0 +1,57 @@
+import Foundation
+
+/// What the documentation shows as code, to be compared with what the tests run.
+enum Documentation {
+  /// The root of the package, as seen from this file.
+  static var root: URL {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+  }
+
+  /// The first thing that anybody reads.
+  static var readme: URL { root.appending(path: "README.md") }
+
+  /// A file of the documentation catalogue.
+  static func article(_ name: String) -> URL { root.appending(path: "Sources/Eventing/Eventing.docc/\(name)") }
+
+  /// The lines of a file that are not empty, without the white space around them.
+  static func lines(_ url: URL) throws -> [String] {
+    let all = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+    return all.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+  }
+
+  /// The lines of the tests whose file names begin so.
+  static func lines(ofTests prefix: String) throws -> [String] {
+    let folder = root.appending(path: "Tests/EventingTests/Documentation")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix(prefix) }
+      .sorted()
+    return try names.flatMap { try lines(folder.appending(path: $0)) }
+  }
+
+  /// The examples, line by line, without what they import.
+  static func examples(_ url: URL) throws -> [[String]] {
+    var examples: [[String]] = []
+    var isSwift = false
+    for line in try lines(url) {
+      if line == "```swift" {
+        isSwift = true
+        examples.append([])
+      } else if line == "```" {
+        isSwift = false
+      } else if isSwift, !line.hasPrefix("import ") {
+        examples[examples.count - 1].append(line)
+      }
+    }
+    return examples
+  }
+
+  /// What the tables have in their last column, each piece of code on its own.
+  static func lastColumns(_ url: URL) throws -> [[String]] {
+    try lines(url).compactMap { line in
+      guard line.hasPrefix("| "), !line.hasPrefix("| ---"), line.hasSuffix(" |") else { return nil }
+      let cell = line.dropFirst(2).dropLast(2).components(separatedBy: " | ").last ?? ""
+      let pieces = cell.components(separatedBy: "`")
+      return pieces.indices.filter { $0 % 2 == 1 }.map { pieces[$0] }
+    }
+  }
+}

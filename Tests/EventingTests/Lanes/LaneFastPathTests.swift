@@ -1,0 +1,140 @@
+import Eventing
+import Testing
+
+/// All but an actor, which may go.
+private let kinds = SerialKind.allCases.filter { $0 != .actor }
+
+/// After a post for which there was nothing to decide, the next gives its payload to the lanes without a look at their handlers. Whatever changes afterwards must be seen all
+/// the same, by the very next occurrence.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneFastPathTests {
+  /// An event with a handler on a lane, which has had some posts the quick way.
+  private struct Settled {
+    let event = Event<Int>()
+    let seen = Recorder<Int>()
+    let token: HandlerToken
+
+    init(_ kind: SerialKind) async {
+      let seen = seen
+      token = add(kind, to: event) { seen.record($0) }
+      for number in -3...0 { event.post(number) }
+      await event.quiesce()
+    }
+
+    /// What came after that.
+    func later() async -> [Int] {
+      await event.quiesce()
+      return seen.values.filter { $0 > 0 }
+    }
+  }
+
+  @Test(arguments: kinds) func itsLockIsSeen(kind: SerialKind) async {
+    let settled = await Settled(kind)
+    settled.event.lock(settled.token)
+    settled.event.post(1)
+    settled.event.unlock(settled.token)  // skipped when it was sent, not when it would run
+    for number in 2...4 { settled.event.post(number) }
+    #expect(await settled.later() == [2, 3, 4])
+    #expect(await settled.event.handlers.map(\.skippedCount) == [1])
+  }
+
+  @Test(arguments: kinds) func theLockOfTheEventIsSeen(kind: SerialKind) async {
+    let settled = await Settled(kind)
+    settled.event.lock()
+    settled.event.post(1)
+    settled.event.unlock()
+    for number in 2...4 { settled.event.post(number) }
+    #expect(await settled.later() == [2, 3, 4])
+  }
+
+  @Test(arguments: kinds) func aLockThatHoldsIsSeen(kind: SerialKind) async {
+    let settled = await Settled(kind)
+    settled.event.lock(settled.token, holding: .upTo(2))
+    for number in 1...3 { settled.event.post(number) }
+    #expect(await settled.later() == [])
+    settled.event.post(4)
+    settled.event.unlock(settled.token)
+    for number in 5...7 { settled.event.post(number) }
+    #expect(await settled.later() == [1, 2, 5, 6, 7])
+  }
+
+  @Test(arguments: kinds) func itsRemovalIsSeen(kind: SerialKind) async {
+    let settled = await Settled(kind)
+    let live = LiveCount()
+    let other = add(kind, to: settled.event) { [canary = Canary(live)] _ in withExtendedLifetime(canary) {} }
+    for number in 1...2 { settled.event.post(number) }
+    #expect(settled.event.remove(settled.token))
+    #expect(settled.event.remove(other))
+    settled.event.post(3)
+    #expect(await settled.later().allSatisfy { $0 < 3 })
+    #expect(settled.event.handlerCount == 0)
+    #expect(await eventually { live.alive == 0 })
+  }
+
+  @Test(arguments: kinds) func aSendStillWaits(kind: SerialKind) async {
+    let settled = await Settled(kind)
+    for number in 1...50 {
+      settled.event.post(2 * number - 1)
+      let report = await settled.event.send(2 * number)
+      #expect(report.delivered == 1)
+      #expect(settled.seen.values.last == 2 * number)
+    }
+    #expect(await settled.later() == Array(1...100))
+  }
+
+  @Test(arguments: kinds) func whoStopsItAndWhoObservesItAreSeen(kind: SerialKind) async {
+    let settled = await Settled(kind)
+    let stopping = settled.event.intercept(priority: 1) { $0 % 2 == 0 ? .stop : .proceed }
+    for number in 1...4 { settled.event.post(number) }
+    settled.event.remove(stopping)
+    for number in 5...6 { settled.event.post(number) }
+    let notes = ObserverTests.Notes()
+    let observation = settled.event.observe(with: notes)
+    for number in 7...8 { settled.event.post(number) }
+    #expect(await settled.later() == [1, 3, 5, 6, 7, 8])
+    observation.end()
+    for number in 9...10 { settled.event.post(number) }
+    #expect(await settled.later() == [1, 3, 5, 6, 7, 8, 9, 10])
+    #expect(notes.lines.values.filter { $0.hasPrefix("began") }.count == 2)
+    #expect(await settled.event.handlers.map(\.skippedCount) == [2])
+  }
+
+  @Test(arguments: kinds) func whatItThrowsIsKeptAndItsCallsAreCounted(kind: SerialKind) async {
+    struct Odd: Error {}
+    let (event, failed) = (Event<Int>(), Counter())
+    event.failures.addHandler { _ in failed.add() }
+    add(kind, to: event) { number in if number % 2 == 1 { throw Odd() } }
+    for number in 1...10 { event.post(number) }
+    await event.quiesce()
+    #expect(await eventually { failed.value == 5 })
+    #expect(await event.handlers.map(\.callCount) == [10])
+  }
+
+  @Test func inlineHandlersAndLanesShareTheQuickWay() async {
+    let (event, inline, lane, loop) = (Event<Int>(), Recorder<Int>(), Recorder<Int>(), Recorder<Int>())
+    let payloads = event.payloads()
+    event.addHandler { inline.record($0) }
+    event.addHandler(on: .background) { lane.record($0) }
+    let nested = event.addHandler { [weak event] in if $0 == 5 { event?.post(100) } }
+    for number in 1...9 { event.post(number) }
+    event.remove(nested)
+    event.finish()
+    for await number in payloads { loop.record(number) }
+    await event.quiesce()
+    let due = [1, 2, 3, 4, 5, 100, 6, 7, 8, 9]
+    #expect(inline.values == due)
+    #expect(lane.values == due)
+    #expect(loop.values == due)
+  }
+
+  /// On main it is called where it is posted, nested posts of its own included, which come after it.
+  @Test @MainActor func onMainItIsCalledAtOnce() {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    event.addHandler(on: .main) { [weak event] number in
+      seen.record(number)
+      if number == 3 { event?.post(4) }
+      seen.record(-number)
+    }
+    for number in 1...3 { event.post(number) }
+    #expect(seen.values == [1, -1, 2, -2, 3, -3, 4, -4])
+  }
+}

@@ -1,0 +1,110 @@
+#if DEBUG
+  import Synchronization
+  import Testing
+
+  @testable import Eventing
+
+  extension HoldingTests {
+    @Test func nothingIsLeftBehind() {
+      let event = Event<Int>()
+      for round in 0..<10_000 {
+        let token = event.addHandler { _ in }
+        event.lock(token, holding: .latest)
+        event.post(round)
+        if round % 2 == 0 { event.unlock(token) }
+        event.remove(token)
+      }
+      let isEmpty = event.core.pendingWork.holds.isEmpty
+      #expect(isEmpty)
+    }
+
+    @Test func silencersRememberWhoseTurnIsDue() {
+      var lockReasons = LockReasons()
+      var flags: UInt32 = 0
+      for (lockReason, holding) in [(LockReason.lock, Holding.latest), (.scope(1), .nothing), (.eventLock, .upTo(2))] {
+        flags = lockReason.begun(in: flags)
+        lockReasons.begin(lockReason, holding)
+        #expect(lockReasons.holding == holding)
+      }
+      lockReasons.end(.eventLock)
+      #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
+      lockReasons.begin(.eventLock, .latest)  // before its turn: the new one wins
+      #expect(lockReasons.flags(flags) == flags)
+      lockReasons.end(.eventLock)
+      lockReasons.end(.scope(1))
+      flags = lockReasons.flags(flags)
+      lockReasons.forgetEnded()
+      #expect(flags == HandlerFlags.locked && lockReasons.holding == .latest)
+      lockReasons.end(.lock)
+      #expect(lockReasons.flags(flags) == 0)
+    }
+  }
+
+  extension SyncPointTests {
+    // MARK: 5. Unlock with held occurrences
+
+    /// D has found the handler locked and is about to hold 1; it is unlocked, and locked again while 2 waits behind 1.
+    @Test(arguments: [false, true]) func whatIsAboutToBeHeldIsNotOvertaken(isLockedAgain: Bool) async {
+      let (event, hold, seen) = (Event<Int>(), Hold(at: .holding), Recorder<Int>())
+      let token = event.addHandler { seen.record($0) }
+      event.lock(token, holding: .upTo(9))
+      let d = startThread { hold.during { event.post(1) } }
+      await hold.reached.opened()
+      await onThread { event.unlock(token) }
+      await onThread { event.post(2) }
+      #expect(!event.isLocked(token) && seen.values == [])
+      if isLockedAgain { event.lock(token, holding: .upTo(9)) }
+      hold.release()
+      await d.opened()
+      await event.quiesce()
+      #expect(seen.values == (isLockedAgain ? [] : [1, 2]))
+      event.unlock(token)
+      await event.send(3)  // not a post: who was waited for may be about to leave
+      #expect(seen.values == [1, 2, 3])
+    }
+
+    @Test func aLockBetweenTheLookAndTheClaimHolds() async {
+      let (event, hold, seen) = (Event<Int>(), Hold(at: .claiming), Recorder<Int>())
+      let token = event.once { seen.record($0) }  // a once handler is claimed, however it runs
+      let poster = startThread { hold.during { event.post(1) } }
+      await hold.reached.opened()
+      event.lock(token, holding: .latest)
+      hold.release()
+      await poster.opened()
+      event.post(2)
+      #expect(seen.values == [])
+      event.unlock(token)
+      #expect(seen.values == [2] && !event.hasHandlers)
+    }
+  }
+
+  extension Event {
+    /// Nobody observes it, and it keeps nothing.
+    nonisolated var isEnteredTheQuickWay: Bool { core.word.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
+  }
+
+  extension SyncPointTests {
+    /// On main, where a handler is called at once: what a lock meets there keeps the context, and is observed.
+    @MainActor @Test func whatIsHeldOnTheWayToAMainHandlerKeepsWhatCameWithIt() async {
+      let carrying = EventContext.carry(HoldingTests.$request)
+      defer { carrying.end() }
+      let (event, seen, notes) = (Event<Int>("e"), Recorder<String>(), ObserverTests.Notes())
+      let token = event.addHandler(named: "a", on: .main) { _ in seen.record(HoldingTests.request) }
+      event.observe(with: notes)
+      HoldingTests.$request.withValue("r") {
+        var isLocked = false
+        Edges.watch({ edge in
+          guard edge == .claiming, !isLocked else { return }
+          isLocked = true
+          event.lock(token, holding: .latest)
+        }) {
+          event.post(1)
+        }
+      }
+      event.unlock(token)
+      await event.quiesce()
+      #expect(seen.values == ["r"])
+      #expect(notes.lines.values.suffix(2) == ["began a 1", "ended a 1"])
+    }
+  }
+#endif

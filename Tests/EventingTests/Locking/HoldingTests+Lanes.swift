@@ -1,0 +1,300 @@
+import Dispatch
+import Eventing
+import Synchronization
+import Testing
+
+/// What waits on a lane when a lock that holds is made waits on; what comes meanwhile comes after it.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingLaneTests {
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    let (event, seen, gate) = (Event<Int>(), Recorder<Int>(), Gate())
+    let begun = Gate()
+    let token = event.add(
+      lane.handler(buffering, until: gate) {
+        seen.record($0)
+        begun.open()
+      })
+    event.post(1)
+    await begun.opened()
+    let waiting = (2...3).map { event.submit($0) }
+    event.lock(token, holding: .upTo(2))
+    let reports = [await event.send(4), await event.send(5), await event.send(6)]
+    #expect(reports.map(\.deferred) == [1, 1, 0] && reports[2].skipped == 1)
+    gate.open()
+    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // nobody waits for what a lock holds
+    await event.quiesce()
+    #expect(seen.values == [1])
+    event.post(7)  // does not fit
+    event.unlock(token)
+    #expect(await event.send(8).delivered == 1)
+    #expect(seen.values == [1, 2, 3, 4, 5, 8])
+    #expect(await event.handlers.map(\.callCount) == [6])
+  }
+
+  @Test(arguments: BoundedLane.allCases) func aPausedLaneEndsWithItsHandlerOrItsEvent(lane: BoundedLane) async {
+    for isRemoved in [true, false] {
+      let (live, gate, begun) = (LiveCount(), Gate(), Gate())
+      var event: Event<Canary>? = Event()
+      let token = event?.add(lane.handler(.unbounded, until: gate) { _ in begun.open() })
+      event?.post(Canary(live))
+      await begun.opened()
+      event?.post(Canary(live))
+      if let token { event?.lock(token, holding: .upTo(1)) }
+      event?.post(Canary(live))
+      gate.open()
+      await event?.quiesce()
+      #expect(await eventually { live.alive == 2 })
+      if isRemoved, let token { event?.remove(token) }
+      await event?.quiesce()
+      event = nil
+      #expect(await eventually { live.alive == 0 })
+    }
+  }
+
+  @Test(arguments: BoundedLane.allCases) func whatIsReleasedKeepsToTheBoundOfTheLane(lane: BoundedLane) async {
+    let (event, seen, gate, begun) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
+    let token = event.add(
+      lane.handler(.newest(2), until: gate) {
+        seen.record($0)
+        begun.open()
+      })
+    event.post(1)
+    await begun.opened()
+    for number in 2...4 { event.post(number) }
+    event.lock(token, holding: .upTo(9))
+    event.post(5)
+    event.unlock(token)
+    gate.open()
+    await event.quiesce()
+    #expect(seen.values == [1, 4, 5])
+    #expect(await event.handlers.map(\.droppedCount) == [2])
+  }
+
+  @Test func tasksAreHeldOneByOne() async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    let token = event.addHandler(on: .task) { number async in seen.record(number) }
+    event.lock(token, holding: .upTo(9))
+    for number in 1...3 { #expect(await event.send(number).deferred == 1) }
+    event.unlock(token)
+    await event.quiesce()
+    #expect(seen.values.sorted() == [1, 2, 3])
+  }
+
+  /// Nothing is lost, nothing comes out of order, whatever races.
+  @Test(arguments: BoundedLane.allCases.map(Optional.some) + [nil]) func whatALockHoldsIsNeitherLostNorReordered(
+    lane: BoundedLane?
+  ) async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    let body: @Sendable (Int) -> Void = { seen.record($0) }
+    let token = event.add(lane?.handler(.unbounded, until: .open, body) ?? Handler(body))
+    let isOver = Atomic<Bool>(false)
+    let count = 4_000
+    await onThreads(3) { index in
+      switch index {
+      case 0:
+        for number in 1...count { event.post(number) }
+        isOver.store(true, ordering: .releasing)
+      case 1:
+        while !isOver.load(ordering: .acquiring) {
+          event.lock(token, holding: .upTo(.max))
+          event.unlock(token)
+        }
+      default:
+        while !isOver.load(ordering: .acquiring) {
+          event.lock(holding: .upTo(.max))
+          event.unlock()
+        }
+      }
+    }
+    await event.quiesce()
+    #expect(seen.values == Array(1...count))
+    #expect(await event.handlers.map(\.skippedCount) == [0])
+  }
+
+  @Test func theLockOfTheEventIsNotMissedByTheFirstLockThatHolds() async {
+    struct Round: Sendable {
+      let event: Event<Int>
+      let token: HandlerToken
+      let calls: Counter
+      let locks: Bool
+    }
+    let rounds = Recorder<Round>()
+    let overlaps = Overlaps()
+    await inRounds(2, until: { overlaps.count > 50 }) {
+      let (event, calls) = (Event<Int>(), Counter())
+      let round = Round(
+        event: event, token: event.addHandler { _ in calls.add() }, calls: calls, locks: rounds.count % 2 == 0)
+      if !round.locks { event.lock() }
+      rounds.record(round)
+      return round
+    } _: { (index: Int, round: Round) in
+      overlaps.during {
+        if index == 0 {
+          if round.locks { round.event.lock() } else { round.event.unlock() }
+        } else {
+          round.event.lock(round.token, holding: .upTo(1))
+        }
+      }
+    }
+    for round in rounds.values {
+      round.event.unlock(round.token)
+      round.event.post(1)
+      #expect(round.calls.value == (round.locks ? 0 : 1))
+    }
+  }
+
+  @Test(arguments: BoundedLane.allCases) func whatASendHadBroughtNeedsNoRoom(lane: BoundedLane) async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    let token = event.add(lane.handler(.suspendingSender(2), until: .open) { seen.record($0) })
+    let payloads = event.payloads(buffering: .suspendingSender(2))
+    event.lock(holding: .upTo(100))
+    for number in 1...10 { #expect(await event.send(number).deferred == 2) }
+    event.unlock()
+    await event.quiesce()
+    #expect(seen.values == Array(1...10))
+    #expect(await SequenceTests.take(10, of: payloads) == Array(1...10))
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func aHandlerThatIsEndingIsUnlockedAsAnyOther() async {
+    let (event, seen, queue) = (Event<Int>(), Recorder<Int>(), DispatchQueue(label: "test"))
+    let token = event.addHandler(on: .queue(queue)) { seen.record($0) }
+    queue.suspend()
+    event.post(1)
+    let ticket = event.submit(2)
+    event.lock(token, holding: .upTo(1))
+    event.post(3)
+    event.finish()
+    event.unlock(token)
+    #expect(!event.isLocked(token))
+    queue.resume()
+    #expect(await ticket.report.delivered == 1)
+    #expect(seen.values == [1, 2])  // what was held went with the handler
+  }
+
+  @Test func onlyCallsOfAPausedLaneCountAsSkipped() async {
+    let (event, seen, gates, steps) = (Event<Int>(), Recorder<Int>(), (0..<4).map { _ in Gate() }, StepExecutor())
+    let ended = Counter()
+    let token = event.addHandler(on: .concurrent(limit: 2)) { number in
+      seen.record(number)
+      await gates[number].opened()
+    }
+    for number in 0..<2 { event.post(number) }
+    #expect(await eventually { seen.count == 2 })
+    let waits = event.submit(2)
+    event.lock(token, holding: .upTo(10))
+    event.post(3)
+    gates[1].open()
+    #expect(await waits.report.deferred == 1)  // the lane has paused
+    for _ in 0..<2 {
+      Task(executorPreference: steps) {
+        await event.quiesce()
+        ended.add(1)
+      }
+    }
+    await steps.run()  // both have gone through the lane, and wait for the first call
+    event.finish()
+    let ending = await event.handlers.first
+    #expect(ending?.callCount == 2 && ending?.skippedCount == 1)
+    gates[0].open()
+    while ended.value < 2 { await steps.run() }
+  }
+
+  // MARK: What a paused lane has (G9)
+
+  @Test func aLaneThatPausedGoesOnWithAsManyCallsAtOnceAsBefore() async {
+    let (event, seen, gates, steps) = (Event<Int>(), Recorder<Int>(), (0..<2).map { _ in Gate() }, StepExecutor())
+    let token = steps.adding {
+      event.addHandler(on: .concurrent(limit: 3)) { number in
+        seen.record(number)
+        await gates[number / 3].opened()
+      }
+    }
+    for number in 0..<6 { event.post(number) }
+    while await steps.run() {}
+    #expect(seen.values.sorted() == [0, 1, 2])
+    event.lock(token, holding: .upTo(9))
+    gates[0].open()
+    while await steps.run() {}
+    #expect(seen.count == 3)  // the lane has paused
+    event.unlock(token)
+    while await steps.run() {}
+    #expect(seen.values.sorted() == Array(0..<6))  // and none of the last three has ended
+    gates[1].open()
+    await steps.runUntilQuiet(event)
+  }
+
+  @Test(arguments: BoundedLane.allCases, [Buffering.newest(2), .oldest(2)])
+  func whatAPausedLaneHasNoRoomForIsCountedAndToldOf(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    let (event, seen, notes, gate, begun) = (Event<Int>("e"), Recorder<Int>(), ObserverTests.Notes(), Gate(), Gate())
+    let token = event.add(
+      lane.handler(buffering, until: gate) {
+        seen.record($0)
+        begun.open()
+      }.named("a"))
+    event.observe(with: notes)
+    event.post(1)
+    await begun.opened()
+    for number in 2...3 { event.post(number) }
+    event.lock(token, holding: .upTo(9))
+    for number in 4...5 { event.post(number) }
+    gate.open()
+    await event.quiesce()  // the lane has paused with all that it has room for
+    event.unlock(token)
+    await event.quiesce()
+    let (called, dropped) = buffering == .newest(2) ? ([1, 4, 5], [2, 3]) : ([1, 2, 3], [4, 5])
+    #expect(seen.values == called)
+    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == dropped.map { "dropped a \($0)" })
+  }
+
+  /// G18
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
+  func whatALanePausesWithKeepsTheContextOfItsSender(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    let carrying = EventContext.carry(HoldingLaneTests.$request)
+    defer { carrying.end() }
+    let (event, seen, gate, begun) = (Event<Int>(), Recorder<String>(), Gate(), Gate())
+    let token = event.add(
+      lane.handler(buffering, until: gate) {
+        seen.record("\($0) \(HoldingLaneTests.request)")
+        begun.open()
+      })
+    event.post(1)
+    await begun.opened()
+    let waiting = (2...4).map { number in HoldingLaneTests.$request.withValue("r\(number)") { event.submit(number) } }
+    event.lock(token, holding: .upTo(9))
+    gate.open()
+    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // the lane has paused
+    event.unlock(token)
+    await event.quiesce()
+    #expect(seen.values == ["1 none", "2 r2", "3 r3", "4 r4"])
+  }
+  @TaskLocal static var request = "none"
+
+  /// G21
+  @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
+  func whatGoesWithAPausedLaneIsToldOfAsSkipped(
+    lane: BoundedLane, buffering: Buffering
+  ) async {
+    for isRemoved in [true, false] {
+      let (event, notes, gate, begun) = (Event<Int>("e"), ObserverTests.Notes(), Gate(), Gate())
+      let token = event.add(lane.handler(buffering, until: gate) { _ in begun.open() }.named("a"))
+      event.observe(with: notes)
+      event.post(1)
+      await begun.opened()
+      for number in 2...3 { event.post(number) }
+      event.lock(token, holding: .upTo(9))
+      gate.open()
+      await event.quiesce()  // the lane has paused
+      #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == [])
+      if isRemoved { event.remove(token) } else { event.finish() }
+      await event.quiesce()
+      #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == ["skipped a 2", "skipped a 3"])
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Eventing
+import Testing
+
+// A value that is changed within its own change.
+extension ObservedTests {
+  /// How a closure of `update` changes the value behind its own back.
+  enum Inner: String, CaseIterable, Sendable {
+    case update, set
+
+    func change(_ value: Observed<Int>) {
+      switch self {
+      case .update: value.update { $0 += 10 }
+      case .set: value.value = 10
+      }
+    }
+
+    /// Nests it, a thousand times at most; returns how often the outer closure was called, what it
+    /// made last, and what came of it.
+    func nest() -> (calls: Int, made: Int, value: Int) {
+      let value = Observed(0)
+      var (calls, made) = (0, 0)
+      value.update { number in
+        calls += 1
+        if calls < 1_000 { change(value) }
+        number += 1
+        made = number
+      }
+      return (calls, made, value.value)
+    }
+  }
+
+  #if DEBUG
+    @Test(arguments: Inner.allCases) func changingAValueInsideItsUpdateStops(inner: Inner) async {
+      await #expect(processExitsWith: .failure) { [name = inner.rawValue as String] in
+        print(Inner(rawValue: name)!.nest())
+      }
+    }
+  #else
+    @Test(arguments: Inner.allCases) func changingAValueInsideItsUpdateEndsAndTheOuterChangeStands(inner: Inner) async {
+      let (calls, made, value) = await onThread { inner.nest() }
+      #expect(calls <= 2)
+      #expect(value == made)
+    }
+  #endif
+
+  @Test func aPriorHandlerIsToldOnceOfEachSetThoughAnotherThreadSetsMeanwhile() async {
+    let (value, seen, isFirst) = (Observed(0), Recorder<Change<Int>>(), ConditionLock(true))
+    value.addHandler(options: [.prior, .old, .new]) { change in
+      seen.record(change)
+      let isMine = isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }
+      if isMine { startThread { value.value = 100 }.wait() }
+    }
+    await startThread { value.value = 1 }.opened()
+    await value.quiesce()
+    for number in [1, 100] {
+      #expect(seen.values.filter { $0.new == number }.map(\.isPrior) == [true, false], "\(number): \(seen.values)")
+    }
+  }
+}

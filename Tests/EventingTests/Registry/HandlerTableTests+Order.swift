@@ -1,0 +1,38 @@
+#if DEBUG
+  import Testing
+
+  @testable import Eventing
+
+  extension HandlerTableTests {
+    // MARK: Two that are added at the same time, and looking for owners that are gone
+
+    @Test func ofTwoThatJoinTheOneWithTheLowerNumberComesFirst() {
+      // The first got its number first, and comes in last; what it passes is told its new slot, unless that is dead.
+      var table = HandlerTable()
+      let records = (0..<3).map { _ in HandlerRecord(0) }
+      for record in records[1...] { table.append(.none, record, priority: 0) }
+      _ = table.remove(records[1], priority: 0)
+      table.append(.none, records[0], priority: 0)
+      #expect(records.map(\.index) == [0, -1, 2])
+    }
+
+    @Test func everyRowOfEveryPriorityIsLookedAtInItsTurn() {
+      var table = HandlerTable()
+      let records = (0..<9).map { _ in HandlerRecord(0) }
+      for (index, record) in records.enumerated() { table.append(.none, record, priority: index % 3) }
+      for _ in 0..<2 {
+        var seen: Set<UInt64> = []
+        for _ in records { if let record = table.nextToSweep() { seen.insert(record.id) } }
+        #expect(seen == Set(records.map(\.id)))
+      }
+    }
+
+    @Test func aReferenceThatIsSetOnceKeepsTheFirst() {
+      let reference = OnceReference<LiveCount>()
+      let (first, second) = (LiveCount(), LiveCount())
+      #expect(reference.set(first) === first)
+      #expect(reference.set(second) === first)
+      #expect(reference.load() === first)
+    }
+  }
+#endif
