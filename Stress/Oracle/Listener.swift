@@ -4,7 +4,7 @@ import Synchronization
 /// A value that is observed: who set it, the how many-th of that sender it is, and what it was made of.
 struct Tone: Sendable {
   struct Name: Hashable, Sendable {
-    var voice: Int32
+    var senderLog: Int32
     var index: Int32
   }
 

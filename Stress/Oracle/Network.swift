@@ -1,14 +1,14 @@
 import Eventing
 
-/// What goes through a network: a parcel, where it entered, and the marked edges that it came along.
+/// What goes through a network: a payload, where it entered, and the marked edges that it came along.
 struct Traveller: Sendable {
-  let parcel: Parcel
+  let payload: StressPayload
   let origin: Int
   /// Four bits for each marked edge, the last one lowest; 0 stands for none, so they are counted from 1.
   var trace: UInt64 = 0
 
   /// For random numbers.
-  var number: Int { Int(parcel.voice) << 32 + Int(parcel.index) }
+  var number: Int { Int(payload.senderLog) << 32 + Int(payload.index) }
 
   func along(_ edge: Int) -> Traveller {
     var copy = self
@@ -53,7 +53,7 @@ final class Network: Sendable {
 
   /// What somebody heard.
   struct Arrival: Sendable {
-    let voice: Int32
+    let senderLog: Int32
     let index: Int32
     let origin: Int
     let trace: UInt64
@@ -61,15 +61,15 @@ final class Network: Sendable {
     let at: UInt64
 
     init(_ traveller: Traveller) {
-      voice = traveller.parcel.voice
-      index = traveller.parcel.index
+      senderLog = traveller.payload.senderLog
+      index = traveller.payload.index
       origin = traveller.origin
       trace = traveller.trace
       at = Clock.now
     }
 
     func isSame(as other: Arrival) -> Bool {
-      voice == other.voice && index == other.index && trace == other.trace && origin == other.origin
+      senderLog == other.senderLog && index == other.index && trace == other.trace && origin == other.origin
     }
   }
 
@@ -81,10 +81,10 @@ final class Network: Sendable {
     private(set) var queued: [Arrival] = []
     private(set) var awaited: [Arrival] = []
 
-    init(_ stage: Stage) {
-      let (canary, checks, fates) = (Canary(.handler), stage.checks, (0..<3).map { _ in stage.makeFate() })
+    init(_ context: ScenarioContext) {
+      let (canary, checks, fates) = (Canary(.handler), context.checks, (0..<3).map { _ in context.makeFate() })
       event.addHandler(priority: 9) { [unowned self] traveller in
-        if !canary.isAlive || !traveller.parcel.canary.isAlive {
+        if !canary.isAlive || !traveller.payload.canary.isAlive {
           checks.violate(.g22, "a handler holds what is not its own")
         }
         arrivals.append(Arrival(traveller))
@@ -98,7 +98,7 @@ final class Network: Sendable {
       }
       event.addHandler { [unowned self] traveller in
         var luck = Random(seed: fates[2] &+ UInt64(traveller.number))
-        await checks.faults.delayTask(&luck, isSuspended: traveller.parcel.index % 3 == 0)
+        await checks.faults.delayTask(&luck, isSuspended: traveller.payload.index % 3 == 0)
         awaited.append(Arrival(traveller))
         try checks.faults.fail(&luck)
       }
@@ -113,9 +113,9 @@ final class Network: Sendable {
 
   let nodes: [Node]
 
-  init(_ stage: Stage) {
-    nodes = (0..<Network.size).map { _ in Node(stage) }
-    for node in nodes { stage.watch(node.event) }
+  init(_ context: ScenarioContext) {
+    nodes = (0..<Network.size).map { _ in Node(context) }
+    for node in nodes { context.watch(node.event) }
   }
 
   /// Adds an edge.
@@ -125,7 +125,7 @@ final class Network: Sendable {
     guard edge.isMarked else { return source.forward(to: target, strongly: strongly) }
     let canary = Canary(.handler)
     return source.forward(to: target, strongly: strongly) { traveller in
-      edge.lets(traveller.parcel.index) && canary.isAlive ? traveller.along(number) : nil
+      edge.lets(traveller.payload.index) && canary.isAlive ? traveller.along(number) : nil
     }
   }
 

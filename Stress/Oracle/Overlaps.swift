@@ -1,11 +1,11 @@
-extension Stage {
+extension ScenarioContext {
   /// Counts the operations of this round that began while another worker's was under way, one of the two being a change if there were any.
   ///
   /// A scenario without any has proved nothing: its workers took turns.
   func countOverlaps() {
     var spans: [(span: Span, worker: Int, isChange: Bool)] = []
     for worker in workers {
-      spans += worker.voice.sent.map { ($0, worker.index, false) }
+      spans += worker.senderLog.sent.map { ($0, worker.index, false) }
       spans += worker.actions.map { ($0, worker.index, false) }
       spans += worker.changes.map { ($0, worker.index, true) }
     }

@@ -4,14 +4,14 @@ import Eventing
 ///
 /// The witness meets it: it is called with every occurrence, one call at a time.
 extension AnyTrial {
-  /// What the witness is to do, if its luck says so, in the calls that a worker's parcels make; not in those that its own posts make, or it would have no end.
-  func makeTrouble(_ voice: Voice) -> @Sendable (Parcel, inout Random) -> Void {
-    let (subject, checks, workers) = (subject, stage.checks, stage.workers.count)
-    return { parcel, luck in
-      guard parcel.voice < workers else { return }
+  /// What the witness is to do, if its luck says so, in the calls that a worker's payloads make; not in those that its own posts make, or it would have no end.
+  func makeTrouble(_ senderLog: SenderLog) -> @Sendable (StressPayload, inout Random) -> Void {
+    let (subject, checks, workers) = (subject, context.checks, context.workers.count)
+    return { payload, luck in
+      guard payload.senderLog < workers else { return }
       if checks.faults.strikes(.reenter, &luck) {
         if luck.oneIn(2) {
-          Trouble.post(to: subject, voice)
+          Trouble.post(to: subject, senderLog)
         } else {
           Trouble.addAndRemove(subject, named: luck.oneIn(2), checks)
         }
@@ -25,10 +25,10 @@ extension AnyTrial {
 
 enum Trouble {
   /// One more occurrence, which comes after the one that is being delivered.
-  static func post(to subject: any TrialSubject, _ voice: Voice) {
-    let parcel = voice.next()
-    subject.postWithin(parcel)
-    voice.returned(parcel)
+  static func post(to subject: any TrialSubject, _ senderLog: SenderLog) {
+    let payload = senderLog.next()
+    subject.postWithin(payload)
+    senderLog.returned(payload)
   }
 
   /// A handler is added, locked, unlocked and removed. It is gone before the next occurrence, so it is never called.

@@ -40,8 +40,8 @@ actor Chain {
     }
   }
 
-  /// - Parameter note: is told whenever a handler moved on.
-  init(_ note: Note) {
+  /// - Parameter activity: is told whenever a handler moved on.
+  init(_ activity: ActivityLog) {
     let (line, parsed, classified, failed, results, meter) = (line, parsed, classified, failed, results, meter)
     line.addHandler(named: "count") { line in
       results.outcome.lines += 1
@@ -61,16 +61,16 @@ actor Chain {
       results.outcome.auditedCount += 1
     }
     classified.addHandler(named: "store", on: .background) { classified in
-      note.move()
+      activity.move()
       results.stored.add(classified)
       results.storedCount += 1
     }
     classified.addHandler(named: "show", on: .main) { _ in
-      note.move()
+      activity.move()
       results.shown += 1
     }
     classified.addHandler(named: "rates") { classified in
-      note.move()
+      activity.move()
       await meter.take(classified)
     }
   }

@@ -3,25 +3,25 @@ enum Replay {
   /// Returns whether the outcomes are the same.
   static func run(_ path: String) async throws -> Bool {
     var lines = try Lines(path)
-    let note = Note("replay")
-    let chain = Chain(note)
+    let activity = ActivityLog("replay")
+    let chain = Chain(activity)
     var plain = PlainLoop()
     var number = 0
     let started = Clock.now
-    Watchdog.shared.watch([note], scene: "replay")
+    Watchdog.shared.watch([activity], scene: "replay")
     Watchdog.shared.start { state in fail(state, code: 70) }
-    note.begin(.read)
+    activity.begin(.read)
     while let text = try lines.next() {
       number += 1
       let line = LogLine(number: number, text: text)
-      note.begin(.post)
+      activity.begin(.post)
       await chain.take(line)
       plain.take(line)
-      note.begin(.read)
+      activity.begin(.read)
     }
-    note.begin(.quiesce)
+    activity.begin(.quiesce)
     let outcome = await chain.finish()
-    note.begin(.judge)
+    activity.begin(.verifier)
     let seconds = Double(Clock.now - started) / 1e9
     Print.out(table(outcome, plain.outcome))
     if lines.repaired > 0 { Print.out("\(lines.repaired) lines were not UTF-8; what could not be read was replaced") }

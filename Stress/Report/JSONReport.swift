@@ -33,27 +33,28 @@ struct JSONReport: Encodable {
     let latencies: [String: Latency]
     let remarks: [String: Int]
 
-    init(_ stage: Stage) {
-      name = stage.name
-      rounds = stage.rounds.value
-      seconds = stage.seconds
-      operations = Dictionary(uniqueKeysWithValues: Activity.counted.map { ("\($0)", stage.count($0)) })
-      (overlaps, mustDeliver, didDeliver, mayDeliver) = (stage.overlaps, stage.must, stage.did, stage.may)
-      faults = Dictionary(uniqueKeysWithValues: Fault.allCases.map { [stage] in ("\($0)", stage.faults.count(of: $0)) })
-      let checked = Guarantee.allCases.filter { stage.checks.checkedCount($0) + stage.checks.violatedCount($0) > 0 }
+    init(_ context: ScenarioContext) {
+      name = context.name
+      rounds = context.rounds.value
+      seconds = context.seconds
+      operations = Dictionary(uniqueKeysWithValues: Activity.counted.map { ("\($0)", context.count($0)) })
+      (overlaps, mustDeliver, didDeliver, mayDeliver) = (context.overlaps, context.must, context.did, context.may)
+      faults = Dictionary(
+        uniqueKeysWithValues: Fault.allCases.map { [context] in ("\($0)", context.faults.count(of: $0)) })
+      let checked = Guarantee.allCases.filter { context.checks.checkedCount($0) + context.checks.violatedCount($0) > 0 }
       checks = Dictionary(
         uniqueKeysWithValues: checked.map {
           (
             $0.label,
-            Check(title: $0.title, checked: stage.checks.checkedCount($0), violated: stage.checks.violatedCount($0))
+            Check(title: $0.title, checked: context.checks.checkedCount($0), violated: context.checks.violatedCount($0))
           )
         })
-      violations = stage.checks.firstMessages
-      memoryPeak = stage.memory.peak
-      memorySlopePerSecond = stage.memory.slope
-      let all = ["post": stage.posting, "send": stage.sending, "isolatedCall": stage.looking]
+      violations = context.checks.firstMessages
+      memoryPeak = context.memory.peak
+      memorySlopePerSecond = context.memory.slope
+      let all = ["post": context.posting, "send": context.sending, "isolatedCall": context.looking]
       latencies = all.compactMapValues(Latency.init)
-      remarks = stage.remarks
+      remarks = context.remarks
     }
   }
 
@@ -64,12 +65,12 @@ struct JSONReport: Encodable {
   let canariesAlive: Int
   let scenarios: [Scenario]
 
-  init(_ stages: [Stage], _ options: Options) {
+  init(_ contexts: [ScenarioContext], _ options: Options) {
     seed = options.seed
     command = options.commandLine(only: options.scenarioNames)
-    allHeld = stages.allSatisfy { $0.checks.violatedCount == 0 }
-    faults = stages.reduce(0) { $0 + $1.faults.total }
+    allHeld = contexts.allSatisfy { $0.checks.violatedCount == 0 }
+    faults = contexts.reduce(0) { $0 + $1.faults.total }
     canariesAlive = Canary.alive
-    scenarios = stages.map(Scenario.init)
+    scenarios = contexts.map(Scenario.init)
   }
 }

@@ -23,7 +23,7 @@ struct Plot {
   private static let panelHeight = 250.0
   private static let grey = "#787878"
 
-  private let stages: [Stage]
+  private let contexts: [ScenarioContext]
   private let title: String
   private let subtitle: String
   /// When the first scenario began.
@@ -31,13 +31,13 @@ struct Plot {
   /// The seconds that are shown.
   private let seconds: Double
 
-  init(_ stages: [Stage], _ options: Options) {
-    self.stages = stages.filter { $0.timeline?.samples.isEmpty == false }
+  init(_ contexts: [ScenarioContext], _ options: Options) {
+    self.contexts = contexts.filter { $0.timeline?.samples.isEmpty == false }
     title = "stress: seed \(options.seed), \(Plot.machine), \(options.tasks) tasks and \(options.threads) threads"
     subtitle =
       "faults: \(options.faults.text). Steps span the time that they are the mean or the quantile of; both scales are logarithmic."
-    origin = self.stages.first?.timeline?.samples.first?.time.start ?? 0
-    let end = self.stages.last?.timeline?.samples.last?.time.end ?? origin + 1
+    origin = self.contexts.first?.timeline?.samples.first?.time.start ?? 0
+    let end = self.contexts.last?.timeline?.samples.last?.time.end ?? origin + 1
     seconds = Double(end - origin) / 1e9
   }
 
@@ -84,8 +84,8 @@ struct Plot {
   }
 
   private func curve(_ name: String, _ color: String, _ value: (Timeline.Sample) -> Double?) -> Curve {
-    let parts = stages.map { stage in
-      (stage.timeline?.samples ?? []).map { sample in
+    let parts = contexts.map { context in
+      (context.timeline?.samples ?? []).map { sample in
         Point(
           start: seconds(at: sample.time.start), end: seconds(at: sample.time.end),
           value: value(sample).flatMap { $0 > 0 ? $0 : nil })
@@ -153,21 +153,22 @@ struct Plot {
   /// The time of each scenario, every other one shaded, and its name below.
   private func bands(bottom: Double) -> String {
     var lines: [String] = []
-    let isTight = stages.contains {
+    let isTight = contexts.contains {
       $0.seconds / seconds * (Plot.width - Plot.left - Plot.right) < 6.6 * Double($0.name.count)
     }
-    for (place, stage) in stages.enumerated() {
-      guard let first = stage.timeline?.samples.first else { continue }
+    for (place, context) in contexts.enumerated() {
+      guard let first = context.timeline?.samples.first else { continue }
       let begin = seconds(at: first.time.start)
-      let (start, end) = (x(begin), x(min(begin + stage.seconds, seconds)))
+      let (start, end) = (x(begin), x(min(begin + context.seconds, seconds)))
       let size =
         "x=\"\(number(start))\" y=\"\(number(Plot.top))\" width=\"\(number(end - start))\" height=\"\(number(bottom - Plot.top))\""
-      let name = escaped("\(stage.name): \(Format.fixed(stage.seconds, 1)) s, \(stage.rounds.value) rounds")
+      let name = escaped("\(context.name): \(Format.fixed(context.seconds, 1)) s, \(context.rounds.value) rounds")
       lines.append("<rect \(size) fill-opacity=\"\(place % 2 == 0 ? "0.16" : "0.04")\"><title>\(name)</title></rect>")
       let middle = (start + end) / 2
       let turn = isTight ? "transform=\"rotate(-40 \(number(middle)) \(number(bottom + 44)))\"" : ""
       lines.append(
-        label(stage.name, middle, bottom + (isTight ? 44 : 54), isTight ? "end" : "middle", turn + " font-size=\"11\""))
+        label(
+          context.name, middle, bottom + (isTight ? 44 : 54), isTight ? "end" : "middle", turn + " font-size=\"11\""))
     }
     return lines.joined(separator: "\n")
   }

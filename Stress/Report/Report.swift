@@ -2,47 +2,47 @@ import Foundation
 
 /// What a run found, for people and for programs.
 struct Report {
-  let stages: [Stage]
+  let contexts: [ScenarioContext]
   let options: Options
 
-  init(_ stages: [Stage], _ options: Options) {
-    self.stages = stages
+  init(_ contexts: [ScenarioContext], _ options: Options) {
+    self.contexts = contexts
     self.options = options
   }
 
-  private var failed: [Stage] { stages.filter { $0.checks.violatedCount > 0 } }
+  private var failed: [ScenarioContext] { contexts.filter { $0.checks.violatedCount > 0 } }
   var isClean: Bool { failed.isEmpty }
 
   var text: String {
-    ([Table(stages).text, remarks, "seed \(options.seed)"] + violations + [verdict]).filter { !$0.isEmpty }.joined(
+    ([Table(contexts).text, remarks, "seed \(options.seed)"] + violations + [verdict]).filter { !$0.isEmpty }.joined(
       separator: "\n")
   }
 
   /// What the scenarios have to say beside the table.
   private var remarks: String {
-    let lines = stages.compactMap { stage in
-      stage.remarks.isEmpty
+    let lines = contexts.compactMap { context in
+      context.remarks.isEmpty
         ? nil
-        : "\(stage.name): "
-          + stage.remarks.sorted { $0.key < $1.key }.map { "\(Format.count($0.value)) \($0.key)" }.joined(
+        : "\(context.name): "
+          + context.remarks.sorted { $0.key < $1.key }.map { "\(Format.count($0.value)) \($0.key)" }.joined(
             separator: ", ")
     }
     return lines.joined(separator: "\n") + (lines.isEmpty ? "" : "\n")
   }
 
   private var violations: [String] {
-    failed.flatMap { stage in
-      let messages = stage.checks.firstMessages
-      let more = stage.checks.violatedCount - messages.count
-      return messages.map { "\(stage.name): \($0)" } + (more > 0 ? ["\(stage.name): and \(more) more"] : [])
+    failed.flatMap { context in
+      let messages = context.checks.firstMessages
+      let more = context.checks.violatedCount - messages.count
+      return messages.map { "\(context.name): \($0)" } + (more > 0 ? ["\(context.name): and \(more) more"] : [])
     }
   }
 
   private var verdict: String {
-    let faults = Format.count(stages.reduce(0) { $0 + $1.faults.total })
+    let faults = Format.count(contexts.reduce(0) { $0 + $1.faults.total })
     guard !isClean else {
-      let checked = stages.reduce(0) { sum, stage in
-        sum + Guarantee.allCases.reduce(0) { $0 + stage.checks.checkedCount($1) }
+      let checked = contexts.reduce(0) { sum, context in
+        sum + Guarantee.allCases.reduce(0) { $0 + context.checks.checkedCount($1) }
       }
       return "All held: \(Format.count(checked)) checks, none violated; \(faults) faults injected and survived. "
         + "Again: \(options.commandLine(only: options.scenarioNames))"
@@ -64,11 +64,11 @@ struct Report {
   func writeJSON(to path: String) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    try Report.write(encoder.encode(JSONReport(stages, options)), to: path, "--json")
+    try Report.write(encoder.encode(JSONReport(contexts, options)), to: path, "--json")
   }
 
   func writePlot(to path: String) throws {
-    try Report.write(Data(Plot(stages, options).text.utf8), to: path, "--plot")
+    try Report.write(Data(Plot(contexts, options).text.utf8), to: path, "--plot")
   }
 
   private static func write(_ data: Data, to path: String, _ option: String) throws {

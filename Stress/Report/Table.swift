@@ -1,13 +1,13 @@
 /// The one table: a column for each scenario, a line for each figure.
 struct Table {
-  private let stages: [Stage]
+  private let contexts: [ScenarioContext]
 
-  init(_ stages: [Stage]) { self.stages = stages }
+  init(_ contexts: [ScenarioContext]) { self.contexts = contexts }
 
   var text: String {
     let all = rows
     let labelWidth = all.map(\.label.count).max() ?? 0
-    let widths = stages.indices.map { column in all.map { $0.cells.isEmpty ? 0 : $0.cells[column].count }.max() ?? 0 }
+    let widths = contexts.indices.map { column in all.map { $0.cells.isEmpty ? 0 : $0.cells[column].count }.max() ?? 0 }
     let lines = all.map { row in
       let label = row.label + String(repeating: " ", count: labelWidth - row.label.count)
       let cells = zip(row.cells, widths).map { String(repeating: " ", count: $1 - $0.count) + $0 }
@@ -21,8 +21,12 @@ struct Table {
     let cells: [String]
   }
 
-  private func row(_ label: String, _ cell: (Stage) -> String) -> Row { Row(label: label, cells: stages.map(cell)) }
-  private func row(count label: String, _ number: (Stage) -> Int) -> Row { row(label) { Format.count(number($0)) } }
+  private func row(_ label: String, _ cell: (ScenarioContext) -> String) -> Row {
+    Row(label: label, cells: contexts.map(cell))
+  }
+  private func row(count label: String, _ number: (ScenarioContext) -> Int) -> Row {
+    row(label) { Format.count(number($0)) }
+  }
   private func heading(_ label: String) -> Row { Row(label: label, cells: []) }
 
   private var rows: [Row] {
@@ -50,27 +54,27 @@ struct Table {
 
   private var operationRows: [Row] {
     Activity.counted.compactMap { activity in
-      stages.contains { $0.count(activity) > 0 } ? row(count: "  \(activity)") { $0.count(activity) } : nil
+      contexts.contains { $0.count(activity) > 0 } ? row(count: "  \(activity)") { $0.count(activity) } : nil
     }
   }
 
   private var checkRows: [Row] {
     Guarantee.allCases.compactMap { guarantee in
-      guard stages.contains(where: { $0.checks.checkedCount(guarantee) > 0 }) else { return nil }
-      return row("  \(guarantee.label) \(guarantee.title)") { stage in
-        let checked = Format.count(stage.checks.checkedCount(guarantee))
-        let violated = stage.checks.violatedCount(guarantee)
+      guard contexts.contains(where: { $0.checks.checkedCount(guarantee) > 0 }) else { return nil }
+      return row("  \(guarantee.label) \(guarantee.title)") { context in
+        let checked = Format.count(context.checks.checkedCount(guarantee))
+        let violated = context.checks.violatedCount(guarantee)
         return violated > 0 ? "\(violated)!/\(checked)" : checked == "0" ? "-" : checked
       }
     }
   }
 
   private var latencyRows: [Row] {
-    let kinds: [(String, (Stage) -> Histogram)] = [
+    let kinds: [(String, (ScenarioContext) -> Histogram)] = [
       ("post", { $0.posting }), ("send", { $0.sending }), ("isolated call", { $0.looking }),
     ]
     return kinds.flatMap { name, histogram -> [Row] in
-      let merged = stages.map(histogram)
+      let merged = contexts.map(histogram)
       guard merged.contains(where: { $0.count > 0 }) else { return [] }
       return [
         Row(label: "\(name), p50", cells: merged.map { Format.time($0.quantile(0.5)) }),
@@ -86,7 +90,7 @@ extension Activity {
   static let counted: [Activity] = [.add, .remove, .lock, .post, .submit, .send, .look, .quiesce]
 }
 
-extension Stage {
+extension ScenarioContext {
   func count(_ activity: Activity) -> Int {
     workers.reduce(activity == .look ? looks : 0) { $0 + $1.counts[Int(activity.rawValue)] }
   }

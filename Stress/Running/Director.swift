@@ -13,19 +13,19 @@ struct Director: Sendable {
     if let path = options.plotPath { try Report.checkWritable(path, "--plot") }
     MainQueue.mark()
     let chosen = scenarios.filter { options.scenarioNames.isEmpty || options.scenarioNames.contains($0.name) }
-    let stages = chosen.map { Stage($0.name, options) }
-    let progress = Progress(stages)
+    let contexts = chosen.map { ScenarioContext($0.name, options) }
+    let progress = Progress(contexts)
     Watchdog.shared.start { state in
       Print.error("\n\(state)\nto show it again: \(options.commandLine(only: [progress.current.name]))")
       exit(70)
     }
     progress.start()
-    for (scenario, stage) in zip(chosen, stages) {
-      progress.move(to: stage)
-      await stage.run(scenario.init(), seconds: options.seconds / Double(chosen.count))
+    for (scenario, context) in zip(chosen, contexts) {
+      progress.move(to: context)
+      await context.run(scenario.init(), seconds: options.seconds / Double(chosen.count))
     }
     progress.stop()
-    let report = Report(stages, options)
+    let report = Report(contexts, options)
     Print.out(report.text)
     if let path = options.jsonPath { try report.writeJSON(to: path) }
     if let path = options.plotPath { try report.writePlot(to: path) }
@@ -34,21 +34,21 @@ struct Director: Sendable {
 }
 
 /// Shows how far the run is: on one line of a terminal, otherwise once a second on the standard error.
-// Safe: `stage` and `isOver` are guarded by `lock`.
+// Safe: `context` and `isOver` are guarded by `lock`.
 final class Progress: @unchecked Sendable {
-  private let stages: [Stage]
+  private let contexts: [ScenarioContext]
   private let lock = NSLock()
-  private var stage: Stage
+  private var context: ScenarioContext
   private var isOver = false
 
-  init(_ stages: [Stage]) {
-    self.stages = stages
-    stage = stages[0]
+  init(_ contexts: [ScenarioContext]) {
+    self.contexts = contexts
+    context = contexts[0]
   }
 
-  var current: Stage { lock.withLock { stage } }
+  var current: ScenarioContext { lock.withLock { context } }
 
-  func move(to stage: Stage) { lock.withLock { self.stage = stage } }
+  func move(to context: ScenarioContext) { lock.withLock { self.context = context } }
 
   func stop() {
     lock.withLock { isOver = true }
@@ -68,11 +68,11 @@ final class Progress: @unchecked Sendable {
   }
 
   private func show(_ seconds: Double) {
-    let number = (stages.firstIndex { $0 === stage } ?? 0) + 1
-    let steps = stages.reduce(0) { $0 + $1.workers.reduce(0) { $0 + $1.note.count } }
-    let violated = stages.reduce(0) { $0 + $1.checks.violatedCount }
+    let number = (contexts.firstIndex { $0 === context } ?? 0) + 1
+    let steps = contexts.reduce(0) { $0 + $1.workers.reduce(0) { $0 + $1.activityLog.count } }
+    let violated = contexts.reduce(0) { $0 + $1.checks.violatedCount }
     let line =
-      "\(Format.fixed(seconds, Print.isTerminal ? 1 : 0)) s  \(number)/\(stages.count) \(stage.name), round \(stage.rounds.value)  "
+      "\(Format.fixed(seconds, Print.isTerminal ? 1 : 0)) s  \(number)/\(contexts.count) \(context.name), round \(context.rounds.value)  "
       + "\(Format.count(steps)) operations  \(violated == 0 ? "all held so far" : "\(violated) violated")"
     if Print.isTerminal { Print.replacing(line) } else { Print.error(line) }
   }

@@ -107,7 +107,7 @@ final class Faults: Sendable {
     if strikes(.throw, &luck) { throw Problem() }
   }
 
-  /// What a handler meets that has no probe, last thing in its call: whose fate it is, and the call's number.
+  /// What a handler meets that has no handlerLog, last thing in its call: whose fate it is, and the call's number.
   func meet(_ fate: UInt64, _ number: Int) throws {
     var luck = Random(seed: fate &+ UInt64(truncatingIfNeeded: number))
     delay(&luck)

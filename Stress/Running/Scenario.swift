@@ -1,6 +1,6 @@
 /// One way to make trouble, and how to tell whether the library took any harm.
 ///
-/// A scenario is a sequence of short rounds: make an event, let all workers race, wait until nothing moves, judge, let everything go.
+/// A scenario is a sequence of short rounds: make an event, let all workers race, wait until nothing moves, verifier, let everything go.
 protocol Scenario: Sendable {
   /// What `--scenario` takes.
   static var name: String { get }
@@ -10,7 +10,7 @@ protocol Scenario: Sendable {
   init()
 
   /// One round. What it made is gone when it returns, or the canaries tell.
-  func round(_ stage: Stage) async
+  func round(_ context: ScenarioContext) async
 }
 
 /// All scenarios, in the order in which they run.

@@ -1,6 +1,6 @@
 /// What a scenario did over its time, in pieces of a tenth of a second or more.
 ///
-/// The stage adds to it between two rounds, when nobody races: so the workers' own figures can be read, and the workers have nothing to do for it.
+/// The context adds to it between two rounds, when nobody races: so the workers' own figures can be read, and the workers have nothing to do for it.
 struct Timeline: Sendable {
   struct Sample: Sendable {
     let time: Span
@@ -27,10 +27,10 @@ struct Timeline: Sendable {
   }
 
   /// Adds what was done since the sample before, if that is long enough ago, or there is none.
-  mutating func take(_ stage: Stage, isLast: Bool) {
+  mutating func take(_ context: ScenarioContext, isLast: Bool) {
     let now = Clock.now
     guard now - before >= interval || (isLast && samples.isEmpty) else { return }
-    let (operations, deliveries, posting) = (stage.operations, stage.did, stage.posting)
+    let (operations, deliveries, posting) = (context.operations, context.did, context.posting)
     samples.append(
       Sample(
         time: Span(start: before, end: now), operations: operations - self.operations,

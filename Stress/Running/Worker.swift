@@ -1,22 +1,22 @@
 import Eventing
 
 /// One of those who race: a task of the pool or a thread of its own, with its own random numbers and its own count of what it did.
-// Safe: touched by its own task or thread, and by the stage between races.
+// Safe: touched by its own task or thread, and by the context between races.
 final class Worker: @unchecked Sendable {
   let index: Int
   let isTask: Bool
-  let note: Note
+  let activityLog: ActivityLog
   var random: Random
   /// Says when it meets a fault: apart from what it does, so that this is the same with any faults.
   private(set) var luck = Random(seed: 0)
   private let faults: Faults
 
   // Of this round.
-  var voice: Voice
-  var probes: [Probe] = []
+  var senderLog: SenderLog
+  var handlerLogs: [HandlerLog] = []
   /// When it changed something: added, removed, locked, let go.
   var changes: [Span] = []
-  /// When it did something else, beside what its voice sent.
+  /// When it did something else, beside what its senderLog sent.
   var actions: [Span] = []
 
   // Of all rounds.
@@ -29,9 +29,9 @@ final class Worker: @unchecked Sendable {
     self.index = index
     self.isTask = isTask
     self.faults = faults
-    note = Note("\(scenario) \(isTask ? "task" : "thread") \(index)")
+    activityLog = ActivityLog("\(scenario) \(isTask ? "task" : "thread") \(index)")
     random = Random(seed: 0)
-    voice = Voice(index)
+    senderLog = SenderLog(index)
   }
 
   /// Made ready for a round.
@@ -39,15 +39,15 @@ final class Worker: @unchecked Sendable {
     self.random = random
     var copy = random
     luck = Random(seed: ~copy.next())
-    voice = Voice(index)
-    probes = []
+    senderLog = SenderLog(index)
+    handlerLogs = []
     changes = []
     actions = []
   }
 
   func begin(_ activity: Activity) {
     counts[Int(activity.rawValue)] += 1
-    note.begin(activity)
+    activityLog.begin(activity)
   }
 
   /// Does something that is a change, and says when.
@@ -56,70 +56,70 @@ final class Worker: @unchecked Sendable {
     var span = Span.open
     let result = body()
     span.finish()
-    note.end()
+    activityLog.end()
     changes.append(span)
     return (result, span)
   }
 
-  /// Posts something that is not a parcel.
+  /// Posts something that is not a payload.
   func action(_ activity: Activity, _ body: () -> Void) {
     begin(activity)
     var span = Span.open
     body()
     span.finish()
-    note.end()
+    activityLog.end()
     posting.add(span)
     actions.append(span)
   }
 
   /// Sends without waiting.
-  func post(to event: Event<Parcel>) {
+  func post(to event: Event<StressPayload>) {
     begin(.post)
-    let parcel = voice.next()
-    event.post(parcel)
-    posting.add(voice.returned(parcel))
-    note.end()
+    let payload = senderLog.next()
+    event.post(payload)
+    posting.add(senderLog.returned(payload))
+    activityLog.end()
   }
 
-  func submit(to event: Event<Parcel>) {
+  func submit(to event: Event<StressPayload>) {
     begin(.submit)
-    let parcel = voice.next()
-    let ticket = event.submit(parcel)
-    posting.add(voice.returned(parcel))
-    keep(ticket, of: parcel)
-    note.end()
+    let payload = senderLog.next()
+    let ticket = event.submit(payload)
+    posting.add(senderLog.returned(payload))
+    keep(ticket, of: payload)
+    activityLog.end()
   }
 
   /// Sends and waits: in a task only.
-  func send(to event: Event<Parcel>) async {
+  func send(to event: Event<StressPayload>) async {
     begin(.send)
-    let parcel = voice.next()
-    let report = await awaiting { await event.send(parcel) }
-    sending.add(voice.returned(parcel))
-    voice.keep(report, of: parcel)
-    note.end()
+    let payload = senderLog.next()
+    let report = await awaiting { await event.send(payload) }
+    sending.add(senderLog.returned(payload))
+    senderLog.keep(report, of: payload)
+    activityLog.end()
   }
 
   /// Awaits an isolated method.
-  @discardableResult func look(at event: Event<Parcel>) async -> [HandlerSnapshot] {
+  @discardableResult func look(at event: Event<StressPayload>) async -> [HandlerSnapshot] {
     begin(.look)
     var span = Span.open
     let handlers = await awaiting { await event.handlers }
     span.finish()
     looking.add(span)
-    note.end()
+    activityLog.end()
     return handlers
   }
 
-  func quiesce(_ event: Event<Parcel>) async {
+  func quiesce(_ event: Event<StressPayload>) async {
     begin(.quiesce)
     await awaiting { await event.quiesce() }
-    note.end()
+    activityLog.end()
   }
 
   // MARK: Faults
 
-  /// A random number for a handler of the worker's: see ``Probe/fate``.
+  /// A random number for a handler of the worker's: see ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
   /// Between two operations of a thread.
@@ -141,8 +141,8 @@ final class Worker: @unchecked Sendable {
   func lost() { faults.count(.drop) }
 
   /// Keeps a ticket whose report is to be judged, or lets go of it at once.
-  func keep(_ ticket: Ticket, of parcel: Parcel) {
-    if !faults.strikes(.drop, &luck) { voice.keep(ticket, of: parcel) }
+  func keep(_ ticket: Ticket, of payload: StressPayload) {
+    if !faults.strikes(.drop, &luck) { senderLog.keep(ticket, of: payload) }
   }
 
   /// Awaits something, perhaps in a task that is cancelled before it is done: that must make no difference.

@@ -9,15 +9,15 @@ struct Churn: Scenario {
   static let summary =
     "handlers of every kind are added, removed and locked while everybody sends: each gets what it must"
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
-    let mix = stage.options.mix
-    let most = max(1, stage.options.handlers / stage.workers.count)
-    var random = stage.random()
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
+    let mix = context.options.mix
+    let most = max(1, context.options.handlers / context.workers.count)
+    var random = context.random()
     if random.oneIn(2) { addMeddler(to: trial) }
 
     @Sendable func step(_ worker: Worker) -> Bool {
-      let own = worker.probes.filter { $0.removing == nil }
+      let own = worker.handlerLogs.filter { $0.removing == nil }
       switch worker.random.weighted(mix.weights) {
       case 0 where own.count < most: Churn.addHandler(to: trial, by: worker)
       case 0, 1: if !own.isEmpty { trial.remove(worker.random.pick(own), by: worker) }
@@ -26,7 +26,7 @@ struct Churn: Scenario {
       }
       return false
     }
-    await stage.race(steps: 300) { worker in
+    await context.race(steps: 300) { worker in
       guard step(worker) else { return }
       if worker.random.oneIn(6) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
     } inTask: { worker in
@@ -46,19 +46,20 @@ struct Churn: Scenario {
   static func addHandler(to trial: Trial, by worker: Worker, isOnce: Bool = false) {
     let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
     let isPlain = worker.random.oneIn(2)
-    let name = isPlain ? nil : "\(worker.index).\(worker.probes.count)"
-    let probe = Probe(place, isOnce: isOnce, named: name, throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
-    trial.add(probe, by: worker, priority: isPlain ? 0 : worker.random.below(5) - 2)
+    let name = isPlain ? nil : "\(worker.index).\(worker.handlerLogs.count)"
+    let handlerLog = HandlerLog(
+      place, isOnce: isOnce, named: name, throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
+    trial.add(handlerLog, by: worker, priority: isPlain ? 0 : worker.random.below(5) - 2)
   }
 
   /// A handler that changes its own event while that delivers.
   private func addMeddler(to trial: Trial) {
-    let meddler = Probe(.inline, named: "meddler", trial.checks)
+    let meddler = HandlerLog(.inline, named: "meddler", trial.checks)
     let (event, checks) = (trial.event, trial.checks)
-    meddler.reaction = { parcel in
-      guard parcel.index % 4 == 0 else { return }
+    meddler.reaction = { payload in
+      guard payload.index % 4 == 0 else { return }
       checks.faults.count(.reenter)
-      Trouble.addAndRemove(event, named: parcel.index % 8 == 4, checks)
+      Trouble.addAndRemove(event, named: payload.index % 8 == 4, checks)
     }
     trial.add(meddler)
     trial.extraProbes.append(meddler)

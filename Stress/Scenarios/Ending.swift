@@ -11,10 +11,10 @@ struct Ending: Scenario {
   /// One worker's reference to an event, and what it submitted.
   // Safe: touched by that worker alone, and when nobody races.
   final class Share: @unchecked Sendable {
-    var event: Event<Parcel>?
+    var event: Event<StressPayload>?
     var tickets: [Ticket] = []
 
-    init(_ event: Event<Parcel>) { self.event = event }
+    init(_ event: Event<StressPayload>) { self.event = event }
   }
 
   /// An event that all workers hold, until each lets go of it.
@@ -23,11 +23,11 @@ struct Ending: Scenario {
     let posted = Counter()
     let calls = (0..<4).map { _ in Counter() }
 
-    init(_ stage: Stage) {
-      let event = Event<Parcel>("ending")
-      shares = stage.workers.map { _ in Share(event) }
+    init(_ context: ScenarioContext) {
+      let event = Event<StressPayload>("ending")
+      shares = context.workers.map { _ in Share(event) }
       for (number, counter) in calls.enumerated() {
-        let (canary, faults, fate) = (Canary(.handler), stage.faults, stage.makeFate())
+        let (canary, faults, fate) = (Canary(.handler), context.faults, context.makeFate())
         let count: @Sendable () throws -> Void = { if canary.isAlive { try faults.meet(fate, counter.add()) } }
         switch number {
         case 0: event.addHandler { _ in try count() }
@@ -42,25 +42,25 @@ struct Ending: Scenario {
     }
   }
 
-  func round(_ stage: Stage) async {
-    let lots = (0..<24).map { _ in Pair(stage) }
-    await stage.race(steps: lots.count) { worker in
+  func round(_ context: ScenarioContext) async {
+    let lots = (0..<24).map { _ in Pair(context) }
+    await context.race(steps: lots.count) { worker in
       let lot = lots[worker.changes.count]
       use(lot.shared, by: worker)
-      if worker.random.oneIn(4) { Ending.dropWithin(worker, stage) }
+      if worker.random.oneIn(4) { Ending.dropWithin(worker, context) }
     }
-    stage.faults.count(.drop, lots.count)
-    for lot in lots { await judge(lot, stage) }
-    stage.countOverlaps()
+    context.faults.count(.drop, lots.count)
+    for lot in lots { await verifier(lot, context) }
+    context.countOverlaps()
   }
 
   /// A shared event and a weak look at it.
   struct Pair: Sendable {
     let shared: Shared
-    weak let event: Event<Parcel>?
+    weak let event: Event<StressPayload>?
 
-    init(_ stage: Stage) {
-      shared = Shared(stage)
+    init(_ context: ScenarioContext) {
+      shared = Shared(context)
       event = shared.shares.first?.event
     }
   }
@@ -70,18 +70,18 @@ struct Ending: Scenario {
     let share = shared.shares[worker.index]
     for _ in 0..<worker.random.below(4) + 1 {
       shared.posted.add()
-      let parcel = Parcel(voice: 0, index: 0, canary: Canary(.payload))
+      let payload = StressPayload(senderLog: 0, index: 0, canary: Canary(.payload))
       if worker.random.oneIn(3) {
-        worker.action(.submit) { if let ticket = share.event?.submit(parcel) { share.tickets.append(ticket) } }
+        worker.action(.submit) { if let ticket = share.event?.submit(payload) { share.tickets.append(ticket) } }
       } else {
-        worker.action(.post) { share.event?.post(parcel) }
+        worker.action(.post) { share.event?.post(payload) }
       }
     }
     worker.change(.remove) { share.event = nil }
   }
 
-  private func judge(_ lot: Pair, _ stage: Stage) async {
-    let checks = stage.checks
+  private func verifier(_ lot: Pair, _ context: ScenarioContext) async {
+    let checks = context.checks
     for ticket in lot.shared.shares.flatMap(\.tickets) {
       let report = await ticket.report
       let called = report.delivered + report.failures.count
@@ -94,16 +94,16 @@ struct Ending: Scenario {
     }
     let isGone = await eventually { lot.event == nil }
     checks.expect(.g22, isGone, "an event is alive that nobody holds")
-    stage.must += 4 * posted
-    stage.may += 4 * posted
-    stage.did += lot.shared.calls.reduce(0) { $0 + $1.value }
+    context.must += 4 * posted
+    context.may += 4 * posted
+    context.did += lot.shared.calls.reduce(0) { $0 + $1.value }
   }
 
   /// An event of the worker's own goes in its own handler.
-  private static func dropWithin(_ worker: Worker, _ stage: Stage) {
-    stage.faults.count(.drop)
+  private static func dropWithin(_ worker: Worker, _ context: ScenarioContext) {
+    context.faults.count(.drop)
     worker.begin(.post)
-    Trouble.dropEvent(stage.checks)
-    worker.note.end()
+    Trouble.dropEvent(context.checks)
+    worker.activityLog.end()
   }
 }

@@ -13,7 +13,7 @@ struct Flood: Scenario {
   static let pause = 50_000.0
 
   struct Drop: Sendable {
-    let voice: Int
+    let senderLog: Int
     let number: Int
   }
 
@@ -27,94 +27,94 @@ struct Flood: Scenario {
     var before: UInt64 = 0
     var longestGap: UInt64 = 0
 
-    init(_ voices: Int) { lastOf = (0..<voices).map { _ in Counter() } }
+    init(_ senderLogs: Int) { lastOf = (0..<senderLogs).map { _ in Counter() } }
   }
 
-  func round(_ stage: Stage) async {
-    let (event, log, checks) = (Event<Drop>("flooded"), Log(stage.workers.count), stage.checks)
-    let (canary, fate) = (Canary(.handler), stage.makeFate())
-    stage.watch(event)
+  func round(_ context: ScenarioContext) async {
+    let (event, log, checks) = (Event<Drop>("flooded"), Log(context.workers.count), context.checks)
+    let (canary, fate) = (Canary(.handler), context.makeFate())
+    context.watch(event)
     event.addHandler { drop in
       let now = Clock.now
       if log.before > 0 { log.longestGap = max(log.longestGap, now - log.before) }
       log.before = now
-      let due = log.lastOf[drop.voice].value + 1
+      let due = log.lastOf[drop.senderLog].value + 1
       if drop.number != due || !canary.isAlive {
         checks.violate(.g2, "number \(drop.number) of a sender came when \(due) was due")
       }
-      log.lastOf[drop.voice].add()
+      log.lastOf[drop.senderLog].add()
       log.delivered.add()
       // It throws, and does not stall: posters wait for nobody, so they would be further ahead of it than is judged here.
-      var luck = Random(seed: fate &+ UInt64(drop.voice << 32 + drop.number))
+      var luck = Random(seed: fate &+ UInt64(drop.senderLog << 32 + drop.number))
       try checks.faults.fail(&luck)
     }
     for _ in 0..<7 { event.addHandler { _ in RawThread.spin(150) } }
 
     let (isOver, start) = (Counter(), Clock.now)
-    async let looking: Void = look(at: event, stage, until: isOver)
-    await stage.race(steps: 4_000) { worker in
+    async let looking: Void = look(at: event, context, until: isOver)
+    await context.race(steps: 4_000) { worker in
       post(worker, event, log)
     } inTask: { worker in
       post(worker, event, log)
       guard worker.actions.count % 1_000 == 0 else { return }
       worker.begin(.quiesce)
       await worker.awaiting { await event.quiesce() }
-      worker.note.end()
+      worker.activityLog.end()
       let (sent, seen) = (worker.actions.count, log.lastOf[worker.index].value)
       checks.expect(.g7, seen == sent, "quiesce returned when \(seen) of \(sent) posts of its task had been delivered")
     }
     await event.quiesce()
     isOver.add()
     await looking
-    judge(stage, log, since: start)
+    verifier(context, log, since: start)
   }
 
   private func post(_ worker: Worker, _ event: Event<Drop>, _ log: Log) {
     let number = worker.actions.count + 1
     log.posted.add()
-    worker.action(.post) { event.post(Drop(voice: worker.index, number: number)) }
+    worker.action(.post) { event.post(Drop(senderLog: worker.index, number: number)) }
     log.peak.raise(to: log.posted.value - log.delivered.value)
   }
 
   /// Awaits an isolated method about once a millisecond.
-  private func look(at event: Event<Drop>, _ stage: Stage, until isOver: Counter) async {
+  private func look(at event: Event<Drop>, _ context: ScenarioContext, until isOver: Counter) async {
     var calls = 0
     while isOver.value == 0 {
       var span = Span.open
       let count = await event.handlers.count
       span.finish()
       calls += 1
-      stage.lookLatency.add(span)
-      stage.checks.expect(
+      context.lookLatency.add(span)
+      context.checks.expect(
         .g15, count == 8 && span.end - span.start < 1_000_000_000,
         "an isolated call took \(Format.time(span.end - span.start))")
       try? await Task.sleep(for: .milliseconds(1))
     }
-    stage.looks += calls
+    context.looks += calls
   }
 
   /// While a batch is delivered, each poster adds one for every pause beyond those that need none. So the batches grow to what is allowed here, if a delivery
   /// takes less than a pause divided by the posters; otherwise nothing is promised. While the event is kept from delivering, by the system or by the sanitizer,
   /// each poster goes on adding.
-  private func judge(_ stage: Stage, _ log: Log, since start: UInt64) {
+  private func verifier(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
     let perDelivery = Double(Clock.now - start) / Double(max(1, log.delivered.value))
-    let growth = perDelivery * Double(stage.workers.count) / Flood.pause
+    let growth = perDelivery * Double(context.workers.count) / Flood.pause
     if growth < 0.5 {
       let pauses = Int(Double(log.longestGap) / Flood.pause)
-      let allowed = Int(Double(Flood.most) / (1 - growth)) + stage.workers.count * (1 + pauses)
-      stage.checks.expect(
+      let allowed = Int(Double(Flood.most) / (1 - growth)) + context.workers.count * (1 + pauses)
+      context.checks.expect(
         .g15, log.peak.value <= allowed,
         "\(log.peak.value) were waiting; \(allowed) may (the longest gap was \(Format.time(log.longestGap)))"
       )
     }
-    stage.checks.expect(
+    context.checks.expect(
       .g21, log.delivered.value == log.posted.value, "\(log.posted.value) were posted, \(log.delivered.value) delivered"
     )
-    stage.checks.count(.g2, log.delivered.value)
-    stage.must += 8 * log.posted.value
-    stage.may += 8 * log.posted.value
-    stage.did += 8 * log.delivered.value
-    stage.remarks["waiting at most"] = max(stage.remarks["waiting at most"] ?? 0, log.peak.value)
-    stage.countOverlaps()
+    context.checks.count(.g2, log.delivered.value)
+    context.must += 8 * log.posted.value
+    context.may += 8 * log.posted.value
+    context.did += 8 * log.delivered.value
+    context.remarks["waiting at most"] = max(context.remarks["waiting at most"] ?? 0, log.peak.value)
+    context.countOverlaps()
   }
 }

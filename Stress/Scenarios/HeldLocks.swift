@@ -8,18 +8,18 @@ struct HeldLocks: Scenario {
   static let name = "hold"
   static let summary = "locks that hold what they skip: it all comes, late and in order"
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
     trial.holding = .upTo(.max)
-    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({
-      ($0, stage.workers[$0 % stage.workers.count])
+    for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
+      ($0, context.workers[$0 % context.workers.count])
     }) {
       let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
-      let probe = Probe(place, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
-      trial.add(probe)
-      worker.probes.append(probe)
+      let handlerLog = HandlerLog(place, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
+      trial.add(handlerLog)
+      worker.handlerLogs.append(handlerLog)
     }
-    await stage.race(steps: 250) { worker in
+    await context.race(steps: 250) { worker in
       step(worker, trial)
     } inTask: { worker in
       switch worker.random.below(20) {
@@ -28,17 +28,17 @@ struct HeldLocks: Scenario {
       default: step(worker, trial)
       }
     }
-    for worker in stage.workers {
-      for probe in worker.probes where probe.isMuted { trial.toggleLock(probe, by: worker) }
+    for worker in context.workers {
+      for handlerLog in worker.handlerLogs where handlerLog.isMuted { trial.toggleLock(handlerLog, by: worker) }
     }
-    if trial.isGated { trial.toggleGate(by: stage.workers[0]) }
+    if trial.isGated { trial.toggleGate(by: context.workers[0]) }
     await trial.finish()
     await judgeSnapshots(trial)
   }
 
   private func step(_ worker: Worker, _ trial: Trial) {
     switch worker.random.below(10) {
-    case 0..<3: trial.toggleLock(worker.random.pick(worker.probes), by: worker)
+    case 0..<3: trial.toggleLock(worker.random.pick(worker.handlerLogs), by: worker)
     case 3 where worker.index == 0: trial.toggleGate(by: worker)
     case 4: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
@@ -46,25 +46,25 @@ struct HeldLocks: Scenario {
   }
 
   private func lockInScope(_ worker: Worker, _ trial: Trial) async {
-    let probe = worker.random.pick(worker.probes)
-    guard let token = probe.token, !probe.isMuted else { return }
-    let number = probe.mutes.count
+    let handlerLog = worker.random.pick(worker.handlerLogs)
+    guard let token = handlerLog.token, !handlerLog.isMuted else { return }
+    let number = handlerLog.mutes.count
     worker.begin(.lock)
     var on = Span.open
     await trial.event.withLocked(token, holding: trial.holding) {
       on.finish()
-      probe.mutes.append(Probe.Mute(on: on, off: nil))
+      handlerLog.mutes.append(HandlerLog.Mute(on: on, off: nil))
       for _ in 0..<worker.random.below(4) { worker.post(to: trial.event) }
       await worker.giveWayInTask()
-      probe.mutes[number].off = .open
+      handlerLog.mutes[number].off = .open
     }
-    probe.mutes[number].off?.finish()
+    handlerLog.mutes[number].off?.finish()
     worker.changes.append(on)
   }
 
   /// Every handler was called with everything, and nothing is held any more.
   private func judgeSnapshots(_ trial: Trial) async {
-    let total = trial.voices.reduce(0) { $0 + $1.sent.count }
+    let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
     for snapshot in await trial.event.handlers {
       trial.checks.expect(
         .g9, snapshot.callCount == total && snapshot.heldCount == 0,

@@ -9,15 +9,15 @@ struct Lanes: Scenario {
   static let name = "lanes"
   static let summary = "main, background, queues, actors, tasks: in order, one at a time, and all awaited"
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
     for place in Place.allCases {
-      let probe = Probe(place, named: "\(place)", throwsEvery: place == .queue ? 13 : 0, trial.checks)
-      trial.add(probe)
-      trial.extraProbes.append(probe)
+      let handlerLog = HandlerLog(place, named: "\(place)", throwsEvery: place == .queue ? 13 : 0, trial.checks)
+      trial.add(handlerLog)
+      trial.extraProbes.append(handlerLog)
     }
     let lanes = Place.allCases.count + 1
-    await stage.race(steps: 120) { worker in
+    await context.race(steps: 120) { worker in
       if worker.random.oneIn(3) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
     } inTask: { worker in
       switch worker.random.below(10) {
@@ -26,40 +26,40 @@ struct Lanes: Scenario {
       default: worker.post(to: trial.event)
       }
     }
-    await removeAll(trial, stage)
+    await removeAll(trial, context)
     await trial.finish()
     let calls = await trial.places.room.calls
-    let room = trial.probes.first { $0.place == .isolated }
+    let room = trial.handlerLogs.first { $0.place == .isolated }
     trial.checks.expect(
-      .g13, calls == room?.calls.count, "the actor counted \(calls) calls, the probe \(room?.calls.count ?? 0)")
+      .g13, calls == room?.calls.count, "the actor counted \(calls) calls, the handlerLog \(room?.calls.count ?? 0)")
   }
 
   /// When a `send` has returned, every handler has finished at least as many calls as there were occurrences up to it.
   private func sendAndLook(_ worker: Worker, _ trial: Trial, _ lanes: Int) async {
     await worker.send(to: trial.event)
-    guard let report = worker.voice.reports.last?.report else { return }
+    guard let report = worker.senderLog.reports.last?.report else { return }
     let found = report.delivered + report.failures.count + report.skipped + report.deferred + report.dropped
     trial.checks.expect(.g21, found == lanes, "a report accounts for \(found) handlers, not \(lanes): \(report)")
     trial.checks.expect(
       .g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
-    for probe in trial.extraProbes where probe.place.isInOrder {
-      let ended = probe.endedCount
+    for handlerLog in trial.extraProbes where handlerLog.place.isInOrder {
+      let ended = handlerLog.endedCount
       trial.checks.expect(
         .g16, ended >= Int(report.sequence),
-        "send \(report.sequence) returned when \(probe) had finished \(ended) calls")
+        "send \(report.sequence) returned when \(handlerLog) had finished \(ended) calls")
     }
   }
 
-  private func removeAll(_ trial: Trial, _ stage: Stage) async {
-    for worker in stage.workers {
-      worker.probes = trial.extraProbes.filter {
-        $0.place != .inline && $0.place.rawValue % stage.workers.count == worker.index
+  private func removeAll(_ trial: Trial, _ context: ScenarioContext) async {
+    for worker in context.workers {
+      worker.handlerLogs = trial.extraProbes.filter {
+        $0.place != .inline && $0.place.rawValue % context.workers.count == worker.index
       }
     }
     trial.extraProbes.removeAll { $0.place != .inline }
-    await stage.race(steps: 40) { worker in
-      if worker.random.oneIn(12), let probe = worker.probes.first(where: { $0.removing == nil }) {
-        trial.remove(probe, by: worker)
+    await context.race(steps: 40) { worker in
+      if worker.random.oneIn(12), let handlerLog = worker.handlerLogs.first(where: { $0.removing == nil }) {
+        trial.remove(handlerLog, by: worker)
       }
       worker.post(to: trial.event)
     }

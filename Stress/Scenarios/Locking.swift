@@ -8,20 +8,20 @@ struct Locking: Scenario {
   static let summary =
     "handlers, and the event itself, are locked and unlocked while everybody sends: nothing is called under a lock"
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
     // Occurrences that the event's own lock keeps from everybody have no known place, so half of the rounds do without it and are exact.
-    let hasGate = stage.rounds.value % 2 == 0
-    for (number, worker) in (0..<max(stage.workers.count, stage.options.handlers)).map({
-      ($0, stage.workers[$0 % stage.workers.count])
+    let hasGate = context.rounds.value % 2 == 0
+    for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
+      ($0, context.workers[$0 % context.workers.count])
     }) {
       let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
-      let probe = Probe(
+      let handlerLog = HandlerLog(
         place, named: number % 3 == 0 ? "\(number)" : nil, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
-      trial.add(probe)
-      worker.probes.append(probe)
+      trial.add(handlerLog)
+      worker.handlerLogs.append(handlerLog)
     }
-    await stage.race(steps: 250) { worker in
+    await context.race(steps: 250) { worker in
       step(worker, trial, hasGate)
     } inTask: { worker in
       switch worker.random.below(20) {
@@ -36,60 +36,61 @@ struct Locking: Scenario {
 
   private func step(_ worker: Worker, _ trial: Trial, _ hasGate: Bool) {
     switch worker.random.below(10) {
-    case 0..<3: trial.toggleLock(worker.random.pick(worker.probes), by: worker)
-    case 3: lockByName(worker.random.pick(worker.probes), worker, trial)
+    case 0..<3: trial.toggleLock(worker.random.pick(worker.handlerLogs), by: worker)
+    case 3: lockByName(worker.random.pick(worker.handlerLogs), worker, trial)
     case 4: if worker.index == 0, hasGate { trial.toggleGate(by: worker) } else { worker.post(to: trial.event) }
     case 5: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
     }
   }
 
-  private func lockByName(_ probe: Probe, _ worker: Worker, _ trial: Trial) {
-    guard let name = probe.name, !probe.isMuted else { return }
+  private func lockByName(_ handlerLog: HandlerLog, _ worker: Worker, _ trial: Trial) {
+    guard let name = handlerLog.name, !handlerLog.isMuted else { return }
     let (count, on) = worker.change(.lock) { trial.event.lock(named: name) }
-    probe.mutes.append(Probe.Mute(on: on, off: nil))
-    trial.checks.expect(.g9, count == 1, "lock(named:) found \(count) of \(probe)")
+    handlerLog.mutes.append(HandlerLog.Mute(on: on, off: nil))
+    trial.checks.expect(.g9, count == 1, "lock(named:) found \(count) of \(handlerLog)")
     worker.post(to: trial.event)
-    probe.mutes[probe.mutes.count - 1].off = worker.change(.lock) { trial.event.unlock(named: name) }.span
+    handlerLog.mutes[handlerLog.mutes.count - 1].off = worker.change(.lock) { trial.event.unlock(named: name) }.span
   }
 
   /// Two scopes, one within the other: the handler is silent until the outer one ends.
   private func lockInScope(_ worker: Worker, _ trial: Trial) async {
-    let probe = worker.random.pick(worker.probes)
-    guard let token = probe.token, !probe.isMuted else { return }
+    let handlerLog = worker.random.pick(worker.handlerLogs)
+    guard let token = handlerLog.token, !handlerLog.isMuted else { return }
     let event = trial.event
-    let number = probe.mutes.count
+    let number = handlerLog.mutes.count
     worker.begin(.lock)
     var on = Span.open
     await event.withLocked(token) {
       await event.withLocked(token) { worker.post(to: event) }
       on.finish()
-      probe.mutes.append(Probe.Mute(on: on, off: nil))
-      trial.checks.expect(.g9, event.isLocked(token), "\(probe) is not locked within withLocked")
+      handlerLog.mutes.append(HandlerLog.Mute(on: on, off: nil))
+      trial.checks.expect(.g9, event.isLocked(token), "\(handlerLog) is not locked within withLocked")
       for _ in 0..<worker.random.below(4) { worker.post(to: event) }
       await worker.giveWayInTask()
-      probe.mutes[number].off = .open
+      handlerLog.mutes[number].off = .open
     }
-    probe.mutes[number].off?.finish()
+    handlerLog.mutes[number].off?.finish()
     worker.changes.append(on)
-    trial.checks.expect(.g9, !event.isLocked(token), "\(probe) is locked after withLocked")
+    trial.checks.expect(.g9, !event.isLocked(token), "\(handlerLog) is locked after withLocked")
   }
 
   /// What a snapshot says was called was called, and all else was skipped.
   private func judgeSnapshots(_ trial: Trial) async {
     let snapshots = await trial.event.handlers
-    let probes = Dictionary(uniqueKeysWithValues: trial.probes.map { ($0.token?.id ?? 0, $0) })
-    let total = trial.voices.reduce(0) { $0 + $1.sent.count }
+    let handlerLogs = Dictionary(uniqueKeysWithValues: trial.handlerLogs.map { ($0.token?.id ?? 0, $0) })
+    let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
     for snapshot in snapshots {
-      guard let probe = probes[snapshot.id] else { continue }
+      guard let handlerLog = handlerLogs[snapshot.id] else { continue }
       trial.checks.expect(
-        .g21, snapshot.callCount == probe.calls.count,
-        "\(probe) was called \(probe.calls.count) times; its snapshot says \(snapshot.callCount)")
+        .g21, snapshot.callCount == handlerLog.calls.count,
+        "\(handlerLog) was called \(handlerLog.calls.count) times; its snapshot says \(snapshot.callCount)")
       let all = snapshot.callCount + snapshot.skippedCount
       trial.checks.expect(
-        .g21, all == total, "\(probe): \(snapshot.callCount) calls and \(snapshot.skippedCount) skipped of \(total)")
+        .g21, all == total,
+        "\(handlerLog): \(snapshot.callCount) calls and \(snapshot.skippedCount) skipped of \(total)")
       trial.checks.expect(
-        .g9, snapshot.isLocked == probe.isMuted, "\(probe): its snapshot says isLocked \(snapshot.isLocked)")
+        .g9, snapshot.isLocked == handlerLog.isMuted, "\(handlerLog): its snapshot says isLocked \(snapshot.isLocked)")
     }
   }
 }

@@ -9,7 +9,7 @@ struct ManyEvents: Scenario {
     "a thousand events at once, chained, with thousands of handlers that come and go: each in order, nothing lost"
 
   struct Message: Sendable {
-    let voice: Int
+    let senderLog: Int
     let number: Int
     let isFirst: Bool
     let canary: Canary
@@ -32,24 +32,24 @@ struct ManyEvents: Scenario {
     }
   }
 
-  func round(_ stage: Stage) async {
-    let sites = (0..<stage.options.events).map { _ in Site(stage.workers.count) }
-    for site in sites { stage.watch(site.event) }
-    for (number, site) in sites.enumerated() { connect(site, next: sites[(number + 1) % sites.count], stage) }
-    await stage.race(steps: 1_500) { worker in
+  func round(_ context: ScenarioContext) async {
+    let sites = (0..<context.options.events).map { _ in Site(context.workers.count) }
+    for site in sites { context.watch(site.event) }
+    for (number, site) in sites.enumerated() { connect(site, next: sites[(number + 1) % sites.count], context) }
+    await context.race(steps: 1_500) { worker in
       let isHot = worker.random.oneIn(4)
       let site = isHot ? sites[0] : worker.random.pick(sites)
       if worker.random.oneIn(10) { addAndRemove(worker, site, isHot) } else { post(worker, site, isHot) }
     }
     for site in sites { await site.event.quiesce() }
     for site in sites { await site.event.quiesce() }  // what was forwarded, too
-    await addThousands(stage, sites[0])
-    await judge(sites, stage)
-    stage.countOverlaps()
+    await addThousands(context, sites[0])
+    await verifier(sites, context)
+    context.countOverlaps()
   }
 
-  private func connect(_ site: Site, next: Site, _ stage: Stage) {
-    let (canary, checks, fate) = (Canary(.handler), stage.checks, stage.makeFate())
+  private func connect(_ site: Site, next: Site, _ context: ScenarioContext) {
+    let (canary, checks, fate) = (Canary(.handler), context.checks, context.makeFate())
     site.event.occurrences.addHandler { [unowned site] occurrence in
       let message = occurrence.payload
       site.sequence += 1
@@ -57,23 +57,23 @@ struct ManyEvents: Scenario {
         checks.violate(.g1, "sequence \(occurrence.sequence) came when \(site.sequence) was due")
       }
       guard message.isFirst else { return }
-      site.last[message.voice] += 1
-      if message.number != site.last[message.voice] {
-        checks.violate(.g2, "number \(message.number) of a sender came when \(site.last[message.voice]) was due")
+      site.last[message.senderLog] += 1
+      if message.number != site.last[message.senderLog] {
+        checks.violate(.g2, "number \(message.number) of a sender came when \(site.last[message.senderLog]) was due")
       }
       site.received.add()
-      try checks.faults.meet(fate, message.voice << 32 + message.number)
+      try checks.faults.meet(fate, message.senderLog << 32 + message.number)
     }
     site.event.addHandler { [weak next = next.event, forwarded = next.forwarded] message in
       guard message.isFirst else { return }
       forwarded.add()
-      next?.post(Message(voice: message.voice, number: 0, isFirst: false, canary: message.canary))
+      next?.post(Message(senderLog: message.senderLog, number: 0, isFirst: false, canary: message.canary))
     }
   }
 
   private func post(_ worker: Worker, _ site: Site, _ isHot: Bool) {
     let number = site.sent[worker.index].add()
-    let message = Message(voice: worker.index, number: number, isFirst: true, canary: Canary(.payload))
+    let message = Message(senderLog: worker.index, number: number, isFirst: true, canary: Canary(.payload))
     worker.action(.post) { site.event.post(message) }
     if !isHot { worker.actions.removeLast() }  // only what is done to the same event can overlap
   }
@@ -83,14 +83,15 @@ struct ManyEvents: Scenario {
     let token = worker.change(.add) { site.event.addHandler { _ in _ = canary.isAlive } }.result
     let wasThere = worker.change(.remove) { site.event.remove(token) }.result
     if !isHot { worker.changes.removeLast(2) }
-    if !wasThere { worker.voice.missing += 1 }
+    if !wasThere { worker.senderLog.missing += 1 }
   }
 
-  private func judge(_ sites: [Site], _ stage: Stage) async {
-    let checks = stage.checks
-    for worker in stage.workers {
+  private func verifier(_ sites: [Site], _ context: ScenarioContext) async {
+    let checks = context.checks
+    for worker in context.workers {
       checks.expect(
-        .g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers were not found right after they were added")
+        .g7, worker.senderLog.missing == 0,
+        "\(worker.senderLog.missing) handlers were not found right after they were added")
     }
     for site in sites {
       let sent = site.sent.reduce(0) { $0 + $1.value }
@@ -102,28 +103,28 @@ struct ManyEvents: Scenario {
       checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
       checks.count(.g1, Int(site.sequence))
       checks.count(.g2, sent)
-      stage.must += all
-      stage.may += all
-      stage.did += Int(site.sequence)
+      context.must += all
+      context.may += all
+      context.did += Int(site.sequence)
     }
   }
 
   /// Half of them go forwards, half backwards, with a post now and then.
-  private func addThousands(_ stage: Stage, _ site: Site) async {
-    let worker = stage.workers[0]
+  private func addThousands(_ context: ScenarioContext, _ site: Site) async {
+    let worker = context.workers[0]
     let tokens = (0..<4_000).map { _ in
       let canary = Canary(.handler)
       return site.event.addHandler { _ in _ = canary.isAlive }
     }
-    worker.note.begin(.remove)
+    worker.activityLog.begin(.remove)
     var found = 0
     for token in tokens[..<2_000] where site.event.remove(token) { found += 1 }
     for token in tokens[2_000...].reversed() where site.event.remove(token) { found += 1 }
-    worker.note.end()
-    stage.checks.expect(.g7, found == tokens.count, "\(found) of \(tokens.count) handlers were found")
-    stage.checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
-    let areGone = await eventually { Canary.alive(.handler) == stage.options.events }
-    stage.checks.expect(
-      .g22, areGone, "closures of removed handlers are alive: \(Canary.alive(.handler) - stage.options.events)")
+    worker.activityLog.end()
+    context.checks.expect(.g7, found == tokens.count, "\(found) of \(tokens.count) handlers were found")
+    context.checks.expect(.g22, site.event.handlerCount == 2, "\(site.event.handlerCount) handlers are left of 2")
+    let areGone = await eventually { Canary.alive(.handler) == context.options.events }
+    context.checks.expect(
+      .g22, areGone, "closures of removed handlers are alive: \(Canary.alive(.handler) - context.options.events)")
   }
 }

@@ -24,18 +24,18 @@ struct Nested: Scenario {
     var expected: [Int: Int] = [:]
   }
 
-  func round(_ stage: Stage) async {
-    let deepest = stage.rounds.value % 8 == 1 ? 100_000 : 1_000
-    await climb(stage, deepest)
-    await ring(stage)
-    await wait(stage)
+  func round(_ context: ScenarioContext) async {
+    let deepest = context.rounds.value % 8 == 1 ? 100_000 : 1_000
+    await climb(context, deepest)
+    await ring(context)
+    await wait(context)
   }
 
   /// Chains of posts on one event, started by all workers at once.
-  private func climb(_ stage: Stage, _ deepest: Int) async {
-    let (event, log, checks) = (Event<Link>("climbing"), Log(), stage.checks)
-    let (canary, fate) = (Canary(.handler), stage.makeFate())
-    stage.watch(event)
+  private func climb(_ context: ScenarioContext, _ deepest: Int) async {
+    let (event, log, checks) = (Event<Link>("climbing"), Log(), context.checks)
+    let (canary, fate) = (Canary(.handler), context.makeFate())
+    context.watch(event)
     event.addHandler { [weak event] link in
       checks.expect(
         .g4, log.first == log.second,
@@ -57,9 +57,10 @@ struct Nested: Scenario {
     }
     let total = Counter()
     let starts = 8
-    await stage.race(steps: starts) { worker in
+    await context.race(steps: starts) { worker in
       let depth =
-        worker.voice.sent.isEmpty && worker.actions.isEmpty ? deepest / (worker.index + 1) : worker.random.below(200)
+        worker.senderLog.sent.isEmpty && worker.actions.isEmpty
+        ? deepest / (worker.index + 1) : worker.random.below(200)
       let chain = worker.index * starts + worker.actions.count
       total.add(depth + 1)
       worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
@@ -67,25 +68,25 @@ struct Nested: Scenario {
     await event.quiesce()
     // A chain that was handed over to the event's own queue may still be growing: what a handler posts comes after the barrier.
     let isWhole = await eventually(within: 30) {
-      stage.director.begin(.judge)
+      context.director.begin(.verifier)
       return total.value == log.seen.value
     }
     await event.quiesce()
-    stage.faults.count(.reenter, log.first - starts * stage.workers.count)
+    context.faults.count(.reenter, log.first - starts * context.workers.count)
     checks.expect(.g21, isWhole && log.first == total.value, "\(total.value) links were posted, \(log.first) delivered")
     checks.expect(.g21, log.expected.values.allSatisfy { $0 == -1 }, "a chain broke off")
-    stage.must += 2 * total.value
-    stage.may += 2 * total.value
-    stage.did += log.first + log.second
-    stage.countOverlaps()
+    context.must += 2 * total.value
+    context.may += 2 * total.value
+    context.did += log.first + log.second
+    context.countOverlaps()
   }
 
   /// Three events, each of which posts to the next.
-  private func ring(_ stage: Stage) async {
+  private func ring(_ context: ScenarioContext) async {
     let events = (0..<3).map { Event<Link>("ring \($0)") }
     let calls = Counter()
     for (number, event) in events.enumerated() {
-      stage.watch(event)
+      context.watch(event)
       let canary = Canary(.handler)
       event.addHandler { [weak next = events[(number + 1) % 3]] link in
         calls.add()
@@ -93,25 +94,25 @@ struct Nested: Scenario {
       }
     }
     let total = Counter()
-    await stage.race(steps: 4) { worker in
+    await context.race(steps: 4) { worker in
       let depth = worker.random.below(300)
       total.add(depth + 1)
       worker.action(.post) { events[worker.index % 3].post(Link(chain: worker.index, left: depth)) }
     }
     let isWhole = await eventually(within: 30) { calls.value == total.value }
-    stage.checks.expect(.g21, isWhole, "\(total.value) links went round the ring, \(calls.value) arrived")
+    context.checks.expect(.g21, isWhole, "\(total.value) links went round the ring, \(calls.value) arrived")
     for event in events { await event.quiesce() }
-    stage.must += total.value
-    stage.may += total.value
-    stage.did += calls.value
+    context.must += total.value
+    context.may += total.value
+    context.did += calls.value
   }
 
   /// Two events whose handlers await sends to each other.
-  private func wait(_ stage: Stage) async {
-    let (one, two, checks) = (Event<Link>("one"), Event<Link>("two"), stage.checks)
+  private func wait(_ context: ScenarioContext) async {
+    let (one, two, checks) = (Event<Link>("one"), Event<Link>("two"), context.checks)
     let (calls, deferred) = (Counter(), Counter())
     for (event, other) in [(one, two), (two, one)] {
-      stage.watch(event)
+      context.watch(event)
       let canary = Canary(.handler)
       event.addHandler { [weak other] link in
         calls.add()
@@ -124,7 +125,7 @@ struct Nested: Scenario {
       }
     }
     let total = Counter()
-    await stage.race(steps: 10) { worker in
+    await context.race(steps: 10) { worker in
       total.add(4)
       worker.action(.post) { (worker.index % 2 == 0 ? one : two).post(Link(chain: worker.index, left: 3)) }
     } inTask: { worker in
@@ -133,15 +134,15 @@ struct Nested: Scenario {
       let event = worker.index % 2 == 0 ? one : two
       let report = await worker.awaiting { await event.send(Link(chain: worker.index, left: 3)) }
       checks.expect(.g16, report.delivered == 1, "a send from outside waits for its handler: \(report)")
-      worker.note.end()
+      worker.activityLog.end()
     }
     let isWhole = await eventually(within: 30) { calls.value == total.value }
     checks.expect(.g20, isWhole, "handlers that await each other: \(calls.value) calls of \(total.value)")
     await one.quiesce()
     await two.quiesce()
-    stage.must += total.value
-    stage.may += total.value
-    stage.did += calls.value
-    stage.remarks["sends deferred, not deadlocked", default: 0] += deferred.value
+    context.must += total.value
+    context.may += total.value
+    context.did += calls.value
+    context.remarks["sends deferred, not deadlocked", default: 0] += deferred.value
   }
 }

@@ -8,22 +8,22 @@ struct Once: Scenario {
   static let summary =
     "handlers that are called once, on every lane, while senders race for them: none is called twice, or never"
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
-    for worker in stage.workers {
-      let echo = Probe(.inline, isOnce: true, trial.checks)
-      let (event, voice, checks) = (trial.event, trial.makeVoice(), trial.checks)
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
+    for worker in context.workers {
+      let echo = HandlerLog(.inline, isOnce: true, trial.checks)
+      let (event, senderLog, checks) = (trial.event, trial.makeVoice(), trial.checks)
       echo.reaction = { _ in
         for _ in 0..<3 {
           checks.faults.count(.reenter)
-          let parcel = voice.next()
-          event.post(parcel)
-          voice.returned(parcel)
+          let payload = senderLog.next()
+          event.post(payload)
+          senderLog.returned(payload)
         }
       }
       trial.add(echo, by: worker)
     }
-    await stage.race(steps: 250) { worker in
+    await context.race(steps: 250) { worker in
       step(worker, trial)
     } inTask: { worker in
       if worker.random.oneIn(30) { await worker.send(to: trial.event) } else { step(worker, trial) }
@@ -35,9 +35,11 @@ struct Once: Scenario {
   private func step(_ worker: Worker, _ trial: Trial) {
     switch worker.random.below(12) {
     case 0..<5: Churn.addHandler(to: trial, by: worker, isOnce: true)
-    case 5: if !worker.probes.isEmpty { trial.toggleLock(worker.random.pick(worker.probes), by: worker) }
+    case 5: if !worker.handlerLogs.isEmpty { trial.toggleLock(worker.random.pick(worker.handlerLogs), by: worker) }
     case 6:
-      if worker.random.oneIn(4), !worker.probes.isEmpty { trial.remove(worker.random.pick(worker.probes), by: worker) }
+      if worker.random.oneIn(4), !worker.handlerLogs.isEmpty {
+        trial.remove(worker.random.pick(worker.handlerLogs), by: worker)
+      }
     case 7: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
     }
@@ -46,7 +48,7 @@ struct Once: Scenario {
   /// Those that were not called are there, and no others.
   private func judgeWhatIsLeft(_ trial: Trial) async {
     let left = await trial.event.handlers.map(\.id)
-    let unused = trial.probes.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap {
+    let unused = trial.handlerLogs.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap {
       $0.token?.id
     }
     trial.checks.expect(

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Handlers end with their owners, which are let go while everybody sends (G10).
 ///
-/// An owner notes the time of its `deinit`. No call may begin after it, wherever the handler runs; until the owner is let go every occurrence reaches
+/// An owner activities the time of its `deinit`. No call may begin after it, wherever the handler runs; until the owner is let go every occurrence reaches
 /// it; and once nothing moves all of them are gone, though the event and its handlers were never told.
 struct Owners: Scenario {
   static let name = "owners"
@@ -11,24 +11,26 @@ struct Owners: Scenario {
 
   /// What owns a handler. Only its worker holds it, and a call for its own length.
   final class Owner: Sendable {
-    private let probe: Probe
+    private let handlerLog: HandlerLog
     private let canary = Canary(.owner)
     private let isOver = Atomic<Bool>(false)
 
-    init(_ probe: Probe) { self.probe = probe }
+    init(_ handlerLog: HandlerLog) { self.handlerLog = handlerLog }
 
     deinit {
       isOver.store(true, ordering: .releasing)
-      probe.removalEnded()
+      handlerLog.removalEnded()
     }
 
-    func isMine(_ probe: Probe) -> Bool { probe === self.probe && !isOver.load(ordering: .acquiring) && canary.isAlive }
+    func isMine(_ handlerLog: HandlerLog) -> Bool {
+      handlerLog === self.handlerLog && !isOver.load(ordering: .acquiring) && canary.isAlive
+    }
   }
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
-    let owners = stage.workers.map { _ in OwnerList() }
-    let most = max(1, stage.options.handlers / stage.workers.count)
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
+    let owners = context.workers.map { _ in OwnerList() }
+    let most = max(1, context.options.handlers / context.workers.count)
     @Sendable func step(_ worker: Worker) -> Bool {
       let own = owners[worker.index]
       switch worker.random.below(12) {
@@ -38,20 +40,20 @@ struct Owners: Scenario {
       }
       return false
     }
-    await stage.race(steps: 300) { worker in
+    await context.race(steps: 300) { worker in
       if step(worker) { worker.post(to: trial.event) }
     } inTask: { worker in
       guard step(worker) else { return }
       if worker.random.oneIn(12) { await worker.send(to: trial.event) } else { worker.post(to: trial.event) }
     }
-    for (worker, own) in zip(stage.workers, owners) { while !own.owners.isEmpty { own.letGo(worker) } }
+    for (worker, own) in zip(context.workers, owners) { while !own.owners.isEmpty { own.letGo(worker) } }
     let areGone = await eventually { Canary.alive(.owner) == 0 }
     trial.checks.expect(.g10, areGone, "\(Canary.alive(.owner)) owners are alive though nobody holds them but handlers")
     await trial.finish()
     trial.checks.expect(
       .g10, trial.event.handlerCount == 1,
       "\(trial.event.handlerCount - 1) handlers of owners that are gone are still counted")
-    let report = await trial.event.send(Parcel(voice: 0, index: 0, canary: Canary(.payload)))
+    let report = await trial.event.send(StressPayload(senderLog: 0, index: 0, canary: Canary(.payload)))
     let isAlone = report.delivered + report.failures.count == 1 && report.skipped == 0
     trial.checks.expect(.g10, isAlone, "a send found handlers whose owners are gone: \(report)")
   }
@@ -59,57 +61,59 @@ struct Owners: Scenario {
   /// The owners that one worker holds.
   // Safe: touched by that worker, and by the scenario when nobody races.
   final class OwnerList: @unchecked Sendable {
-    private(set) var owners: [(owner: Owner, probe: Probe)] = []
+    private(set) var owners: [(owner: Owner, handlerLog: HandlerLog)] = []
 
     func add(_ trial: Trial, _ worker: Worker) {
-      let probe = Probe(
+      let handlerLog = HandlerLog(
         worker.random.pick([.inline, .inline, .background, .main, .inOrder, .concurrent]), trial.checks)
-      probe.hasOwner = true
-      probe.isRemovalStrict = true
-      probe.fate = worker.makeFate()
-      let owner = Owner(probe)
-      probe.adding = worker.change(.add) { probe.token = OwnerList.attach(owner, probe, to: trial.event) }.span
-      worker.probes.append(probe)
-      owners.append((owner, probe))
+      handlerLog.hasOwner = true
+      handlerLog.isRemovalStrict = true
+      handlerLog.fate = worker.makeFate()
+      let owner = Owner(handlerLog)
+      handlerLog.adding =
+        worker.change(.add) { handlerLog.token = OwnerList.attach(owner, handlerLog, to: trial.event) }.span
+      worker.handlerLogs.append(handlerLog)
+      owners.append((owner, handlerLog))
     }
 
     /// The removal begins here and ends with the owner's `deinit`, which may come later, on another thread.
     func letGo(_ worker: Worker) {
       guard !owners.isEmpty else { return }
-      let probe = owners[0].probe
-      probe.removing = .open
-      probe.checks.faults.count(.drop)
+      let handlerLog = owners[0].handlerLog
+      handlerLog.removing = .open
+      handlerLog.checks.faults.count(.drop)
       worker.change(.remove) {
         owners.swapAt(0, owners.count - 1); owners.removeLast()
       }
     }
 
-    private static func attach(_ owner: Owner, _ probe: Probe, to event: Event<Parcel>) -> HandlerToken {
+    private static func attach(_ owner: Owner, _ handlerLog: HandlerLog, to event: Event<StressPayload>) -> HandlerToken
+    {
       let canary = Canary(.handler)
       let isMine: @Sendable (Owner) -> Void = { owner in
-        probe.checks.expect(
-          .g10, owner.isMine(probe), "\(probe) was called with an owner that is not its own, or is gone")
+        handlerLog.checks.expect(
+          .g10, owner.isMine(handlerLog), "\(handlerLog) was called with an owner that is not its own, or is gone")
       }
-      switch probe.place {
+      switch handlerLog.place {
       case .background:
         return event.addHandler(on: .background, owner: owner) {
-          isMine($0); try probe.call($1, canary)
+          isMine($0); try handlerLog.call($1, canary)
         }
       case .main:
         return event.addHandler(on: .main, owner: owner) {
-          isMine($0); try probe.call($1, canary)
+          isMine($0); try handlerLog.call($1, canary)
         }
       case .inOrder:
         return event.addHandler(owner: owner) {
-          isMine($0); try await probe.call($1, canary, pausing: true)
+          isMine($0); try await handlerLog.call($1, canary, pausing: true)
         }
       case .concurrent:
         return event.addHandler(on: .concurrent(limit: Place.limit), owner: owner) {
-          isMine($0); try await probe.call($1, canary, pausing: true)
+          isMine($0); try await handlerLog.call($1, canary, pausing: true)
         }
       default:
         return event.addHandler(owner: owner) {
-          isMine($0); try probe.call($1, canary)
+          isMine($0); try handlerLog.call($1, canary)
         }
       }
     }

@@ -26,56 +26,56 @@ struct Reuse: Scenario {
     var reusedEvents = 0
   }
 
-  func round(_ stage: Stage) async {
-    let benches = stage.workers.map { _ in Bench() }
+  func round(_ context: ScenarioContext) async {
+    let benches = context.workers.map { _ in Bench() }
     let shared = Event<Int>("shared")
-    stage.watch(shared)
-    await stage.race(steps: 60) { worker in
+    context.watch(shared)
+    await context.race(steps: 60) { worker in
       let bench = benches[worker.index]
-      replaceOwner(worker, bench, shared, stage)
-      if worker.random.oneIn(2) { replaceEvent(bench, stage) }
+      replaceOwner(worker, bench, shared, context)
+      if worker.random.oneIn(2) { replaceEvent(bench, context) }
     }
     await shared.quiesce()
     shared.post(0)
     await shared.quiesce()
-    stage.checks.expect(
+    context.checks.expect(
       .g10, shared.handlerCount == 0, "\(shared.handlerCount) handlers are left whose owners are gone")
-    stage.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedOwners }
-    stage.remarks["events at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedEvents }
+    context.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedOwners }
+    context.remarks["events at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedEvents }
     let calls = benches.reduce(0) { $0 + $1.exactCalls }
-    stage.must += calls
-    stage.may += calls
-    stage.did += calls
-    stage.countOverlaps()
+    context.must += calls
+    context.may += calls
+    context.did += calls
+    context.countOverlaps()
   }
 
   // MARK: Owners
 
   /// One owner dies, and another is made where it was.
-  private func replaceOwner(_ worker: Worker, _ bench: Bench, _ shared: Event<Int>, _ stage: Stage) {
+  private func replaceOwner(_ worker: Worker, _ bench: Bench, _ shared: Event<Int>, _ context: ScenarioContext) {
     let event = bench.own
     var first: Owner? = makeOwner(bench)
     let number = first?.number ?? 0
     let address = first.map { ObjectIdentifier($0) }
     if let first {
-      listen(to: event, first, bench, stage)
-      listenShared(to: shared, first, worker, stage)
+      listen(to: event, first, bench, context)
+      listenShared(to: shared, first, worker, context)
     }
     first = nil
-    stage.faults.count(.drop)
+    context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
       // Perhaps another thread's call on the shared event still holds the first, and then its handler here is called, too: no exact checks with that.
       bench.own = Event("own")
       return
     }
     bench.reusedOwners += 1
-    let checks = stage.checks
+    let checks = context.checks
     // The rows of the dead one may still be there: they are not the newcomer's.
     checks.expect(
       .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0,
       "an owner has a dead one's handlers (\(number))")
-    listen(to: event, second, bench, stage)
-    listenShared(to: shared, second, worker, stage)
+    listen(to: event, second, bench, context)
+    listenShared(to: shared, second, worker, context)
     worker.action(.post) { shared.post(second.number) }
     checks.expect(
       .g10, event.lock(ownedBy: second) == 1 && event.unlock(ownedBy: second) == 1, "an owner's handler was not found")
@@ -107,8 +107,8 @@ struct Reuse: Scenario {
     return nil
   }
 
-  private func listen(to event: Event<Int>, _ owner: Owner, _ bench: Bench, _ stage: Stage) {
-    let (number, checks, canary) = (owner.number, stage.checks, Canary(.handler))
+  private func listen(to event: Event<Int>, _ owner: Owner, _ bench: Bench, _ context: ScenarioContext) {
+    let (number, checks, canary) = (owner.number, context.checks, Canary(.handler))
     event.addHandler(owner: owner) { owner, _ in
       checks.expect(
         .g10, owner.number == number && canary.isAlive, "the handler of owner \(number) was given owner \(owner.number)"
@@ -117,8 +117,8 @@ struct Reuse: Scenario {
     }
   }
 
-  private func listenShared(to event: Event<Int>, _ owner: Owner, _ worker: Worker, _ stage: Stage) {
-    let (number, checks, canary) = (owner.number, stage.checks, Canary(.handler))
+  private func listenShared(to event: Event<Int>, _ owner: Owner, _ worker: Worker, _ context: ScenarioContext) {
+    let (number, checks, canary) = (owner.number, context.checks, Canary(.handler))
     worker.change(.add) {
       event.addHandler(owner: owner) { owner, _ in
         checks.expect(
@@ -131,12 +131,12 @@ struct Reuse: Scenario {
   // MARK: Events
 
   /// An event dies, and another is made where it was: the old token does nothing to it.
-  private func replaceEvent(_ bench: Bench, _ stage: Stage) {
+  private func replaceEvent(_ bench: Bench, _ context: ScenarioContext) {
     var first: Event<Int>? = Event()
     let address = first.map { ObjectIdentifier($0) }
     let token = first?.addHandler { _ in }
     first = nil
-    stage.faults.count(.drop)
+    context.faults.count(.drop)
     var others: [Event<Int>] = []
     for _ in 0..<16 {
       let event = Event<Int>()
@@ -151,10 +151,10 @@ struct Reuse: Scenario {
         !event.remove(token) && !event.lock(token) && !event.unlock(token) && !event.isLocked(token)
         && !event.contains(token)
         && event.remove([token]) == 0 && event.lock([token]) == 0
-      stage.checks.expect(
+      context.checks.expect(
         .g11, isHarmless && token != living, "a token of a dead event was good for one at the same address")
       event.post(1)
-      stage.checks.expect(
+      context.checks.expect(
         .g11, called.value == 1 && event.contains(living), "a token of a dead event changed one at the same address")
       return
     }

@@ -8,29 +8,30 @@ struct SlowConsumer: Scenario {
   static let name = "slow"
   static let summary = "a handler that stands still delays nobody but itself"
 
-  func round(_ stage: Stage) async {
-    let trial = Trial(stage)
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
     let gate = Gate()
     for place in Place.allCases { addHandler(place, to: trial) }
-    let blocked = Probe(.background, trial.checks)
-    blocked.reaction = { _ in if !gate.isOpen { gate.block(stage.faults) } }
+    let blocked = HandlerLog(.background, trial.checks)
+    blocked.reaction = { _ in if !gate.isOpen { gate.block(context.faults) } }
     trial.add(blocked)
-    let waiting = Probe(.inOrder, trial.checks)
+    let waiting = HandlerLog(.inOrder, trial.checks)
     addWaiting(waiting, gate, to: trial)
     trial.extraProbes += [blocked, waiting]
 
-    let voice = trial.makeVoice()
-    async let sent: Void = sendAndWait(trial, voice, gate)
-    await stage.race(steps: 60) { worker in
+    let senderLog = trial.makeVoice()
+    async let sent: Void = sendAndWait(trial, senderLog, gate)
+    await context.race(steps: 60) { worker in
       if worker.random.oneIn(8) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
     }
-    let total = stage.workers.count * 60 + 1
-    let fast = trial.probes.filter { $0 !== blocked && $0 !== waiting }
-    stage.director.begin(.quiesce)
-    for probe in fast {
-      let isThrough = await eventually { probe.endedCount >= total }
+    let total = context.workers.count * 60 + 1
+    let fast = trial.handlerLogs.filter { $0 !== blocked && $0 !== waiting }
+    context.director.begin(.quiesce)
+    for handlerLog in fast {
+      let isThrough = await eventually { handlerLog.endedCount >= total }
       trial.checks.expect(
-        .g15, isThrough, "\(probe) finished \(probe.endedCount) of \(total) calls while another handler stood still")
+        .g15, isThrough,
+        "\(handlerLog) finished \(handlerLog.endedCount) of \(total) calls while another handler stood still")
     }
     trial.checks.expect(.g13, blocked.endedCount == 0 && waiting.endedCount == 0, "a handler went on before it could")
     gate.open()
@@ -39,28 +40,28 @@ struct SlowConsumer: Scenario {
   }
 
   private func addHandler(_ place: Place, to trial: Trial) {
-    let probe = Probe(place, trial.checks)
-    trial.add(probe)
-    trial.extraProbes.append(probe)
+    let handlerLog = HandlerLog(place, trial.checks)
+    trial.add(handlerLog)
+    trial.extraProbes.append(handlerLog)
   }
 
-  private func addWaiting(_ probe: Probe, _ gate: Gate, to trial: Trial) {
+  private func addWaiting(_ handlerLog: HandlerLog, _ gate: Gate, to trial: Trial) {
     let canary = Canary(.handler)
-    probe.fate = trial.stage.makeFate()
-    probe.adding = .open
-    probe.token = trial.event.addHandler { parcel in
-      if !gate.isOpen { await gate.wait(probe.checks.faults) }
-      try await probe.call(parcel, canary, pausing: true)
+    handlerLog.fate = trial.context.makeFate()
+    handlerLog.adding = .open
+    handlerLog.token = trial.event.addHandler { payload in
+      if !gate.isOpen { await gate.wait(handlerLog.checks.faults) }
+      try await handlerLog.call(payload, canary, pausing: true)
     }
-    probe.adding.finish()
+    handlerLog.adding.finish()
   }
 
-  private func sendAndWait(_ trial: Trial, _ voice: Voice, _ gate: Gate) async {
-    let parcel = voice.next()
-    let report = await trial.event.send(parcel)
+  private func sendAndWait(_ trial: Trial, _ senderLog: SenderLog, _ gate: Gate) async {
+    let payload = senderLog.next()
+    let report = await trial.event.send(payload)
     trial.checks.expect(.g16, gate.isOpen, "send returned when two of its handlers stood still")
-    voice.returned(parcel)
-    voice.keep(report, of: parcel)
+    senderLog.returned(payload)
+    senderLog.keep(report, of: payload)
   }
 
   /// Holds back a thread, or a task, until it is opened.

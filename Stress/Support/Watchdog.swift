@@ -3,11 +3,11 @@ import Synchronization
 
 /// What somebody is doing, for the count of operations and for the watchdog.
 enum Activity: UInt8, CaseIterable, Sendable {
-  case idle, add, remove, lock, post, submit, send, look, quiesce, judge, read
+  case idle, add, remove, lock, post, submit, send, look, quiesce, verifier, read
 }
 
 /// What one worker is doing now, and how much it has done. Written without order: only looked at.
-final class Note: Sendable {
+final class ActivityLog: Sendable {
   let name: String
   private let activity = Atomic<UInt8>(0)
   private let steps = Atomic<Int>(0)
@@ -33,19 +33,19 @@ final class Note: Sendable {
 }
 
 /// Ends a run that stands still: a thread of its own, which needs nothing that the run may have blocked.
-// Safe: `notes` and `scene` are guarded by `lock`.
+// Safe: `activities` and `scene` are guarded by `lock`.
 final class Watchdog: @unchecked Sendable {
   static let patience = 10.0
   static let shared = Watchdog()
 
   private let lock = NSLock()
-  private var notes: [Note] = []
+  private var activities: [ActivityLog] = []
   private var scene = ""
 
   /// From now on these are watched.
-  func watch(_ notes: [Note], scene: String) {
+  func watch(_ activities: [ActivityLog], scene: String) {
     lock.withLock {
-      self.notes = notes
+      self.activities = activities
       self.scene = scene
     }
   }
@@ -57,12 +57,12 @@ final class Watchdog: @unchecked Sendable {
       var since = Clock.now
       while true {
         Thread.sleep(forTimeInterval: 0.25)
-        let (notes, scene) = lock.withLock { (self.notes, self.scene) }
-        let now = (sum: notes.reduce(0) { $0 &+ $1.count }, scene: scene)
-        if notes.isEmpty || now != last || notes.contains(where: \.isReading) { since = Clock.now }
+        let (activities, scene) = lock.withLock { (self.activities, self.scene) }
+        let now = (sum: activities.reduce(0) { $0 &+ $1.count }, scene: scene)
+        if activities.isEmpty || now != last || activities.contains(where: \.isReading) { since = Clock.now }
         last = now
         guard Clock.now - since > UInt64(Watchdog.patience * 1e9) else { continue }
-        let lines = notes.map { "  " + $0.description }.joined(separator: "\n")
+        let lines = activities.map { "  " + $0.description }.joined(separator: "\n")
         onStall("stalled: nothing has moved for \(Int(Watchdog.patience)) s in scenario \(scene)\n\(lines)")
         return
       }

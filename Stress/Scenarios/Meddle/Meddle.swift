@@ -12,23 +12,23 @@ struct Meddle: Scenario {
   static let name = "meddle"
   static let summary = "all verbs of all types at random, on objects that die meanwhile: payloads stay whole"
 
-  func round(_ stage: Stage) async {
-    var random = stage.random()
-    let world = World(stage.checks, theme: random.pick(World.themes))
-    stage.watch(world)
-    await stage.race(steps: 160) { worker in
+  func round(_ context: ScenarioContext) async {
+    var random = context.random()
+    let world = World(context.checks, theme: random.pick(World.themes))
+    context.watch(world)
+    await context.race(steps: 160) { worker in
       world.step(worker)
     } inTask: { worker in
       await world.stepInTask(worker)
     }
-    stage.director.begin(.quiesce)
-    await world.end(stage.director)
-    stage.did += world.calls.value
-    stage.may += world.calls.value
-    stage.remarks["objects replaced", default: 0] += world.replacements.value
-    stage.remarks["payloads received by loops", default: 0] += world.received.value
-    stage.remarks["findings of diagnostics", default: 0] += world.findings.value
-    stage.countOverlaps()
+    context.director.begin(.quiesce)
+    await world.end(context.director)
+    context.did += world.calls.value
+    context.may += world.calls.value
+    context.remarks["objects replaced", default: 0] += world.replacements.value
+    context.remarks["payloads received by loops", default: 0] += world.received.value
+    context.remarks["findings of diagnostics", default: 0] += world.findings.value
+    context.countOverlaps()
   }
 }
 

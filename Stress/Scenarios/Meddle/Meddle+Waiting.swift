@@ -8,7 +8,7 @@ extension Meddle.World {
     var span = Span.open
     await worker.awaiting(body)
     span.finish()
-    worker.note.end()
+    worker.activityLog.end()
     worker.actions.append(span)
     if activity == .send { worker.sending.add(span) }
     if activity == .look { worker.looking.add(span) }

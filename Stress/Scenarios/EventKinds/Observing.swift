@@ -9,39 +9,41 @@ struct Observing: Scenario {
   static let summary =
     "a value is set and updated by all, while handlers of its changes come and go: no change is missed, no update lost"
 
-  func round(_ stage: Stage) async {
-    let start = Tone(name: Tone.Name(voice: -1, index: 0), basis: nil, canary: Canary(.payload))
+  func round(_ context: ScenarioContext) async {
+    let start = Tone(name: Tone.Name(senderLog: -1, index: 0), basis: nil, canary: Canary(.payload))
     let (value, count) = (Observed(start), Observed(0))
-    let witness = Listener(.inline, [.old, .new], stage.checks)
+    let witness = Listener(.inline, [.old, .new], context.checks)
     witness.add(to: value)
     let told = Told()
-    count.addHandler(options: [.old, .new]) { told.add($0, stage.checks) }
+    count.addHandler(options: [.old, .new]) { told.add($0, context.checks) }
     count.addHandler(options: [.initial, .new], on: .background) { told.last = $0.new ?? -1 }
-    let desks = stage.workers.map { _ in Desk(stage.checks, hasFewPriors: stage.rounds.value % 2 == 0) }
-    let most = max(1, stage.options.handlers / stage.workers.count)
-    await stage.race(steps: 200) { worker in
+    let desks = context.workers.map { _ in Desk(context.checks, hasFewPriors: context.rounds.value % 2 == 0) }
+    let most = max(1, context.options.handlers / context.workers.count)
+    await context.race(steps: 200) { worker in
       step(worker, value, count, desks[worker.index], most)
     } inTask: { worker in
       step(worker, value, count, desks[worker.index], most)
       if worker.random.oneIn(24) { await worker.awaiting { await value.quiesce() } }
     }
-    stage.director.begin(.quiesce)
+    context.director.begin(.quiesce)
     await value.quiesce()
     await count.quiesce()
     let increments = desks.reduce(0) { $0 + $1.increments }
     let isWhole = count.value == increments && told.number == increments && told.last == increments
-    stage.checks.expect(
+    context.checks.expect(
       .g21, isWhole,
       "\(increments) updates; the value is \(count.value), \(told.number) changes told, the last to \(told.last)")
-    for worker in stage.workers {
-      stage.checks.expect(
-        .g7, worker.voice.missing == 0, "\(worker.voice.missing) handlers of changes were not found to be removed")
+    for worker in context.workers {
+      context.checks.expect(
+        .g7, worker.senderLog.missing == 0,
+        "\(worker.senderLog.missing) handlers of changes were not found to be removed")
     }
-    await judgeQuiet(stage.checks)
-    stage.director.begin(.judge)
-    var judge = ChangeJudge(stage, witness: witness, desks.flatMap(\.listeners), start: start.name, settled: Clock.now)
-    judge.run(value.value.name)
-    stage.countOverlaps()
+    await judgeQuiet(context.checks)
+    context.director.begin(.verifier)
+    var verifier = ChangeVerifier(
+      context, witness: witness, desks.flatMap(\.listeners), start: start.name, settled: Clock.now)
+    verifier.run(value.value.name)
+    context.countOverlaps()
   }
 
   /// What one worker did.
@@ -98,32 +100,34 @@ struct Observing: Scenario {
     guard let token = listener.token else { return }
     let (wasThere, span) = worker.change(.remove) { value.remove(token) }
     listener.removing = span
-    if !wasThere { worker.voice.missing += 1 }
+    if !wasThere { worker.senderLog.missing += 1 }
   }
 
   private static func set(_ value: Observed<Tone>, _ worker: Worker) {
     worker.begin(.post)
-    let parcel = worker.voice.next()
-    value.value = Tone(name: Tone.Name(voice: parcel.voice, index: parcel.index), basis: nil, canary: parcel.canary)
-    worker.posting.add(worker.voice.returned(parcel))
-    worker.note.end()
+    let payload = worker.senderLog.next()
+    value.value = Tone(
+      name: Tone.Name(senderLog: payload.senderLog, index: payload.index), basis: nil, canary: payload.canary)
+    worker.posting.add(worker.senderLog.returned(payload))
+    worker.activityLog.end()
   }
 
   private static func update(_ value: Observed<Tone>, _ worker: Worker) {
     worker.begin(.post)
-    let parcel = worker.voice.next()
+    let payload = worker.senderLog.next()
     value.update { tone in
-      tone = Tone(name: Tone.Name(voice: parcel.voice, index: parcel.index), basis: tone.name, canary: parcel.canary)
+      tone = Tone(
+        name: Tone.Name(senderLog: payload.senderLog, index: payload.index), basis: tone.name, canary: payload.canary)
     }
-    worker.posting.add(worker.voice.returned(parcel))
-    worker.note.end()
+    worker.posting.add(worker.senderLog.returned(payload))
+    worker.activityLog.end()
   }
 
   // MARK: When one alone sets it
 
   /// Then each change comes in two parts to those who want that, one directly after the other, and inline the first part before the value changes.
   private func judgeQuiet(_ checks: Checks) async {
-    let names = (0..<20).map { Tone.Name(voice: -2, index: $0) }
+    let names = (0..<20).map { Tone.Name(senderLog: -2, index: $0) }
     let tones = names.map { Tone(name: $0, basis: nil, canary: Canary(.payload)) }
     let value = Observed(tones[0])
     let listeners = Listener.places.dropFirst().map { Listener($0, [.old, .new, .prior], checks) }

@@ -1,11 +1,11 @@
 import Eventing
 
 /// Compares what happened to one event with what had to, and what could.
-struct Judge {
+struct Verifier {
   let trial: AnyTrial
   let checks: Checks
-  let probes: [Probe]
-  let voices: [Voice]
+  let handlerLogs: [HandlerLog]
+  let senderLogs: [SenderLog]
   /// The place of each send in the order of the event, from 1; 0 if the witness never saw it.
   private(set) var position: [[Int]] = []
   /// For each place: when the send began and returned, when the witness was called, and a time by which all inline calls had returned.
@@ -23,27 +23,27 @@ struct Judge {
   init(_ trial: AnyTrial) {
     self.trial = trial
     checks = trial.checks
-    probes = trial.probes
-    voices = trial.voices
+    handlerLogs = trial.handlerLogs
+    senderLogs = trial.senderLogs
   }
 
   mutating func run() {
     guard order() else { return }
     callCounts = [Int](repeating: 0, count: sent.count)
     failureCounts = callCounts
-    var judged = HandlerJudge(self)
-    for probe in probes {
-      judged.judge(probe)
+    var judged = HandlerVerifier(self)
+    for handlerLog in handlerLogs {
+      judged.verifier(handlerLog)
     }
     (callCounts, failureCounts) = (judged.callCounts, judged.failureCounts)
     if trial.holding == .nothing { judgeHandlerOrder() }  // what a lock held comes late
-    trial.stage.must += judged.must
-    trial.stage.may += judged.may
-    trial.stage.did += judged.did
-    for voice in voices {
-      for (index, report) in voice.reports {
-        let place = position[voice.number][index]
-        if place > 0 { judge(report, at: place) }
+    trial.context.must += judged.must
+    trial.context.may += judged.may
+    trial.context.did += judged.did
+    for senderLog in senderLogs {
+      for (index, report) in senderLog.reports {
+        let place = position[senderLog.number][index]
+        if place > 0 { verifier(report, at: place) }
       }
     }
   }
@@ -52,24 +52,26 @@ struct Judge {
 
   /// Lays the sends out in the order that the witness saw; false if it makes no sense.
   private mutating func order() -> Bool {
-    position = voices.map { [Int](repeating: 0, count: $0.sent.count) }
+    position = senderLogs.map { [Int](repeating: 0, count: $0.sent.count) }
     let none = Span(start: 0, end: 0)
     (sent, keys, seen, done) = ([none], [nil], [0], [0])
-    var next = [Int](repeating: 0, count: voices.count)
+    var next = [Int](repeating: 0, count: senderLogs.count)
     for call in trial.witness.calls {
-      let (voice, index) = (Int(call.voice), Int(call.index))
-      let isDue = trial.losesNothing ? index == next[voice] : index >= next[voice]
-      checks.expect(.g2, isDue, "sender \(voice): number \(index) came when \(next[voice]) was due")
-      next[voice] = index + 1
-      guard checks.expect(.g21, position[voice][index] == 0, "number \(index) of sender \(voice) was delivered twice")
+      let (senderLog, index) = (Int(call.senderLog), Int(call.index))
+      let isDue = trial.losesNothing ? index == next[senderLog] : index >= next[senderLog]
+      checks.expect(.g2, isDue, "sender \(senderLog): number \(index) came when \(next[senderLog]) was due")
+      next[senderLog] = index + 1
+      guard
+        checks.expect(
+          .g21, position[senderLog][index] == 0, "number \(index) of sender \(senderLog) was delivered twice")
       else { return false }
-      position[voice][index] = sent.count
-      sent.append(voices[voice].sent[index])
-      keys.append(voices[voice].keys[index])
+      position[senderLog][index] = sent.count
+      sent.append(senderLogs[senderLog].sent[index])
+      keys.append(senderLogs[senderLog].keys[index])
       seen.append(call.at)
     }
     done = seen.dropFirst() + [trial.settled.end]
-    let total = voices.reduce(0) { $0 + $1.sent.count }
+    let total = senderLogs.reduce(0) { $0 + $1.sent.count }
     let (unseen, unexcused) = countUnseen()
     guard checks.expect(.g21, last + unseen == total, "\(total) were sent, \(last) delivered") else { return false }
     checks.expect(
@@ -80,16 +82,16 @@ struct Judge {
   /// What a lock of the event kept from the witness has no known place in the order: its place is 0.
   private func countUnseen() -> (unseen: Int, unexcused: Int) {
     var (unseen, unexcused) = (0, 0)
-    for voice in voices {
+    for senderLog in senderLogs {
       var latest = trial.settled.end  // by then it had been delivered: the next one of the same sender had been
-      for index in voice.sent.indices.reversed() {
-        let place = position[voice.number][index]
+      for index in senderLog.sent.indices.reversed() {
+        let place = position[senderLog.number][index]
         if place > 0 {
           latest = done[place]
           continue
         }
         unseen += 1
-        let time = Span(start: voice.sent[index].start, end: latest)
+        let time = Span(start: senderLog.sent[index].start, end: latest)
         if trial.losesNothing
           || !trial.gates.contains(where: { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) })
         {
@@ -115,22 +117,23 @@ struct Judge {
 
   /// Inline handlers are called by priority, then as they were added.
   private func judgeHandlerOrder() {
-    var called = [[(at: UInt64, probe: Probe)]](repeating: [], count: sent.count)
-    for probe in probes where probe.place.isInline {
-      for call in probe.calls {
-        let place = position[Int(call.voice)][Int(call.index)]
-        if place > 0 { called[place].append((call.at, probe)) }
+    var called = [[(at: UInt64, handlerLog: HandlerLog)]](repeating: [], count: sent.count)
+    for handlerLog in handlerLogs where handlerLog.place.isInline {
+      for call in handlerLog.calls {
+        let place = position[Int(call.senderLog)][Int(call.index)]
+        if place > 0 { called[place].append((call.at, handlerLog)) }
       }
     }
     for (place, calls) in called.enumerated() {
       let sorted = calls.sorted { $0.at < $1.at }
       checks.count(.g3, sorted.count)
       for (one, next) in zip(sorted, sorted.dropFirst()) where one.at < next.at {
-        let isEarlier = one.probe.priority == next.probe.priority && next.probe.adding.isBefore(one.probe.adding)
-        guard one.probe.priority < next.probe.priority || isEarlier else { continue }
+        let isEarlier =
+          one.handlerLog.priority == next.handlerLog.priority && next.handlerLog.adding.isBefore(one.handlerLog.adding)
+        guard one.handlerLog.priority < next.handlerLog.priority || isEarlier else { continue }
         checks.violate(
           .g3,
-          "occurrence \(place) came to \(next.probe), of priority \(next.probe.priority), after \(one.probe), of \(one.probe.priority)"
+          "occurrence \(place) came to \(next.handlerLog), of priority \(next.handlerLog.priority), after \(one.handlerLog), of \(one.handlerLog.priority)"
         )
       }
     }
@@ -139,7 +142,7 @@ struct Judge {
   // MARK: Reports
 
   /// Every handler that an occurrence found is in its report, once.
-  private func judge(_ report: SendReport, at place: Int) {
+  private func verifier(_ report: SendReport, at place: Int) {
     let isRight = trial.losesNothing ? report.sequence == UInt64(place) : report.sequence >= UInt64(place)
     checks.expect(.g1, isRight, "the report of occurrence \(place) says \(report.sequence)")
     let called = report.delivered + report.failures.count + report.deferred
@@ -156,12 +159,12 @@ struct Judge {
 
   private func handlersFound(at place: Int) -> (least: Int, most: Int) {
     var (least, most) = (0, 0)
-    for probe in probes where probe.audience.includes(keys[place]) {
-      if sent[place].isBefore(probe.adding) { continue }
-      if let removing = probe.removing, removing.isBefore(sent[place]) { continue }
+    for handlerLog in handlerLogs where handlerLog.audience.includes(keys[place]) {
+      if sent[place].isBefore(handlerLog.adding) { continue }
+      if let removing = handlerLog.removing, removing.isBefore(sent[place]) { continue }
       most += 1
-      if probe.isOnce || !probe.adding.isBefore(sent[place]) { continue }
-      if let removing = probe.removing, removing.start <= done[place] { continue }
+      if handlerLog.isOnce || !handlerLog.adding.isBefore(sent[place]) { continue }
+      if let removing = handlerLog.removing, removing.start <= done[place] { continue }
       least += 1
     }
     return (least, most)

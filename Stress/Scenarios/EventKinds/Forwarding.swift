@@ -27,31 +27,31 @@ struct Forwarding: Scenario {
   /// An event of another payload, which one of the network forwards to; alive for as long as it does, if strongly.
   // Safe: `heard` is touched by an inline handler only, and when nothing moves.
   final class Guest: @unchecked Sendable {
-    weak let event: Event<Parcel>?
-    let voice: Int32
+    weak let event: Event<StressPayload>?
+    let senderLog: Int32
     /// What its worker sends from this number on has to arrive.
     let first: Int
     private(set) var heard: [Int] = []
 
-    init(_ event: Event<Parcel>, _ voice: Voice) {
+    init(_ event: Event<StressPayload>, _ senderLog: SenderLog) {
       self.event = event
-      self.voice = Int32(voice.number)
-      first = voice.sent.count
+      self.senderLog = Int32(senderLog.number)
+      first = senderLog.sent.count
       let canary = Canary(.handler)
-      event.addHandler { [weak self] parcel in
-        if canary.isAlive, parcel.voice == self?.voice { self?.heard.append(Int(parcel.index)) }
+      event.addHandler { [weak self] payload in
+        if canary.isAlive, payload.senderLog == self?.senderLog { self?.heard.append(Int(payload.index)) }
       }
     }
   }
 
-  func round(_ stage: Stage) async {
-    let network = Network(stage)
-    let desks = stage.workers.map { worker in
-      Desk(Network.edges.indices.filter { Network.beside($0)[0] % stage.workers.count == worker.index })
+  func round(_ context: ScenarioContext) async {
+    let network = Network(context)
+    let desks = context.workers.map { worker in
+      Desk(Network.edges.indices.filter { Network.beside($0)[0] % context.workers.count == worker.index })
     }
-    var random = stage.random()
+    var random = context.random()
     for desk in desks { for edge in desk.edges where random.oneIn(2) { connect(edge, network, desk, random.oneIn(2)) } }
-    await stage.race(steps: 60) { worker in
+    await context.race(steps: 60) { worker in
       let desk = desks[worker.index]
       if step(worker, network, desk) { post(worker, network, desk) }
     } inTask: { worker in
@@ -59,28 +59,28 @@ struct Forwarding: Scenario {
       guard step(worker, network, desk) else { return }
       if worker.random.oneIn(3) { await send(worker, network, desk) } else { post(worker, network, desk) }
     }
-    stage.director.begin(.quiesce)
+    context.director.begin(.quiesce)
     await quiesce(network)
-    await judgeGuests(desks, network, stage)
+    await judgeGuests(desks, network, context)
 
     for desk in desks {
       for edge in desk.edges where desk.tokens[edge] == nil { connect(edge, network, desk, random.oneIn(2)) }
     }
     let first = desks.map(\.origins.count)
-    await stage.race(steps: 12) { worker in post(worker, network, desks[worker.index]) }
+    await context.race(steps: 12) { worker in post(worker, network, desks[worker.index]) }
     await quiesce(network)
-    stage.director.begin(.judge)
+    context.director.begin(.verifier)
     let lives = Network.edges.indices.map { edge in desks.flatMap { $0.lives[edge, default: []] } }
-    var judge = NetworkJudge(
-      network, stage, lives: lives, origins: desks.map(\.origins), sends: desks.map(\.sends), settled: Clock.now)
-    judge.run()
-    judge.judgeCounts(from: first)
+    var verifier = NetworkVerifier(
+      network, context, lives: lives, origins: desks.map(\.origins), sends: desks.map(\.sends), settled: Clock.now)
+    verifier.run()
+    verifier.judgeCounts(from: first)
     for (number, node) in network.nodes.enumerated() {
       let due = 3 + Network.edges.count { $0.source == number }
       let removed = node.event.removeAll()  // rings whose forwards are strong would keep themselves alive
-      stage.checks.expect(.g22, removed == due, "event \(number) had \(removed) handlers, not \(due)")
+      context.checks.expect(.g22, removed == due, "event \(number) had \(removed) handlers, not \(due)")
     }
-    stage.countOverlaps()
+    context.countOverlaps()
   }
 
   // MARK: What workers do
@@ -123,7 +123,7 @@ struct Forwarding: Scenario {
     } else {
       (count, span) = worker.change(.remove) { source.remove(token) ? 1 : 0 }
     }
-    if count != numbers.count { worker.voice.missing += 1 }
+    if count != numbers.count { worker.senderLog.missing += 1 }
     for number in numbers {
       desk.tokens[number] = nil
       if let life = desk.lives[number]?.popLast() {
@@ -135,15 +135,15 @@ struct Forwarding: Scenario {
   private func departing(_ worker: Worker, _ desk: Desk, _ origin: Int? = nil) -> Traveller {
     let origin = origin ?? worker.random.below(Network.size)
     desk.origins.append(origin)
-    return Traveller(parcel: worker.voice.next(), origin: origin)
+    return Traveller(payload: worker.senderLog.next(), origin: origin)
   }
 
   private func post(_ worker: Worker, _ network: Network, _ desk: Desk, to origin: Int? = nil) {
     worker.begin(.post)
     let traveller = departing(worker, desk, origin)
     network.nodes[traveller.origin].event.post(traveller)
-    worker.posting.add(worker.voice.returned(traveller.parcel))
-    worker.note.end()
+    worker.posting.add(worker.senderLog.returned(traveller.payload))
+    worker.activityLog.end()
   }
 
   /// Sends and waits, in one of two ways.
@@ -155,10 +155,10 @@ struct Forwarding: Scenario {
     let report = await worker.awaiting {
       if isSubmitted { await event.submit(traveller).report } else { await event.send(traveller) }
     }
-    worker.sending.add(worker.voice.returned(traveller.parcel))
-    worker.voice.keep(report, of: traveller.parcel)
-    desk.sends.insert(Int(traveller.parcel.index))
-    worker.note.end()
+    worker.sending.add(worker.senderLog.returned(traveller.payload))
+    worker.senderLog.keep(report, of: traveller.payload)
+    desk.sends.insert(Int(traveller.payload.index))
+    worker.activityLog.end()
   }
 
   private func quiesce(_ network: Network) async {
@@ -169,10 +169,10 @@ struct Forwarding: Scenario {
   // MARK: Targets that come and go
 
   private func invite(_ network: Network, _ desk: Desk, _ worker: Worker) {
-    let (host, event) = (network.nodes[Network.guestHouse].event, Event<Parcel>("guest"))
+    let (host, event) = (network.nodes[Network.guestHouse].event, Event<StressPayload>("guest"))
     let isStrong = worker.random.oneIn(2)
-    let guest = Guest(event, worker.voice)
-    worker.change(.add) { host.forward(to: event, strongly: isStrong) { $0.parcel } }
+    let guest = Guest(event, worker.senderLog)
+    worker.change(.add) { host.forward(to: event, strongly: isStrong) { $0.payload } }
     post(worker, network, desk, to: Network.guestHouse)
     if isStrong { return desk.guests.append(guest) }
     worker.lost()  // when this returns
@@ -180,20 +180,20 @@ struct Forwarding: Scenario {
   }
 
   /// Those that were held weakly are gone, and their forwards with them; the others heard all, and go when the forward does.
-  private func judgeGuests(_ desks: [Desk], _ network: Network, _ stage: Stage) async {
-    let (host, checks) = (network.nodes[Network.guestHouse].event, stage.checks)
+  private func judgeGuests(_ desks: [Desk], _ network: Network, _ context: ScenarioContext) async {
+    let (host, checks) = (network.nodes[Network.guestHouse].event, context.checks)
     let areGone = await eventually { desks.allSatisfy { $0.gone.allSatisfy { $0.object == nil } } }
     checks.expect(.g23, areGone, "a forward keeps a target alive that it holds weakly")
-    await send(stage.workers[0], network, desks[0], to: Network.guestHouse)  // what meets a target that is gone ends the forward
+    await send(context.workers[0], network, desks[0], to: Network.guestHouse)  // what meets a target that is gone ends the forward
     let edges = desks.reduce(0) { $0 + $1.tokens.keys.count { Network.edges[$0].source == Network.guestHouse } }
     let due = 3 + edges + desks.reduce(0) { $0 + $1.guests.count }
     checks.expect(
       .g22, host.handlerCount == due,
       "\(host.handlerCount) handlers are left of \(due): forwards to what is gone are among them")
-    for (worker, desk) in zip(stage.workers, desks) {
+    for (worker, desk) in zip(context.workers, desks) {
       checks.expect(
-        .g7, worker.voice.missing == 0,
-        "\(worker.voice.missing) times not the right number of forwards was found to be removed")
+        .g7, worker.senderLog.missing == 0,
+        "\(worker.senderLog.missing) times not the right number of forwards was found to be removed")
       for guest in desk.guests {
         let due = (guest.first..<desk.origins.count).filter { desk.origins[$0] == Network.guestHouse }
         let missed = due.filter { !guest.heard.contains($0) }

@@ -4,13 +4,13 @@ import Synchronization
 
 /// What a scenario is given: its workers, its time, its seed, and where it tells what it found.
 // Safe: used by one scenario's task at a time; what workers share of it is safe by itself.
-final class Stage: @unchecked Sendable {
+final class ScenarioContext: @unchecked Sendable {
   let options: Options
   let name: String
   let checks: Checks
   let faults: Faults
   let rounds = Counter()
-  let director: Note
+  let director: ActivityLog
   private(set) var workers: [Worker] = []
   private(set) var memory = MemoryTrend()
 
@@ -35,7 +35,7 @@ final class Stage: @unchecked Sendable {
   init(_ name: String, _ options: Options) {
     self.name = name
     self.options = options
-    director = Note("\(name) director")
+    director = ActivityLog("\(name) director")
     faults = Faults(options.faults)
     checks = Checks(round: rounds, faults)
     workers = (0..<options.tasks + options.threads).map { [faults] in
@@ -45,7 +45,7 @@ final class Stage: @unchecked Sendable {
 
   /// Runs a scenario until its time is over: at least once, and somewhat longer if nothing has raced yet.
   func run(_ scenario: some Scenario, seconds allowed: Double) async {
-    Watchdog.shared.watch(workers.map(\.note) + [director], scene: name)
+    Watchdog.shared.watch(workers.map(\.activityLog) + [director], scene: name)
     let started = Clock.now
     let limit = started + UInt64(allowed * 1e9)
     memory.add(at: 0, Memory.resident)
@@ -56,7 +56,7 @@ final class Stage: @unchecked Sendable {
       for worker in workers { worker.reset(Random(seed: options.seed, nameNumber, rounds.value, worker.index)) }
       await scenario.round(self)
       for worker in workers { worker.reset(Random(seed: 0)) }
-      director.begin(.judge)
+      director.begin(.verifier)
       let isClean = await eventually { Canary.alive == 0 && livingEvents == 0 }
       checks.expect(.g22, isClean, "still alive after the round: \(livingEvents) events \(Canary.description)")
       events = []
@@ -77,7 +77,7 @@ final class Stage: @unchecked Sendable {
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 
-  /// A random number for a handler that is added while nobody races: see ``Probe/fate``.
+  /// A random number for a handler that is added while nobody races: see ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
   /// Random numbers for the round itself.
@@ -99,7 +99,7 @@ final class Stage: @unchecked Sendable {
     let threads = workers.filter { !$0.isTask }
     let done = Latch(threads.count)
     for worker in threads {
-      RawThread.start(worker.note.name) {
+      RawThread.start(worker.activityLog.name) {
         start.wait()
         for _ in 0..<steps {
           step(worker)

@@ -1,15 +1,15 @@
 import Eventing
 
 /// Compares what the handlers of a value were told with the chain of its changes.
-struct ChangeJudge {
-  let stage: Stage
+struct ChangeVerifier {
+  let context: ScenarioContext
   let witness: Listener
   let listeners: [Listener]
   /// What the value was to begin with.
   let start: Tone.Name
   let settled: UInt64
 
-  private var checks: Checks { stage.checks }
+  private var checks: Checks { context.checks }
   /// The values in the order in which they came; the first is that to begin with.
   private var chain: [Tone.Name] = []
   private var place: [Tone.Name: Int] = [:]
@@ -17,8 +17,10 @@ struct ChangeJudge {
   private var sent: [Span] = []
   private var done: [UInt64] = []
 
-  init(_ stage: Stage, witness: Listener, _ listeners: [Listener], start: Tone.Name, settled: UInt64) {
-    (self.stage, self.witness, self.listeners, self.start, self.settled) = (stage, witness, listeners, start, settled)
+  init(_ context: ScenarioContext, witness: Listener, _ listeners: [Listener], start: Tone.Name, settled: UInt64) {
+    (self.context, self.witness, self.listeners, self.start, self.settled) = (
+      context, witness, listeners, start, settled
+    )
   }
 
   /// - Parameter end: what the value is now.
@@ -27,7 +29,7 @@ struct ChangeJudge {
     checks.expect(
       .g1, chain.last == end,
       "the last change that was told is to \(String(describing: chain.last)); the value is \(end)")
-    for listener in listeners { judge(listener) }
+    for listener in listeners { verifier(listener) }
   }
 
   // MARK: The order of the changes
@@ -35,7 +37,7 @@ struct ChangeJudge {
   /// Lays the changes out as the witness was told of them; false if that makes no sense.
   private mutating func order() -> Bool {
     (chain, place, sent) = ([start], [start: 0], [Span(start: 0, end: 0)])
-    var next = [Int32](repeating: 0, count: stage.workers.count)
+    var next = [Int32](repeating: 0, count: context.workers.count)
     for call in witness.calls {
       guard let old = call.old, let new = call.new else {
         checks.violate(.g21, "the witness asked for both values and was not told")
@@ -48,22 +50,22 @@ struct ChangeJudge {
         checks.expect(.g21, basis == old, "an update of \(basis) came after \(old) was set: that was lost")
       }
       checks.expect(
-        .g2, new.index == next[Int(new.voice)],
-        "sender \(new.voice): \(new.index) came when \(next[Int(new.voice)]) was due")
-      next[Int(new.voice)] = new.index + 1
+        .g2, new.index == next[Int(new.senderLog)],
+        "sender \(new.senderLog): \(new.index) came when \(next[Int(new.senderLog)]) was due")
+      next[Int(new.senderLog)] = new.index + 1
       guard checks.expect(.g21, place[new] == nil, "\(new) was told twice") else { return false }
       place[new] = chain.count
       chain.append(new)
-      sent.append(stage.workers[Int(new.voice)].voice.sent[Int(new.index)])
+      sent.append(context.workers[Int(new.senderLog)].senderLog.sent[Int(new.index)])
     }
     done = [0] + witness.calls.dropFirst().map(\.at) + [settled]
-    let total = stage.workers.reduce(0) { $0 + $1.voice.sent.count }
+    let total = context.workers.reduce(0) { $0 + $1.senderLog.sent.count }
     return checks.expect(.g21, chain.count - 1 == total, "\(total) changes were made, \(chain.count - 1) told")
   }
 
   // MARK: A handler
 
-  private func judge(_ listener: Listener) {
+  private func verifier(_ listener: Listener) {
     for call in listener.calls { judgeOptions(listener, call) }
     let greeting = listener.options.contains(.initial) ? listener.calls.first { !$0.isPrior } : nil
     if listener.options.contains(.initial), listener.removing == nil {
@@ -160,9 +162,9 @@ struct ChangeJudge {
     }
     // One that was made before it was added can still be on its way: then the greeting tells of what was before.
     checks.expect(.g6, must <= number, "\(listener) was told of \(number) changes; \(must) had to reach it")
-    stage.must += must
-    stage.may += max(may, number)
-    stage.did += number
+    context.must += must
+    context.may += max(may, number)
+    context.did += number
   }
 
   /// Every change that was made after it was added was announced to it.

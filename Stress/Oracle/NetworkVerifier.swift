@@ -1,11 +1,11 @@
 import Eventing
 
 /// Compares what arrived at every event of a network with what had to, and what could.
-struct NetworkJudge {
+struct NetworkVerifier {
   /// One occurrence at one event.
   private struct Key: Hashable {
     let node: Int
-    let voice: Int32
+    let senderLog: Int32
     let index: Int32
     let path: [Int]
   }
@@ -17,22 +17,23 @@ struct NetworkJudge {
   }
 
   let network: Network
-  let stage: Stage
+  let context: ScenarioContext
   /// For each edge when it was there.
   let lives: [[Network.Life]]
-  /// For each voice where each parcel was sent to.
+  /// For each senderLog where each payload was sent to.
   let origins: [[Int]]
-  /// For each voice which of its parcels it waited for.
+  /// For each senderLog which of its payloads it waited for.
   let sends: [Set<Int>]
   let settled: UInt64
 
-  private var checks: Checks { stage.checks }
+  private var checks: Checks { context.checks }
   private var places: [Key: Place] = [:]
 
   init(
-    _ network: Network, _ stage: Stage, lives: [[Network.Life]], origins: [[Int]], sends: [Set<Int>], settled: UInt64
+    _ network: Network, _ context: ScenarioContext, lives: [[Network.Life]], origins: [[Int]], sends: [Set<Int>],
+    settled: UInt64
   ) {
-    (self.network, self.stage, self.settled) = (network, stage, settled)
+    (self.network, self.context, self.settled) = (network, context, settled)
     (self.lives, self.origins, self.sends) = (lives, origins, sends)
   }
 
@@ -40,7 +41,7 @@ struct NetworkJudge {
     for node in network.nodes.indices { collect(node) }
     judgeDirect()
     for (key, place) in places {
-      stage.did += 1
+      context.did += 1
       judgeArrival(key, place)
       judgeDepartures(key, place)
     }
@@ -61,14 +62,14 @@ struct NetworkJudge {
       }
       let visited = [arrival.origin] + path.map { Network.edges[$0].target }
       checks.expect(.g23, Set(visited).count == visited.count, "an occurrence went round a cycle: \(visited)")
-      let before = last[path, default: none][Int(arrival.voice)]
+      let before = last[path, default: none][Int(arrival.senderLog)]
       checks.expect(
         .g2, arrival.index > before,
         "event \(node), by \(path): number \(arrival.index) of a sender came after \(before)")
-      last[path, default: none][Int(arrival.voice)] = arrival.index
-      let key = Key(node: node, voice: arrival.voice, index: arrival.index, path: path)
+      last[path, default: none][Int(arrival.senderLog)] = arrival.index
+      let key = Key(node: node, senderLog: arrival.senderLog, index: arrival.index, path: path)
       let done = number + 1 < arrivals.count ? arrivals[number + 1].at : settled
-      let sent = stage.workers[Int(arrival.voice)].voice.sent[Int(arrival.index)]
+      let sent = context.workers[Int(arrival.senderLog)].senderLog.sent[Int(arrival.index)]
       checks.expect(.g23, places[key] == nil, "event \(node) was reached twice by \(path)")
       places[key] = Place(at: arrival.at, done: done, sent: sent)
     }
@@ -76,12 +77,12 @@ struct NetworkJudge {
 
   /// What was sent to an event arrived there.
   private func judgeDirect() {
-    for (voice, origins) in origins.enumerated() {
-      stage.must += origins.count
-      stage.may += origins.count
+    for (senderLog, origins) in origins.enumerated() {
+      context.must += origins.count
+      context.may += origins.count
       for (index, origin) in origins.enumerated() {
-        let isThere = places[Key(node: origin, voice: Int32(voice), index: Int32(index), path: [])] != nil
-        checks.expect(.g21, isThere, "number \(index) of sender \(voice) never arrived")
+        let isThere = places[Key(node: origin, senderLog: Int32(senderLog), index: Int32(index), path: [])] != nil
+        checks.expect(.g21, isThere, "number \(index) of sender \(senderLog) never arrived")
       }
     }
   }
@@ -90,7 +91,7 @@ struct NetworkJudge {
   private func judgeArrival(_ key: Key, _ place: Place) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
-    let source = Key(node: edge.source, voice: key.voice, index: key.index, path: key.path.dropLast())
+    let source = Key(node: edge.source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())
     guard let from = places[source] else {
       return checks.violate(.g23, "event \(key.node) was reached by \(key.path), which its last edge but one was not")
     }
@@ -111,7 +112,8 @@ struct NetworkJudge {
   /// Who was at the beginning of an edge while it was there came along it, unless it was held back, or had been at its end before.
   private func judgeDepartures(_ key: Key, _ place: Place) {
     let parent = key.path.last.flatMap { last in
-      places[Key(node: Network.edges[last].source, voice: key.voice, index: key.index, path: key.path.dropLast())]
+      places[
+        Key(node: Network.edges[last].source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())]
     }
     let entered = parent?.at ?? place.sent.start  // or later
     let visited = key.path.map { Network.edges[$0].source } + [key.node]
@@ -120,13 +122,14 @@ struct NetworkJudge {
       let could = lives[number].contains { life in
         life.adding.start <= place.at && life.removing.map { place.at <= $0.end } ?? true
       }
-      if could { stage.may += 1 }
+      if could { context.may += 1 }
       let had = lives[number].contains { life in
         life.adding.end < entered && life.removing.map { place.done < $0.start } ?? true
       }
       guard had else { continue }
-      stage.must += 1
-      let isThere = places[Key(node: edge.target, voice: key.voice, index: key.index, path: key.path + [number])] != nil
+      context.must += 1
+      let isThere =
+        places[Key(node: edge.target, senderLog: key.senderLog, index: key.index, path: key.path + [number])] != nil
       checks.expect(
         .g23, isThere,
         "edge \(number) was there, and what arrived at \(edge.source) by \(key.path) did not come along it")
@@ -146,8 +149,8 @@ struct NetworkJudge {
       if wrong > 0 {
         checks.violate(.g13, "\(wrong) calls of the \(lane) handler of event \(number) were out of order")
       }
-      for call in heard where sends[Int(call.voice)].contains(Int(call.index)) {
-        let sent = stage.workers[Int(call.voice)].voice.sent[Int(call.index)]
+      for call in heard where sends[Int(call.senderLog)].contains(Int(call.index)) {
+        let sent = context.workers[Int(call.senderLog)].senderLog.sent[Int(call.index)]
         let isAwaited = call.at <= sent.end
         checks.expect(
           .g16, isAwaited, "a send returned before the \(lane) handler of event \(number), forwarded to, had finished")
@@ -157,14 +160,14 @@ struct NetworkJudge {
 
   /// A report counts the handlers of its own event: three, and the forwards whose targets took it.
   private func judgeReports() {
-    for worker in stage.workers {
-      for (index, report) in worker.voice.reports {
+    for worker in context.workers {
+      for (index, report) in worker.senderLog.reports {
         let origin = origins[worker.index][index]
         guard origin != Network.guestHouse else { continue }
         let forwards = Network.edges.indices.count { edge in
           Network.edges[edge].source == origin
             && places[
-              Key(node: Network.edges[edge].target, voice: Int32(worker.index), index: Int32(index), path: [edge])]
+              Key(node: Network.edges[edge].target, senderLog: Int32(worker.index), index: Int32(index), path: [edge])]
               != nil
         }
         let called = report.delivered + report.failures.count
@@ -181,11 +184,11 @@ struct NetworkJudge {
   /// Where every edge was there all the time the numbers are those of the paths.
   func judgeCounts(from first: [Int]) {
     var counts: [[Int]: Int] = [:]
-    for key in places.keys { counts[[key.node, Int(key.voice), Int(key.index)], default: 0] += 1 }
-    for (voice, origins) in origins.enumerated() {
-      for index in first[voice]..<origins.count {
+    for key in places.keys { counts[[key.node, Int(key.senderLog), Int(key.index)], default: 0] += 1 }
+    for (senderLog, origins) in origins.enumerated() {
+      for index in first[senderLog]..<origins.count {
         let due = Network.counts(of: Int32(index), from: origins[index])
-        let came = network.nodes.indices.map { counts[[$0, voice, index], default: 0] }
+        let came = network.nodes.indices.map { counts[[$0, senderLog, index], default: 0] }
         checks.expect(
           .g23, came == due,
           "by the paths from event \(origins[index]) the events are reached \(due) times; they were \(came)")

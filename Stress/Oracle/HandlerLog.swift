@@ -6,9 +6,9 @@ import Synchronization
 /// The calls are logged without any lock: a handler that runs one call at a time needs none, and if it does not the thread sanitizer says so.
 // Safe: `calls` is written by one call at a time (`inside` tells if not), under `gate` where calls may overlap; all else is written by the one
 // worker, or owner, that the handler belongs to. Read when all have ended.
-final class Probe: @unchecked Sendable, CustomStringConvertible {
+final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
-    let voice: Int32
+    let senderLog: Int32
     let index: Int32
     /// The first line of the handler.
     let at: UInt64
@@ -47,9 +47,9 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   /// Where the random numbers begin that say which of its calls meet a fault: from the seed.
   var fate: UInt64 = 0
   /// Faults that its call makes the event meet.
-  var trouble: (@Sendable (Parcel, inout Random) -> Void)?
+  var trouble: (@Sendable (StressPayload, inout Random) -> Void)?
   /// Called first thing in each call.
-  var reaction: (@Sendable (Parcel) -> Void)?
+  var reaction: (@Sendable (StressPayload) -> Void)?
 
   var token: HandlerToken?
   var adding = Span.open
@@ -83,7 +83,7 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   /// Its removal ends on another thread than the worker's: with its owner, or where its calls are made.
   func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
-  /// For the judges, when all have ended.
+  /// For the verifiers, when all have ended.
   func closeRemoval() {
     let time = endOfRemoval.load(ordering: .relaxed)
     if time > 0 { removing?.end = time }
@@ -93,35 +93,35 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
   var endedCount: Int { ended.value }
 
   /// A call of a synchronous handler.
-  func call(_ parcel: Parcel, _ canary: Canary) throws {
-    begin(parcel, canary)
-    reaction?(parcel)
-    var luck = luck(Int(parcel.voice), Int(parcel.index)).others
+  func call(_ payload: StressPayload, _ canary: Canary) throws {
+    begin(payload, canary)
+    reaction?(payload)
+    var luck = luck(Int(payload.senderLog), Int(payload.index)).others
     checks.faults.delay(&luck)
-    trouble?(parcel, &luck)
+    trouble?(payload, &luck)
     end()
-    try fail(parcel)
+    try fail(payload)
   }
 
   /// A call of an asynchronous handler, which suspends now and then.
-  func call(_ parcel: Parcel, _ canary: Canary, pausing: Bool) async throws {
-    begin(parcel, canary)
-    reaction?(parcel)
-    var luck = luck(Int(parcel.voice), Int(parcel.index)).others
-    await checks.faults.delayTask(&luck, isSuspended: pausing && parcel.index % 7 == 0)
+  func call(_ payload: StressPayload, _ canary: Canary, pausing: Bool) async throws {
+    begin(payload, canary)
+    reaction?(payload)
+    var luck = luck(Int(payload.senderLog), Int(payload.index)).others
+    await checks.faults.delayTask(&luck, isSuspended: pausing && payload.index % 7 == 0)
     end()
-    try fail(parcel)
+    try fail(payload)
   }
 
-  private func begin(_ parcel: Parcel, _ canary: Canary) {
+  private func begin(_ payload: StressPayload, _ canary: Canary) {
     let now = Clock.now
     let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue
-    let call = Call(voice: parcel.voice, index: parcel.index, at: now)
-    if !canary.isAlive || !parcel.canary.isAlive { checks.violate(.g22, "\(self) holds what is not its own") }
-    if !audience.includes(parcel.key) {
+    let call = Call(senderLog: payload.senderLog, index: payload.index, at: now)
+    if !canary.isAlive || !payload.canary.isAlive { checks.violate(.g22, "\(self) holds what is not its own") }
+    if !audience.includes(payload.key) {
       checks.violate(
         .g21,
-        "\(self), which listens to \(audience), was told what was for \(parcel.key.map { "key \($0)" } ?? "no key")")
+        "\(self), which listens to \(audience), was told what was for \(payload.key.map { "key \($0)" } ?? "no key")")
     }
     switch place {
     case .concurrent, .task:
@@ -142,24 +142,24 @@ final class Probe: @unchecked Sendable, CustomStringConvertible {
     ended.add()
   }
 
-  private func fail(_ parcel: Parcel) throws {
-    guard isFailing(Int(parcel.voice), Int(parcel.index)) else { return }
+  private func fail(_ payload: StressPayload) throws {
+    guard isFailing(Int(payload.senderLog), Int(payload.index)) else { return }
     checks.faults.count(.throw)
     throw Faults.Problem()
   }
 
   // MARK: Faults
 
-  /// Whether it throws when it is called with that parcel: so the judge knows, too.
-  func isFailing(_ voice: Int, _ index: Int) -> Bool {
+  /// Whether it throws when it is called with that payload: so the verifier knows, too.
+  func isFailing(_ senderLog: Int, _ index: Int) -> Bool {
     if throwsEvery > 0, index % throwsEvery == 0 { return true }
-    var luck = luck(voice, index).throwing
+    var luck = luck(senderLog, index).throwing
     return checks.faults.isDue(.throw, &luck)
   }
 
-  /// The same for the same parcel, whenever it comes.
-  private func luck(_ voice: Int, _ index: Int) -> (throwing: Random, others: Random) {
-    let seed = fate &+ UInt64(voice) << 32 &+ UInt64(index)
+  /// The same for the same payload, whenever it comes.
+  private func luck(_ senderLog: Int, _ index: Int) -> (throwing: Random, others: Random) {
+    let seed = fate &+ UInt64(senderLog) << 32 &+ UInt64(index)
     return (Random(seed: seed), Random(seed: ~seed))
   }
 }

@@ -28,7 +28,7 @@ extension Meddle.World {
     var span = Span.open
     tickets.put(event.submit(worker.freight(), from: worker.random.oneIn(2) ? owners.current : nil))
     span.finish()
-    worker.note.end()
+    worker.activityLog.end()
     worker.actions.append(span)
   }
 

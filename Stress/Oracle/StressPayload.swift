@@ -1,8 +1,8 @@
 import Eventing
 
 /// What is sent: who sent it, and the how many-th of that sender it is.
-struct Parcel: Sendable {
-  let voice: Int32
+struct StressPayload: Sendable {
+  let senderLog: Int32
   let index: Int32
   let canary: Canary
   /// The key that it is sent to; nil for none, and where there are no keys.
@@ -11,7 +11,7 @@ struct Parcel: Sendable {
 
 /// One sender: a worker, or a handler that posts. Its sends are in the order in which it made them.
 // Safe: touched by one sender at a time, in whose sends the library itself keeps the order; read after all have ended.
-final class Voice: @unchecked Sendable {
+final class SenderLog: @unchecked Sendable {
   let number: Int
   /// When each send began and returned.
   private(set) var sent: [Span] = []
@@ -24,21 +24,21 @@ final class Voice: @unchecked Sendable {
 
   init(_ number: Int) { self.number = number }
 
-  /// The next parcel; its send begins now.
-  func next(to key: Int32? = nil) -> Parcel {
+  /// The next payload; its send begins now.
+  func next(to key: Int32? = nil) -> StressPayload {
     sent.append(.open)
     keys.append(key)
-    return Parcel(voice: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
+    return StressPayload(senderLog: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
   }
 
-  /// The send of the latest parcel, or that of an earlier one, has returned.
-  @discardableResult func returned(_ parcel: Parcel) -> Span {
-    sent[Int(parcel.index)].finish()
-    return sent[Int(parcel.index)]
+  /// The send of the latest payload, or that of an earlier one, has returned.
+  @discardableResult func returned(_ payload: StressPayload) -> Span {
+    sent[Int(payload.index)].finish()
+    return sent[Int(payload.index)]
   }
 
-  func keep(_ report: SendReport, of parcel: Parcel) { reports.append((Int(parcel.index), report)) }
-  func keep(_ ticket: Ticket, of parcel: Parcel) { tickets.append((Int(parcel.index), ticket)) }
+  func keep(_ report: SendReport, of payload: StressPayload) { reports.append((Int(payload.index), report)) }
+  func keep(_ ticket: Ticket, of payload: StressPayload) { tickets.append((Int(payload.index), ticket)) }
 
   /// Awaits what is still out.
   func settle() async {

@@ -12,20 +12,20 @@ struct Keyed: Scenario {
 
   private static let keys: Int32 = 6
 
-  typealias Source = KeyedEvent<Int32, Parcel>
+  typealias Source = KeyedEvent<Int32, StressPayload>
 
   /// A keyed event under observation.
   // Safe: as all trials.
   final class KeyedTrial: AnyTrial, @unchecked Sendable {
     let event: Source
 
-    init(_ stage: Stage) {
+    init(_ context: ScenarioContext) {
       event = Source("keyed")
-      super.init(stage, event) { [event, checks = stage.checks] probe, places, priority in
-        switch probe.audience {
-        case .key(let key): return event[key].add(probe, places, priority: priority)
-        case .untargeted: return event.untargeted.add(probe, places, priority: priority)
-        default: return Keyed.anyKey(of: event, checks).add(probe, places, priority: priority)
+      super.init(context, event) { [event, checks = context.checks] handlerLog, places, priority in
+        switch handlerLog.audience {
+        case .key(let key): return event[key].add(handlerLog, places, priority: priority)
+        case .untargeted: return event.untargeted.add(handlerLog, places, priority: priority)
+        default: return Keyed.anyKey(of: event, checks).add(handlerLog, places, priority: priority)
         }
       }
       // The witness hears everything, through two handlers.
@@ -34,19 +34,19 @@ struct Keyed: Scenario {
     }
   }
 
-  private static func anyKey(of event: Source, _ checks: Checks) -> some EventSource<Parcel> {
-    event.anyKey.map { key, parcel in
+  private static func anyKey(of event: Source, _ checks: Checks) -> some EventSource<StressPayload> {
+    event.anyKey.map { key, payload in
       checks.expect(
-        .g21, key == parcel.key, "what was sent to \(parcel.key.map { "\($0)" } ?? "no key") came as sent to \(key)")
-      return parcel
+        .g21, key == payload.key, "what was sent to \(payload.key.map { "\($0)" } ?? "no key") came as sent to \(key)")
+      return payload
     }
   }
 
-  func round(_ stage: Stage) async {
-    let trial = KeyedTrial(stage)
-    let most = max(1, stage.options.handlers / stage.workers.count)
-    let objects = ObjectBench(stage)
-    await stage.race(steps: 300) { worker in
+  func round(_ context: ScenarioContext) async {
+    let trial = KeyedTrial(context)
+    let most = max(1, context.options.handlers / context.workers.count)
+    let objects = ObjectBench(context)
+    await context.race(steps: 300) { worker in
       if step(worker, trial, most, objects) { send(worker, trial) }
     } inTask: { worker in
       guard step(worker, trial, most, objects) else { return }
@@ -57,15 +57,15 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    let left = trial.probes.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1  // the witness has two
-    stage.checks.expect(
+    let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1  // the witness has two
+    context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")
     await objects.finish()
   }
 
   /// One change, or none: then the worker is to send.
   private func step(_ worker: Worker, _ trial: KeyedTrial, _ most: Int, _ objects: ObjectBench) -> Bool {
-    let own = worker.probes.filter { $0.removing == nil }
+    let own = worker.handlerLogs.filter { $0.removing == nil }
     switch worker.random.below(12) {
     case 0, 1:
       if own.count < most {
@@ -83,14 +83,15 @@ struct Keyed: Scenario {
 
   private func addHandler(to trial: KeyedTrial, by worker: Worker) {
     let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
-    let probe = Probe(place, isOnce: worker.random.oneIn(6), throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
-    probe.audience =
+    let handlerLog = HandlerLog(
+      place, isOnce: worker.random.oneIn(6), throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
+    handlerLog.audience =
       switch worker.random.below(8) {
       case 0: .untargeted
       case 1, 2: .anyKey
       default: .key(Int32(worker.random.below(Int(Keyed.keys))))
       }
-    trial.add(probe, by: worker, priority: worker.random.oneIn(2) ? 0 : worker.random.below(5) - 2)
+    trial.add(handlerLog, by: worker, priority: worker.random.oneIn(2) ? 0 : worker.random.below(5) - 2)
   }
 
   private func key(_ worker: Worker) -> Int32? {
@@ -100,27 +101,27 @@ struct Keyed: Scenario {
   private func send(_ worker: Worker, _ trial: KeyedTrial) {
     let isSubmitted = worker.random.oneIn(5)
     worker.begin(isSubmitted ? .submit : .post)
-    let (event, parcel) = (trial.event, worker.voice.next(to: key(worker)))
-    switch (isSubmitted, parcel.key) {
-    case (true, let key?): worker.keep(event.submit(parcel, to: key), of: parcel)
-    case (true, nil): worker.keep(event.submitUntargeted(parcel), of: parcel)
+    let (event, payload) = (trial.event, worker.senderLog.next(to: key(worker)))
+    switch (isSubmitted, payload.key) {
+    case (true, let key?): worker.keep(event.submit(payload, to: key), of: payload)
+    case (true, nil): worker.keep(event.submitUntargeted(payload), of: payload)
     case (false, let key?):
-      if worker.random.oneIn(8) { event.post(parcel, to: [key, key]) } else { event.post(parcel, to: key) }
-    case (false, nil): event.postUntargeted(parcel)
+      if worker.random.oneIn(8) { event.post(payload, to: [key, key]) } else { event.post(payload, to: key) }
+    case (false, nil): event.postUntargeted(payload)
     }
-    worker.posting.add(worker.voice.returned(parcel))
-    worker.note.end()
+    worker.posting.add(worker.senderLog.returned(payload))
+    worker.activityLog.end()
   }
 
   private func sendAndWait(_ worker: Worker, _ trial: KeyedTrial) async {
     worker.begin(.send)
-    let parcel = worker.voice.next(to: key(worker))
+    let payload = worker.senderLog.next(to: key(worker))
     let event = trial.event
     let report = await worker.awaiting {
-      if let key = parcel.key { await event.send(parcel, to: key) } else { await event.sendUntargeted(parcel) }
+      if let key = payload.key { await event.send(payload, to: key) } else { await event.sendUntargeted(payload) }
     }
-    worker.sending.add(worker.voice.returned(parcel))
-    worker.voice.keep(report, of: parcel)
-    worker.note.end()
+    worker.sending.add(worker.senderLog.returned(payload))
+    worker.senderLog.keep(report, of: payload)
+    worker.activityLog.end()
   }
 }

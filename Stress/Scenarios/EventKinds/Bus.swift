@@ -13,11 +13,11 @@ struct Bus: Scenario {
     private let padding = (0, 0)
   }
 
-  struct First: Sendable { let parcel: Parcel }
-  struct Second: Sendable { let parcel: Parcel }
+  struct First: Sendable { let payload: StressPayload }
+  struct Second: Sendable { let payload: StressPayload }
 
-  static let word = EventKey<Parcel>("word")
-  static let other = EventKey<Parcel>("other")
+  static let word = EventKey<StressPayload>("word")
+  static let other = EventKey<StressPayload>("other")
   /// The same name, and another payload.
   static let number = EventKey<Int>("word")
 
@@ -44,9 +44,9 @@ struct Bus: Scenario {
     let calls = Counter()
   }
 
-  func round(_ stage: Stage) async {
-    let lots = (0..<24).map { _ in Lot(stage.workers.count) }
-    await stage.race(steps: lots.count) { worker in
+  func round(_ context: ScenarioContext) async {
+    let lots = (0..<24).map { _ in Lot(context.workers.count) }
+    await context.race(steps: lots.count) { worker in
       let lot = lots[worker.actions.count]
       lot.start.wait()
       ask(worker, lot)
@@ -55,9 +55,9 @@ struct Bus: Scenario {
       await lot.start.waitInTask()
       ask(worker, lot)
     }
-    for lot in lots { await judge(lot, stage) }
-    await BusTraffic(stage).run()
-    stage.countOverlaps()
+    for lot in lots { await verifier(lot, context) }
+    await BusTraffic(context).run()
+    context.countOverlaps()
   }
 
   // MARK: All at once
@@ -87,8 +87,8 @@ struct Bus: Scenario {
     }
   }
 
-  private func judge(_ lot: Lot, _ stage: Stage) async {
-    let (checks, workers) = (stage.checks, lot.finds.count)
+  private func verifier(_ lot: Lot, _ context: ScenarioContext) async {
+    let (checks, workers) = (context.checks, lot.finds.count)
     for number in 0..<3 {
       let found = Set(lot.finds.compactMap { number < $0.events.count ? ObjectIdentifier($0.events[number]) : nil })
       checks.expect(.g21, found.count == 1, "event \(number) of a bus was made \(found.count) times")
@@ -106,17 +106,17 @@ struct Bus: Scenario {
         .g24, isRefused,
         "an event was asked for that carries something else: \(find.refusal.map { "\($0)" } ?? "no error")")
     }
-    let parcel = Parcel(voice: 0, index: 0, canary: Canary(.payload))
-    var reports = [await lot.bus.send(First(parcel: parcel)), await lot.bus.send(Second(parcel: parcel))]
-    if let event = try? lot.bus.event(Bus.other, of: lot.owner) { reports.append(await event.send(parcel)) }
+    let payload = StressPayload(senderLog: 0, index: 0, canary: Canary(.payload))
+    var reports = [await lot.bus.send(First(payload: payload)), await lot.bus.send(Second(payload: payload))]
+    if let event = try? lot.bus.event(Bus.other, of: lot.owner) { reports.append(await event.send(payload)) }
     checks.expect(.g21, reports.count == 3, "an event of an owner was not found again")
     for report in reports {
       checks.expect(.g21, report.delivered == workers, "\(workers) workers added a handler each: \(report)")
     }
     let calls = lot.finds.reduce(0) { $0 + $1.calls.value }
-    stage.must += 3 * workers
-    stage.may += 3 * workers
-    stage.did += calls
+    context.must += 3 * workers
+    context.may += 3 * workers
+    context.did += calls
     let names = lot.bus.names(of: lot.owner)
     checks.expect(.g21, Set(names) == ["word", "other"] && names.count == 2, "an owner of two events has \(names)")
     let event = lot.bus.event(for: First.self)

@@ -9,8 +9,8 @@ struct Sequences: Scenario {
   static let summary =
     "loops with every buffering, cancelled at any moment, and newcomers: each gets all, or is told what it missed"
 
-  struct Note: Sendable {
-    let voice: Int
+  struct NumberedPayload: Sendable {
+    let senderLog: Int
     let number: Int
     let canary: Canary
   }
@@ -23,14 +23,14 @@ struct Sequences: Scenario {
     var missing = 0
     var sequences: [UInt64] = []
 
-    init(_ voices: Int) { last = Array(repeating: 0, count: voices) }
+    init(_ senderLogs: Int) { last = Array(repeating: 0, count: senderLogs) }
 
-    func take(_ note: Note, _ checks: Checks, isWhole: Bool) {
-      let due = last[note.voice] + 1
+    func take(_ numbered: NumberedPayload, _ checks: Checks, isWhole: Bool) {
+      let due = last[numbered.senderLog] + 1
       checks.expect(
-        .g2, isWhole ? note.number == due : note.number >= due,
-        "number \(note.number) of a sender came when \(due) was due")
-      last[note.voice] = note.number
+        .g2, isWhole ? numbered.number == due : numbered.number >= due,
+        "number \(numbered.number) of a sender came when \(due) was due")
+      last[numbered.senderLog] = numbered.number
       received += 1
     }
   }
@@ -45,18 +45,20 @@ struct Sequences: Scenario {
 
   private static let bufferings: [Buffering] = [.unbounded, .oldest(8), .newest(8), .latest, .suspendingSender(8)]
 
-  func round(_ stage: Stage) async {
-    let (event, history) = (Event<Note>("sequences"), Event<Note>("history", replaying: .last(.max)))
-    stage.watch(event)
-    stage.watch(history)
-    let (checks, voices) = (stage.checks, stage.workers.count)
-    let desks = stage.workers.map { _ in Desk() }
-    let logs = Sequences.bufferings.map { _ in Log(voices) }
+  func round(_ context: ScenarioContext) async {
+    let (event, history) = (
+      Event<NumberedPayload>("sequences"), Event<NumberedPayload>("history", replaying: .last(.max))
+    )
+    context.watch(event)
+    context.watch(history)
+    let (checks, senderLogs) = (context.checks, context.workers.count)
+    let desks = context.workers.map { _ in Desk() }
+    let logs = Sequences.bufferings.map { _ in Log(senderLogs) }
     let consumers = zip(Sequences.bufferings, logs).map { buffering, log in
-      let (arrivals, luck) = (event.arrivals(buffering: buffering), Random(seed: stage.makeFate()))
+      let (arrivals, luck) = (event.arrivals(buffering: buffering), Random(seed: context.makeFate()))
       return Task { await Sequences.consume(arrivals, log, isWhole: buffering == .unbounded, checks, luck) }
     }
-    await stage.race(steps: 120) { worker in
+    await context.race(steps: 120) { worker in
       step(worker, desks[worker.index], event, history, checks)
     } inTask: { worker in
       if worker.random.oneIn(6) {
@@ -65,9 +67,9 @@ struct Sequences: Scenario {
         step(worker, desks[worker.index], event, history, checks)
       }
     }
-    stage.director.begin(.quiesce)
+    context.director.begin(.quiesce)
     for loop in desks.flatMap(\.loops) {
-      if !loop.isCancelled { stage.faults.count(.cancel) }
+      if !loop.isCancelled { context.faults.count(.cancel) }
       loop.cancel()
       await loop.value
     }
@@ -77,16 +79,17 @@ struct Sequences: Scenario {
     event.finish()
     for consumer in consumers { await consumer.value }
     await history.quiesce()
-    judge(stage, desks, logs)
+    verifier(context, desks, logs)
   }
 
   private static func consume(
-    _ arrivals: some AsyncSequence<Arrival<Note>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks, _ luck: Random
+    _ arrivals: some AsyncSequence<Arrival<NumberedPayload>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks,
+    _ luck: Random
   ) async {
     var luck = luck
     for await arrival in arrivals {
       switch arrival {
-      case .payload(let note): log.take(note, checks, isWhole: isWhole)
+      case .payload(let numbered): log.take(numbered, checks, isWhole: isWhole)
       case .lagged(let count): log.missing += count
       }
       await checks.faults.delayTask(&luck, isSuspended: false)
@@ -94,13 +97,15 @@ struct Sequences: Scenario {
     }
   }
 
-  private func step(_ worker: Worker, _ desk: Desk, _ event: Event<Note>, _ history: Event<Note>, _ checks: Checks) {
+  private func step(
+    _ worker: Worker, _ desk: Desk, _ event: Event<NumberedPayload>, _ history: Event<NumberedPayload>, _ checks: Checks
+  ) {
     switch worker.random.below(8) {
     case 0:
       let buffering = worker.random.pick(Sequences.bufferings)
       let payloads = worker.change(.add) { event.payloads(buffering: buffering) }.result
       let loop = Task {
-        for await note in payloads where !note.canary.isAlive { checks.violate(.g22, "a payload was gone") }
+        for await numbered in payloads where !numbered.canary.isAlive { checks.violate(.g22, "a payload was gone") }
       }
       desk.loops.append(loop)
     case 1, 2:
@@ -119,45 +124,48 @@ struct Sequences: Scenario {
         }
       }
       desk.newcomers.append(log)
-    case 4: worker.action(.post) { history.post(Note(voice: worker.index, number: 0, canary: Canary(.payload))) }
+    case 4:
+      worker.action(.post) {
+        history.post(NumberedPayload(senderLog: worker.index, number: 0, canary: Canary(.payload)))
+      }
     default: worker.action(.post) { event.post(next(worker, desk)) }
     }
   }
 
-  private func send(_ worker: Worker, _ desk: Desk, _ event: Event<Note>) async {
-    let note = next(worker, desk)
+  private func send(_ worker: Worker, _ desk: Desk, _ event: Event<NumberedPayload>) async {
+    let numbered = next(worker, desk)
     worker.begin(.send)
     var span = Span.open
-    await worker.awaiting { _ = await event.send(note) }
+    await worker.awaiting { _ = await event.send(numbered) }
     span.finish()
     worker.actions.append(span)
-    worker.note.end()
+    worker.activityLog.end()
   }
 
-  private func next(_ worker: Worker, _ desk: Desk) -> Note {
+  private func next(_ worker: Worker, _ desk: Desk) -> NumberedPayload {
     desk.sent += 1
-    return Note(voice: worker.index, number: desk.sent, canary: Canary(.payload))
+    return NumberedPayload(senderLog: worker.index, number: desk.sent, canary: Canary(.payload))
   }
 
-  private func judge(_ stage: Stage, _ desks: [Desk], _ logs: [Log]) {
+  private func verifier(_ context: ScenarioContext, _ desks: [Desk], _ logs: [Log]) {
     let sent = desks.reduce(0) { $0 + $1.sent }
     for (buffering, log) in zip(Sequences.bufferings, logs) {
-      stage.checks.expect(
+      context.checks.expect(
         buffering == .unbounded ? .g21 : .g15, log.received + log.missing == sent,
         "a loop with \(buffering) got \(log.received) and was told of \(log.missing) more; \(sent) were sent")
-      stage.must += buffering == .unbounded ? sent : 0
-      stage.did += log.received
-      stage.may += sent
+      context.must += buffering == .unbounded ? sent : 0
+      context.did += log.received
+      context.may += sent
     }
     let newcomers = desks.flatMap(\.newcomers)
     let all = newcomers.map(\.sequences.count).max() ?? 0
     for log in newcomers {
-      stage.checks.expect(
+      context.checks.expect(
         .g21, log.sequences == (0..<UInt64(all)).map { $0 + 1 },
         "a newcomer heard \(log.sequences.count) of \(all) in all, or in another order")
     }
-    stage.remarks["loops cancelled", default: 0] += desks.reduce(0) { $0 + $1.loops.count }
-    stage.remarks["newcomers told everything", default: 0] += newcomers.count
-    stage.countOverlaps()
+    context.remarks["loops cancelled", default: 0] += desks.reduce(0) { $0 + $1.loops.count }
+    context.remarks["newcomers told everything", default: 0] += newcomers.count
+    context.countOverlaps()
   }
 }

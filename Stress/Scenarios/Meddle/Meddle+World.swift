@@ -160,44 +160,44 @@ extension Meddle {
     // MARK: The end of a round
 
     /// Ends everything, waits until nothing runs any more, and lets go.
-    func end(_ note: Note) async {
+    func end(_ activity: ActivityLog) async {
       for observation in observations.close() { observation.end() }
       for carrying in carried.close() { carrying.end() }
       _ = forwards.close()
       let loops = loops.close()
       for loop in loops.prefix(loops.count / 2) { loop.cancel() }
-      await close(pairs, note)
-      await close(otherPairs, note)
-      await close(triples, note)
-      await close(history, note)
-      await close(choices, note)
-      await close(current, note)
-      await close(crates, note)
-      await close(texts, note)
-      await close(tuples, note)
-      await close(signals, note)
-      await close(keyed.close(), note)
-      await close(objects.close(), note)
-      await close(observedPair.close(), note)
-      await close(observedText.close(), note)
+      await close(pairs, activity)
+      await close(otherPairs, activity)
+      await close(triples, activity)
+      await close(history, activity)
+      await close(choices, activity)
+      await close(current, activity)
+      await close(crates, activity)
+      await close(texts, activity)
+      await close(tuples, activity)
+      await close(signals, activity)
+      await close(keyed.close(), activity)
+      await close(objects.close(), activity)
+      await close(observedPair.close(), activity)
+      await close(observedText.close(), activity)
       for bus in [buses.close(), EventBus.shared] {
         await bus.quiesce()
         bus.finish()
-        note.move()
+        activity.move()
       }
       _ = (diagnostics.close(), questions.close(), owners.close(), accounts.close(), bags.close(), tokens.close())
       for ticket in tickets.close() {
         inspect(await ticket.report)
-        note.move()
+        activity.move()
       }
       // Loops that were not cancelled end with their events.
       for loop in loops {
         await loop.value
-        note.move()
+        activity.move()
       }
     }
 
-    private func close<Payload>(_ slot: Slot<Event<Payload>>, _ note: Note) async {
+    private func close<Payload>(_ slot: Slot<Event<Payload>>, _ activity: ActivityLog) async {
       let event = slot.close()
       event.unlock()
       event.unlockAll()
@@ -206,10 +206,10 @@ extension Meddle {
       // A handler of another event may just be adding one, which goes at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
-      note.move()
+      activity.move()
     }
 
-    private func close<Key, Payload>(_ event: KeyedEvent<Key, Payload>, _ note: Note) async {
+    private func close<Key, Payload>(_ event: KeyedEvent<Key, Payload>, _ activity: ActivityLog) async {
       event.unlock()
       event.unlockAll()
       event.finish()
@@ -217,13 +217,13 @@ extension Meddle {
       // A handler of another event may just be adding one, which goes at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
-      note.move()
+      activity.move()
     }
 
-    private func close<Value>(_ observed: Observed<Value>, _ note: Note) async {
+    private func close<Value>(_ observed: Observed<Value>, _ activity: ActivityLog) async {
       observed.removeAll()
       await observed.quiesce()
-      note.move()
+      activity.move()
     }
   }
 }

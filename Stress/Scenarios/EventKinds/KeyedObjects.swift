@@ -25,7 +25,7 @@ extension Keyed {
       var held: [(target: Target, calls: Counter)] = []
     }
 
-    private let stage: Stage
+    private let context: ScenarioContext
     private let event = KeyedEvent<ObjectKey, Letter>("objects")
     private let numbers = Counter()
     private let reused = Counter()
@@ -33,10 +33,10 @@ extension Keyed {
     private let heardByAny = Counter()
     private let benches: [Bench]
 
-    init(_ stage: Stage) {
-      self.stage = stage
-      benches = stage.workers.map { _ in Bench() }
-      let (canary, checks, heardByAny) = (Canary(.handler), stage.checks, heardByAny)
+    init(_ context: ScenarioContext) {
+      self.context = context
+      benches = context.workers.map { _ in Bench() }
+      let (canary, checks, heardByAny) = (Canary(.handler), context.checks, heardByAny)
       event.anyKey.addHandler { key, letter in
         heardByAny.add()
         if !canary.isAlive || !letter.canary.isAlive {
@@ -47,7 +47,7 @@ extension Keyed {
 
     /// One target dies, and another is made where it was.
     func replace(_ worker: Worker) {
-      let checks = stage.checks
+      let checks = context.checks
       var first: Target? = make()
       let address = first.map { ObjectIdentifier($0) }
       guard let key = first.map({ ObjectKey($0) }) else { return }
@@ -56,7 +56,7 @@ extension Keyed {
         post(to: first, worker)
       }
       first = nil
-      stage.faults.count(.drop)
+      context.faults.count(.drop)
       // Another thread that delivers what was sent to it holds it for as long as it compares keys.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }
@@ -91,7 +91,7 @@ extension Keyed {
     }
 
     @discardableResult private func listen(to target: Target, _ calls: Counter, _ worker: Worker) -> HandlerToken {
-      let (number, checks, canary) = (target.number, stage.checks, Canary(.handler))
+      let (number, checks, canary) = (target.number, context.checks, Canary(.handler))
       return worker.change(.add) {
         event[target].addHandler { letter in
           let isMine = letter.target == number && canary.isAlive
@@ -110,7 +110,7 @@ extension Keyed {
 
     /// When nobody races: all of it went through, and what the dead had is given up as the event is used.
     func finish() async {
-      let checks = stage.checks
+      let checks = context.checks
       await event.quiesce()
       checks.expect(
         .g21, heardByAny.value == posted.value,
@@ -137,10 +137,10 @@ extension Keyed {
       await event.quiesce()  // a thread that has not left the event yet has them wait: they join, and sweep, when it does
       checks.expect(
         .g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
-      stage.remarks["objects at reused addresses", default: 0] += reused.value
-      stage.must += held + posted.value
-      stage.may += held + posted.value
-      stage.did += called + heardByAny.value
+      context.remarks["objects at reused addresses", default: 0] += reused.value
+      context.must += held + posted.value
+      context.may += held + posted.value
+      context.did += called + heardByAny.value
     }
   }
 }

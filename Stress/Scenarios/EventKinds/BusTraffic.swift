@@ -2,7 +2,7 @@ import Eventing
 
 /// One bus that everybody uses: what is posted by type arrives, in order, while owners and their events come and go.
 final class BusTraffic: Sendable {
-  private let stage: Stage
+  private let context: ScenarioContext
   private let bus = EventBus()
   private let log = Log()
   private let benches: [Bench]
@@ -24,7 +24,7 @@ final class BusTraffic: Sendable {
     var kept: (owner: Bus.Owner, events: [WeakLook])?
     var reused = 0
 
-    func keep(_ owner: Bus.Owner?, _ events: [Event<Parcel>]) {
+    func keep(_ owner: Bus.Owner?, _ events: [Event<StressPayload>]) {
       gone += kept?.events ?? []
       kept = nil
       let looks = events.map { WeakLook(object: $0) }
@@ -32,15 +32,17 @@ final class BusTraffic: Sendable {
     }
   }
 
-  init(_ stage: Stage) {
-    self.stage = stage
-    benches = stage.workers.map { _ in Bench() }
-    log.heard = stage.workers.map { _ in [] }
-    let (log, canary, checks, fate) = (log, Canary(.handler), stage.checks, stage.makeFate())
+  init(_ context: ScenarioContext) {
+    self.context = context
+    benches = context.workers.map { _ in Bench() }
+    log.heard = context.workers.map { _ in [] }
+    let (log, canary, checks, fate) = (log, Canary(.handler), context.checks, context.makeFate())
     bus.addHandler(for: Bus.First.self) { first in
-      if !canary.isAlive || !first.parcel.canary.isAlive { checks.violate(.g22, "a handler holds what is not its own") }
-      log.heard[Int(first.parcel.voice)].append(first.parcel.index)
-      try checks.faults.meet(fate, Int(first.parcel.voice) << 32 + Int(first.parcel.index))
+      if !canary.isAlive || !first.payload.canary.isAlive {
+        checks.violate(.g22, "a handler holds what is not its own")
+      }
+      log.heard[Int(first.payload.senderLog)].append(first.payload.index)
+      try checks.faults.meet(fate, Int(first.payload.senderLog) << 32 + Int(first.payload.index))
     }
     bus.addHandler(for: Bus.First.self, on: .background) { _ in log.heardInBackground.add() }
     for owner in residents { _ = try? bus.event(Bus.other, of: owner) }
@@ -48,7 +50,7 @@ final class BusTraffic: Sendable {
   }
 
   func run() async {
-    await stage.race(steps: 100) { [self] worker in
+    await context.race(steps: 100) { [self] worker in
       if worker.random.oneIn(3) { replaceOwner(worker) } else { post(worker) }
     } inTask: { [self] worker in
       switch worker.random.below(12) {
@@ -69,26 +71,26 @@ final class BusTraffic: Sendable {
 
   private func post(_ worker: Worker) {
     worker.begin(.post)
-    let parcel = worker.voice.next()
-    bus.post(Bus.First(parcel: parcel))
-    worker.posting.add(worker.voice.returned(parcel))
-    worker.note.end()
+    let payload = worker.senderLog.next()
+    bus.post(Bus.First(payload: payload))
+    worker.posting.add(worker.senderLog.returned(payload))
+    worker.activityLog.end()
   }
 
   private func send(_ worker: Worker) async {
     worker.begin(.send)
-    let parcel = worker.voice.next()
-    let report = await worker.awaiting { [bus] in await bus.send(Bus.First(parcel: parcel)) }
-    worker.sending.add(worker.voice.returned(parcel))
-    stage.checks.expect(.g21, report.delivered + report.failures.count == 2, "two handlers of a type: \(report)")
-    worker.note.end()
+    let payload = worker.senderLog.next()
+    let report = await worker.awaiting { [bus] in await bus.send(Bus.First(payload: payload)) }
+    worker.sending.add(worker.senderLog.returned(payload))
+    context.checks.expect(.g21, report.delivered + report.failures.count == 2, "two handlers of a type: \(report)")
+    worker.activityLog.end()
   }
 
   private func judgeTypes() {
-    let checks = stage.checks
+    let checks = context.checks
     var sent = 0
-    for worker in stage.workers {
-      let count = worker.voice.sent.count
+    for worker in context.workers {
+      let count = worker.senderLog.sent.count
       sent += count
       let heard = log.heard[worker.index]
       checks.expect(.g21, heard.count == count, "\(count) were posted by type, \(heard.count) arrived")
@@ -97,25 +99,25 @@ final class BusTraffic: Sendable {
     checks.expect(
       .g21, log.heardInBackground.value == sent,
       "the background handler of a type heard \(log.heardInBackground.value) of \(sent)")
-    stage.must += 2 * sent
-    stage.may += 2 * sent
-    stage.did += log.heard.reduce(0) { $0 + $1.count } + log.heardInBackground.value
+    context.must += 2 * sent
+    context.may += 2 * sent
+    context.did += log.heard.reduce(0) { $0 + $1.count } + log.heardInBackground.value
   }
 
   // MARK: By owner
 
   /// One owner dies, and another is made where it was.
   private func replaceOwner(_ worker: Worker) {
-    let checks = stage.checks
+    let checks = context.checks
     var first: Bus.Owner? = Bus.Owner()
     let address = first.map { ObjectIdentifier($0) }
-    var events: [Event<Parcel>] = []
+    var events: [Event<StressPayload>] = []
     worker.change(.add) { if let first { events = listen(to: first, worker) } }
     // Some die with their events on the bus, some have them taken away before.
     if let first, worker.random.oneIn(3) { forget(first, events, worker) }
     benches[worker.index].gone += events.map { WeakLook(object: $0) }
     worker.change(.remove) { first = nil }
-    stage.faults.count(.drop)
+    context.faults.count(.drop)
     guard let second = makeOwner(at: address) else { return }
     benches[worker.index].reused += 1
     if worker.random.oneIn(2) {
@@ -144,13 +146,13 @@ final class BusTraffic: Sendable {
   }
 
   /// Makes two events of an owner, and posts to them. Nobody else knows them, but whoever waits for the whole bus makes them busy for a moment.
-  private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<Parcel>] {
-    let (checks, canary, heard) = (stage.checks, Canary(.handler), Counter())
-    var events: [Event<Parcel>] = []
+  private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<StressPayload>] {
+    let (checks, canary, heard) = (context.checks, Canary(.handler), Counter())
+    var events: [Event<StressPayload>] = []
     for key in [Bus.word, Bus.other] {
       guard let event = try? bus.event(key, of: owner) else { continue }
       event.addHandler { _ in if canary.isAlive { heard.add() } }
-      event.post(Parcel(voice: 0, index: 0, canary: Canary(.payload)))
+      event.post(StressPayload(senderLog: 0, index: 0, canary: Canary(.payload)))
       checks.expect(.g10, event.handlerCount == 1, "the new event of an owner has \(event.handlerCount) handlers")
       events.append(event)
     }
@@ -164,8 +166,8 @@ final class BusTraffic: Sendable {
     return events
   }
 
-  private func forget(_ owner: Bus.Owner, _ events: [Event<Parcel>], _ worker: Worker) {
-    let checks = stage.checks
+  private func forget(_ owner: Bus.Owner, _ events: [Event<StressPayload>], _ worker: Worker) {
+    let checks = context.checks
     if worker.random.oneIn(2) {
       checks.expect(
         .g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was removed not once")
@@ -185,13 +187,13 @@ final class BusTraffic: Sendable {
     for _ in 0..<all + residents.count { _ = bus.event(for: Bus.First.self) }
     let isClean = await eventually { !benches.contains { $0.gone.contains { $0.object != nil } } }
     let areThere = residents.allSatisfy { bus.names(of: $0) == ["other"] }
-    stage.checks.expect(.g10, areThere, "an owner is alive, and its event is not found")
+    context.checks.expect(.g10, areThere, "an owner is alive, and its event is not found")
     for (owner, events) in benches.compactMap(\.kept) {
       let isThere = bus.events(of: owner).count == events.count && events.allSatisfy { $0.object != nil }
-      stage.checks.expect(.g10, isThere, "an event is gone whose owner is alive")
+      context.checks.expect(.g10, isThere, "an event is gone whose owner is alive")
     }
     let left = benches.reduce(0) { $0 + $1.gone.count { $0.object != nil } }
-    stage.checks.expect(.g22, isClean, "a bus holds \(left) events of owners that are gone, of \(all)")
-    stage.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reused }
+    context.checks.expect(.g22, isClean, "a bus holds \(left) events of owners that are gone, of \(all)")
+    context.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reused }
   }
 }

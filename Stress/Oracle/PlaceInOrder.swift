@@ -38,46 +38,50 @@ struct Places: Sendable {
   let crowd = DispatchQueue(label: "stress.crowd", attributes: .concurrent)
 }
 
-extension EventSource where Payload == Parcel {
-  /// Adds the probe's handler, wherever it is to run.
-  nonisolated func add(_ probe: Probe, _ places: Places, priority: Int = 0) -> HandlerToken {
-    let (canary, name, once) = (Canary(.handler), probe.name, probe.isOnce)
-    switch probe.place {
-    case .inline: return addHandler(named: name, priority: priority, once: once) { try probe.call($0, canary) }
+extension EventSource where Payload == StressPayload {
+  /// Adds the handlerLog's handler, wherever it is to run.
+  nonisolated func add(_ handlerLog: HandlerLog, _ places: Places, priority: Int = 0) -> HandlerToken {
+    let (canary, name, once) = (Canary(.handler), handlerLog.name, handlerLog.isOnce)
+    switch handlerLog.place {
+    case .inline: return addHandler(named: name, priority: priority, once: once) { try handlerLog.call($0, canary) }
     case .background:
-      return addHandler(named: name, on: .background, priority: priority, once: once) { try probe.call($0, canary) }
+      return addHandler(named: name, on: .background, priority: priority, once: once) {
+        try handlerLog.call($0, canary)
+      }
     case .queue:
       return addHandler(named: name, on: .queue(places.queue), priority: priority, once: once) {
-        try probe.call($0, canary)
+        try handlerLog.call($0, canary)
       }
     case .crowd:
       return addHandler(named: name, on: .queue(places.crowd), priority: priority, once: once) {
-        try probe.call($0, canary)
+        try handlerLog.call($0, canary)
       }
     case .main:
-      return addHandler(named: name, on: .main, priority: priority, once: once) { parcel in
-        MainQueue.expectHere(probe)
-        try probe.call(parcel, canary)
+      return addHandler(named: name, on: .main, priority: priority, once: once) { payload in
+        MainQueue.expectHere(handlerLog)
+        try handlerLog.call(payload, canary)
       }
     case .mainAsync:
-      return addHandler(named: name, on: .main, priority: priority, once: once) { parcel in
-        MainQueue.expectHere(probe)
-        try await probe.call(parcel, canary, pausing: true)
+      return addHandler(named: name, on: .main, priority: priority, once: once) { payload in
+        MainQueue.expectHere(handlerLog)
+        try await handlerLog.call(payload, canary, pausing: true)
       }
     case .inOrder:
-      return addHandler(named: name, priority: priority, once: once) { try await probe.call($0, canary, pausing: true) }
+      return addHandler(named: name, priority: priority, once: once) {
+        try await handlerLog.call($0, canary, pausing: true)
+      }
     case .isolated:
-      return addHandler(named: name, priority: priority, once: once, isolatedTo: places.room) { room, parcel in
+      return addHandler(named: name, priority: priority, once: once, isolatedTo: places.room) { room, payload in
         room.enter()
-        try await probe.call(parcel, canary, pausing: true)
+        try await handlerLog.call(payload, canary, pausing: true)
       }
     case .concurrent:
       return addHandler(named: name, on: .concurrent(limit: Place.limit), priority: priority, once: once) {
-        try await probe.call($0, canary, pausing: true)
+        try await handlerLog.call($0, canary, pausing: true)
       }
     case .task:
       return addHandler(named: name, on: .task, priority: priority, once: once) {
-        try await probe.call($0, canary, pausing: true)
+        try await handlerLog.call($0, canary, pausing: true)
       }
     }
   }
@@ -92,5 +96,7 @@ enum MainQueue {
   /// Whether the caller runs on the main queue.
   static var isHere: Bool { DispatchQueue.getSpecific(key: key) == true }
 
-  static func expectHere(_ probe: Probe) { probe.checks.expect(.g13, isHere, "\(probe) runs elsewhere") }
+  static func expectHere(_ handlerLog: HandlerLog) {
+    handlerLog.checks.expect(.g13, isHere, "\(handlerLog) runs elsewhere")
+  }
 }

@@ -1,0 +1,175 @@
+import Eventing
+
+/// Judges the handlers of a trial, one by one: each call against the order, the additions, removals and locks, and each call that is missing.
+struct HandlerVerifier {
+  let all: Verifier
+  let checks: Checks
+  private(set) var callCounts: [Int]
+  private(set) var failureCounts: [Int]
+  private(set) var must = 0
+  private(set) var may = 0
+  private(set) var did = 0
+
+  init(_ all: Verifier) {
+    self.all = all
+    checks = all.checks
+    (callCounts, failureCounts) = (all.callCounts, all.failureCounts)
+  }
+
+  /// One call and the send that it belongs to.
+  private struct Heard {
+    /// In the order of the event; 0 if a lock of the event kept it from the witness.
+    let place: Int
+    let sent: Span
+    let at: UInt64
+    let isFailure: Bool
+  }
+
+  mutating func verifier(_ handlerLog: HandlerLog) {
+    let heard = handlerLog.calls.map { call in
+      let (senderLog, index) = (Int(call.senderLog), Int(call.index))
+      let isFailure = handlerLog.isFailing(senderLog, index)
+      return Heard(
+        place: all.position[senderLog][index], sent: all.senderLogs[senderLog].sent[index], at: call.at,
+        isFailure: isFailure)
+    }
+    let placed = heard.filter { $0.place > 0 }
+    did += heard.count
+    for call in placed {
+      callCounts[call.place] += 1
+      if call.isFailure { failureCounts[call.place] += 1 }
+    }
+    judgeOrder(handlerLog, placed)
+    judgeRemoval(handlerLog, heard)
+    for mute in handlerLog.mutes + all.trial.gates { judgeSilence(handlerLog, heard, mute) }
+    if handlerLog.isOnce { judgeOnce(handlerLog, heard) } else { judgeHoles(handlerLog, placed) }
+  }
+
+  // MARK: What was called
+
+  private func judgeOrder(_ handlerLog: HandlerLog, _ heard: [Heard]) {
+    checks.count(handlerLog.place.isInline ? .g1 : .g13, heard.count)
+    if handlerLog.place.isInOrder {
+      for (one, next) in zip(heard, heard.dropFirst()) where next.place <= one.place {
+        let guarantee: Guarantee = next.place == one.place ? .g21 : handlerLog.place.isInline ? .g1 : .g13
+        checks.violate(guarantee, "\(handlerLog) was called with occurrence \(next.place) after \(one.place)")
+      }
+    } else {
+      let different = Set(heard.map(\.place)).count
+      if different < heard.count {
+        checks.violate(.g21, "\(handlerLog) was called \(heard.count - different) times twice with one occurrence")
+      }
+    }
+    checks.count(.g6, heard.count)
+    for call in heard where call.sent.isBefore(handlerLog.adding) {
+      checks.violate(.g6, "\(handlerLog) was called with occurrence \(call.place), which was sent before it was added")
+    }
+  }
+
+  /// After `remove` has returned: nothing on the handler's own context; elsewhere only what had been decided before, one call at most.
+  private func judgeRemoval(_ handlerLog: HandlerLog, _ heard: [Heard]) {
+    guard let removing = handlerLog.removing else { return }
+    let guarantee: Guarantee = handlerLog.hasOwner ? .g10 : .g7
+    checks.count(guarantee, 1)
+    for call in heard where removing.isBefore(call.sent) {
+      checks.violate(
+        guarantee,
+        "\(handlerLog) was called with occurrence \(call.place), which was sent after its removal had returned")
+    }
+    let late = heard.count { $0.at > removing.end }
+    let allowed = handlerLog.isRemovalStrict ? 0 : handlerLog.place.mostInFlight
+    if late > allowed {
+      checks.violate(guarantee, "\(late) calls of \(handlerLog) began after its removal had returned; \(allowed) may")
+    }
+  }
+
+  /// The same from the return of `lock` to the call of `unlock`.
+  private func judgeSilence(_ handlerLog: HandlerLog, _ heard: [Heard], _ mute: HandlerLog.Mute) {
+    checks.count(.g9, 1)
+    let until = mute.off?.start ?? .max
+    var late = 0
+    for call in heard[(handlerLog.place.isInOrder ? firstCall(in: heard, after: mute.on.end) : 0)...] {
+      if call.at >= until, handlerLog.place.isInOrder { break }
+      guard call.at > mute.on.end, call.at < until else { continue }
+      late += 1
+      if mute.on.end < call.sent.start {
+        checks.violate(
+          .g9, "\(handlerLog) was called with occurrence \(call.place), sent while it was locked, before the unlock")
+      }
+    }
+    let allowed = handlerLog.place.mostInFlight
+    if late > allowed {
+      checks.violate(.g9, "\(late) calls of \(handlerLog) began while it was locked; \(allowed) may")
+    }
+  }
+
+  private func firstCall(in heard: [Heard], after time: UInt64) -> Int {
+    var (low, high) = (0, heard.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if heard[middle].at > time { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  // MARK: What was not called
+
+  /// Every occurrence that was sent while the handler was there, and that no lock excuses, was delivered to it.
+  private mutating func judgeHoles(_ handlerLog: HandlerLog, _ heard: [Heard]) {
+    var next = 0
+    let sorted = handlerLog.place.isInOrder ? heard : heard.sorted { $0.place < $1.place }
+    for place in 1..<max(1, all.sent.count) where handlerLog.audience.includes(all.keys[place]) {
+      let isCalled = next < sorted.count && sorted[next].place == place
+      if isCalled { next += 1 }
+      if all.sent[place].isBefore(handlerLog.adding) { continue }
+      if let removing = handlerLog.removing, removing.isBefore(all.sent[place]) { continue }
+      may += 1
+      guard handlerLog.adding.isBefore(all.sent[place]) else { continue }
+      guard isCalled || !isEndedBefore(place, handlerLog, hasLaterCall: next < sorted.count) else { continue }
+      let isFollowed = next < sorted.count && handlerLog.place.isInOrder
+      let latest = handlerLog.place.isInline ? all.done[place] : isFollowed ? sorted[next].at : all.trial.settled.end
+      if !isCalled, isExcused(handlerLog, Span(start: all.sent[place].start, end: latest)) { continue }
+      must += 1
+      checks.count(.g6, 1)
+      if !isCalled { checks.violate(.g6, "occurrence \(place), sent after \(handlerLog) was added, never reached it") }
+    }
+  }
+
+  /// Whether the handler may have been gone when this occurrence's turn came.
+  private func isEndedBefore(_ place: Int, _ handlerLog: HandlerLog, hasLaterCall: Bool) -> Bool {
+    guard let removing = handlerLog.removing else { return false }
+    if handlerLog.place.isInOrder, hasLaterCall { return false }
+    return !(handlerLog.place.isInline && all.done[place] < removing.start)
+  }
+
+  private func isExcused(_ handlerLog: HandlerLog, _ time: Span) -> Bool {
+    guard all.trial.holding == .nothing else { return false }
+    let mutes = all.trial.gates.isEmpty ? handlerLog.mutes : handlerLog.mutes + all.trial.gates
+    return mutes.contains { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }
+  }
+
+  /// Exactly one call if anything had to reach it, and no later than that; at most one otherwise.
+  private mutating func judgeOnce(_ handlerLog: HandlerLog, _ heard: [Heard]) {
+    checks.expect(.g8, heard.count <= 1, "\(handlerLog) was called \(heard.count) times")
+    let first = (1..<max(1, all.sent.count)).first { place in
+      handlerLog.audience.includes(all.keys[place])
+        && handlerLog.adding.isBefore(all.sent[place])
+        && !isEndedBefore(place, handlerLog, hasLaterCall: false)
+        && !isExcused(
+          handlerLog,
+          Span(start: all.sent[place].start, end: handlerLog.place.isInline ? all.done[place] : all.trial.settled.end)
+        )
+    }
+    may += 1
+    guard let first else { return }
+    must += 1
+    if checks.expect(.g8, heard.count == 1, "\(handlerLog) was not called, though occurrence \(first) had to reach it")
+    {
+      // Where calls may overlap, those of two occurrences race for it.
+      guard handlerLog.place.isInOrder else { return }
+      checks.expect(
+        .g8, heard[0].place <= first,
+        "\(handlerLog) was called with occurrence \(heard[0].place), but \(first) had to use it up")
+    }
+  }
+}
