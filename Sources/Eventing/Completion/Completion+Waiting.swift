@@ -1,14 +1,18 @@
 import Synchronization
 
-// Those who wait for a completion. Each is judged by itself: what waits for it is not waited for.
+// Waiting for a completion. Each waiter is judged by itself: it does not wait for work that waits
+// for it.
 
 extension Completion {
-  /// Returns when every part is done that does not wait for this very caller.
+  /// Waits until all outstanding work is done, except work that waits for the calling task.
+  ///
+  /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
   @usableFromInline func wait() async -> SendReport {
     let id = purpose == .send ? 1 : enrol(Invocation.current)
     var wake = await nextWake(id)
     if case .children = wake {
-      // One group for all: an event that this is forwarded to may bring more children at any time, for which the first may wait.
+      // One group for all children. An event that the occurrence was forwarded to may add children
+      // at any time, and the first ones may wait for those.
       wake = await withDiscardingTaskGroup { group in
         while case .children(let children) = wake {
           for child in children { group.addTask(priority: child.priority) { await child.body() } }
@@ -23,9 +27,10 @@ extension Completion {
     return report
   }
 
-  /// As ``wait()``, for a ticket; but when the task is cancelled it ends at once, and leaves nothing behind.
+  /// Waits like ``wait()``, for a ticket, but ends at once when the task is cancelled. Leaves
+  /// nothing behind.
   ///
-  /// - Returns: whether every part is done that does not wait for this very caller.
+  /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {
     let id = enrol(Invocation.current)
     defer { leave(id) }
@@ -41,6 +46,7 @@ extension Completion {
     }
   }
 
+  /// Ends the wait of a task that was cancelled.
   private func giveUp(_ id: Int) {
     let continuation = unsafe withLock { () -> UnsafeContinuation<Void, Never>? in
       let i = waiter(id)
@@ -51,7 +57,7 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// In a debug build: tells if something is not waited for.
+  /// Reports, in a debug build, that a waiter does not wait for some of the work.
   private func tellOfCycle(_ id: Int) {
     #if DEBUG
       if isTracked, let (executionSlot, nodes) = withLock({ nodesDeferred(waiter(id)) }), let lane = executionSlot.lane,
@@ -81,6 +87,10 @@ extension Completion {
     }
   }
 
+  /// Registers a waiter, and defers the work that waits for it.
+  ///
+  /// - Parameter running: The invocation that waits, if it is one.
+  /// - Returns: The number of the waiter.
   func enrol(_ running: Invocation?) -> Int {
     withLock {
       nextWaiter += 1
@@ -94,13 +104,14 @@ extension Completion {
     }
   }
 
-  /// The call that enrolled may be over by now: then it is in nobody's way any more, but still enrolled.
+  /// Unregisters a waiter. Its invocation may be over by now: then it blocks nothing any more, but
+  /// is still registered.
   private func leave(_ id: Int) {
     let left = withLock {
       let left = waiters.remove(at: waiter(id))
       left.running?.executionSlot.waits.removeAll { $0.completion === self && $0.waiter == id }
       return left
     }
-    withExtendedLifetime(left) {}  // released outside of the lock
+    withExtendedLifetime(left) {}  // released after the mutex
   }
 }

@@ -1,68 +1,83 @@
 import Synchronization
 
-/// What travels with an occurrence beside its payload: what it has to say for itself, and who waits for it.
+/// The sender, the task-local context and the waiters of one occurrence.
 ///
-/// Made only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and for what is queued with a sender or forwarded.
-// Safe: what changes is guarded by `withLock`.
+/// Created only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and
+/// for an occurrence that is forwarded, or queued with a sender.
+// Safe: `withLock` guards the mutable state, except what is set before any lane has the completion.
 @usableFromInline final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
-    /// Nobody waits.
+    /// Nothing waits for the occurrence.
     case post
     /// A `send`, whose task runs the `.task` handlers as its children.
     case send
-    /// A ticket, or `quiesce`.
+    /// A ticket or a `quiesce` waits.
     case ticket
   }
 
   @usableFromInline let purpose: Purpose
-  /// Whether a cycle of waits could go through it. If not, it stays out of the graph and has its own lock.
+  /// Whether a cycle of waits could go through this completion. If not, it is not part of the wait
+  /// graph, and has a mutex of its own.
   let isTracked: Bool
   private let ownMutex = UnfairMutex()
 
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
-  /// It was held, and a send had brought it: no lane drops it for want of room. Set as `observed`.
+  /// Whether no lane may drop the occurrence for want of room: a `send` brought it, and a lock held
+  /// it. Set by the thread inside the core, before any lane has the completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
-  /// For those who observe the event. Set from inside, before any lane has this.
+  /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
+  /// has the completion.
   @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: ForwardingPath?
-  /// The completion that waits for what was forwarded, and does not count it.
+  /// The completion that waits for a forwarded occurrence, and does not count its handlers.
   private let root: Completion?
 
-  // Under the lock.
-  /// The outstanding that are still out: one for the event itself, until it has delivered, and one for every lane item.
+  /// The amount of outstanding work: one for the event until it has delivered, and one for each
+  /// item on a lane. Guarded by: withLock.
   private var open = 1
+  /// Whether the event has delivered the occurrence. Guarded by: withLock.
   private var isDelivered = false
+  /// The outcomes so far. Guarded by: withLock.
   private var report = SendReport()
+  /// The outstanding work at each node, if the completion is tracked. Guarded by: withLock.
   var outstanding: [ObjectIdentifier: Outstanding] = [:]
+  /// The tasks that wait. Guarded by: withLock.
   var waiters: [Waiter] = []
+  /// The number of the last waiter. Guarded by: withLock.
   var nextWaiter = 0
+  /// The `.task` handlers that the sender has to start. Guarded by: withLock.
   private var children: [Child] = []
 
-  /// Somebody who waits. `deferredNodes`: what it does not wait for, because that waits for it.
+  /// A task that waits for the completion.
   ///
-  /// The continuation carries nothing: what there is to know is read under the lock afterwards. (The thread sanitizer does not see that a resumption orders
-  /// what it carries.)
+  /// The continuation carries no value: a resumed waiter reads the result under the mutex. (The
+  /// thread sanitizer does not see that a resumption orders the value that it carries.)
   @safe struct Waiter {
     let id: Int
     let running: Invocation?
+    /// The nodes that this waiter does not wait for, because they wait for it.
     var deferredNodes: Set<ObjectIdentifier> = []
     var continuation: UnsafeContinuation<Void, Never>?
-    /// Its task was cancelled, and it does not wait all the same.
+    /// Whether the task was cancelled and has given up the wait.
     var hasGivenUp = false
   }
+  /// The outstanding work at one node.
   struct Outstanding {
     let node: WaitNode
-    /// False for what is in no report, or has been counted: of an event that this was forwarded to, of a sequence.
+    /// Whether reports count this work. False for a sequence, and for an event that the occurrence
+    /// was forwarded to.
     let isCounted: Bool
     var count = 0
   }
+  /// The reason for which a waiter wakes.
   enum Wake: Sendable {
     case finished(SendReport)
     case children([Child])
   }
+  /// A `.task` handler that the sender runs as a child task.
   struct Child {
     let priority: TaskPriority?
     let body: @Sendable () async -> Void
@@ -76,11 +91,15 @@ import Synchronization
     root = nil
     let running = purpose == .post ? nil : Invocation.current
     isTracked = purpose == .ticket || (purpose == .send && running != nil)
-    // A send waits from the start, before a lane has anything of it: so the last in a cycle is the one that closes it, and is deferred.
+    // A send is a waiter from the start, before any lane has the occurrence. So the last wait of a
+    // cycle closes it, and that one is deferred.
     if purpose == .send { _ = enrol(running) }
   }
 
-  /// For what is forwarded along a path; `waiting`, if somebody waits, is then told of all that it meets.
+  /// Creates the completion of an occurrence that is forwarded along a path.
+  ///
+  /// - Parameter waiting: The completion that waits, if any. It learns of all work that the
+  ///   occurrence meets.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -91,7 +110,7 @@ import Synchronization
     if let root { root.withLock { root.open += 1 } }
   }
 
-  /// For what nobody waits for any more.
+  /// Creates the completion of an occurrence whose waiters were let go.
   private init(withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?) {
     purpose = .post
     sender = nil
@@ -102,38 +121,42 @@ import Synchronization
     isTracked = false
   }
 
-  /// What is left of it on a lane when nobody waits there any more.
+  /// The part of the completion that a lane still needs when its waiters were let go; `nil` for
+  /// none.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
-  /// The same of what has none, because it was to be called at once.
+  /// Returns the completion of an occurrence that should have been called at once, and now waits on
+  /// a lane after all; `nil` if it has neither context nor observers.
   @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()
     return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
   }
 
-  /// Whether a bound that lets senders wait has room for it in any case.
+  /// Whether a buffer that suspends senders takes the occurrence even if it is full.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
-  /// Whether somebody wants to know that a lock holds it.
+  /// Whether a waiter or an observer has to know that a lock holds the occurrence.
   var isToBeTold: Bool { unsafe isAwaited || observed != nil }
 
-  /// Whether a lane has something to do around a call.
+  /// Whether a lane has to bind the context, or tell observers, around a call.
   @usableFromInline var isBound: Bool { unsafe context != nil || observed != nil }
 
   @usableFromInline var isAwaited: Bool { purpose != .post }
 
+  /// Runs a closure under the mutex of this completion: that of the wait graph if it is tracked,
+  /// otherwise its own.
   func withLock<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }
 
   // MARK: For the event and its lanes
 
-  /// One more part is out: something on this lane or executionSlot.
+  /// Adds outstanding work at a lane or an execution slot.
   @usableFromInline func expect(_ node: WaitNode) {
     if root == nil { expect(node, isCounted: true) } else { expectUncounted(node) }
   }
 
-  /// The same for what is not to be counted as deferred.
+  /// Adds outstanding work that no report counts.
   func expectUncounted(_ node: WaitNode) { (root ?? self).expect(node, isCounted: false) }
 
   private func expect(_ node: WaitNode, isCounted: Bool) {
@@ -147,7 +170,9 @@ import Synchronization
     }
   }
 
-  /// A part that waited on a lane has got a executionSlot: from now on it waits for what that executionSlot waits for, even if others are free.
+  /// Moves outstanding work from a lane to the execution slot that it was given.
+  ///
+  /// From now on the work waits for what that slot waits for, even if other slots are free.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: ExecutionSlot) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }
@@ -162,7 +187,11 @@ import Synchronization
     }
   }
 
-  /// A part is done; `outcome` is nil for what counts in no report.
+  /// Completes outstanding work.
+  ///
+  /// - Parameters:
+  ///   - node: The node where the work was.
+  ///   - outcome: The outcome for the report; `nil` if no report counts it.
   @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?) {
     if let root { return root.arrive(node, nil) }
     unsafe wake(
@@ -174,7 +203,9 @@ import Synchronization
       })
   }
 
-  /// The event has given the occurrence to all that it found; `part` is what it decided itself.
+  /// Completes the delivery by the event.
+  ///
+  /// - Parameter part: The outcomes that the event decided itself.
   @usableFromInline func finishDelivery(_ part: SendReport) {
     if let root { return root.finishForward() }
     unsafe wake(
@@ -186,6 +217,7 @@ import Synchronization
       })
   }
 
+  /// Completes the delivery by an event that the occurrence was forwarded to.
   private func finishForward() {
     unsafe wake(
       withLock {
@@ -194,25 +226,27 @@ import Synchronization
       })
   }
 
-  /// A `.task` handler of a `send`: the sender runs it as its child.
+  /// Adds a `.task` handler of a `send`, which the sender runs as a child task.
   @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
     if let root { return root.adopt(priority: priority, body) }
     withLock { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  // MARK: Under the lock
+  // MARK: Under the mutex
 
+  /// Removes one piece of outstanding work at a node.
   private func remove(_ node: WaitNode) {
     guard isTracked, var part = outstanding[ObjectIdentifier(node)] else { return }
     part.count -= 1
     outstanding[ObjectIdentifier(node)] = part.count > 0 ? part : nil
     guard part.count == 0 else { return }
-    for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // its address may come back
+    for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // the address may be reused
   }
 
-  /// Whether a waiter must not wait for a node, because the node waits for the waiter.
+  /// Returns whether a waiter must not wait for a node, because the node waits for the waiter.
   ///
-  /// The answer may need `waiters` of this very completion (`nodes(for:)`), so no access to them is open meanwhile.
+  /// The search may read `waiters` of this completion (`nodes(for:)`), so no exclusive access to
+  /// them may be open here.
   func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
     guard let running = waiter.running, running.isCurrent, !waiter.deferredNodes.contains(ObjectIdentifier(node)) else {
       return false
@@ -221,7 +255,7 @@ import Synchronization
     return question.isBlocked(node) && !mutant(.cycleIsNotSeen)
   }
 
-  /// What one of those waits for who wait here.
+  /// Returns the nodes that a waiter waits for.
   func nodes(for waiter: Int) -> [WaitNode] {
     guard let waiter = waiters.first(where: { $0.id == waiter }) else { return [] }
     return outstanding.compactMap { id, part in waiter.deferredNodes.contains(id) ? nil : part.node }
@@ -232,11 +266,11 @@ import Synchronization
     return i
   }
 
-  /// How many outstanding are out that this one does not wait for.
+  /// Returns the amount of outstanding work that a waiter does not wait for.
   private func deferredNodes(_ waiter: Int) -> Int {
     waiters[waiter].deferredNodes.reduce(0) { $0 + (outstanding[$1]?.count ?? 0) }
   }
-  /// The same of this event's own handlers.
+  /// Returns the number of this event's own handlers that a waiter does not wait for.
   private func deferred(_ waiter: Int) -> Int {
     waiters[waiter].deferredNodes.reduce(0) { count, id in
       count + (outstanding[id].map { $0.isCounted ? $0.count : 0 } ?? 0)
@@ -244,15 +278,19 @@ import Synchronization
   }
 
   #if DEBUG
-    /// The executionSlot of a call that does not wait for all, and the nodes that the call does not wait for.
+    /// Returns the execution slot of a call and the nodes that it does not wait for; `nil` if it
+    /// waits for everything.
     func nodesDeferred(_ waiter: Int) -> (ExecutionSlot, [WaitNode])? {
       guard let running = waiters[waiter].running, !waiters[waiter].deferredNodes.isEmpty else { return nil }
       return (running.executionSlot, waiters[waiter].deferredNodes.compactMap { outstanding[$0]?.node })
     }
   #endif
 
+  /// Returns whether a waiter may wake: there are children to start, or nothing is left to wait
+  /// for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
+  /// Returns the reason to wake a waiter, and hands over the children; `nil` if it has to wait.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

@@ -9,12 +9,13 @@
 #endif
 import Synchronization
 
-/// In a debug build: tells of handlers that would wait for themselves (G16), once for each of them.
+/// Reports, in a debug build, handlers that would wait for themselves (G16), once for each handler.
 ///
-/// What they send is counted as deferred, and so nothing hangs; but whoever wrote the handler may have expected it to be done.
+/// Nothing hangs: the report of the send counts them as deferred. But the author of the handler may
+/// expect them to have run.
 package enum CycleReport {
   #if DEBUG
-    /// Where it is told; a test looks at it there.
+    /// Writes a report, by default to standard error. Guarded by: mutex.
     // Safe: guarded by `mutex`.
     nonisolated(unsafe) private static var sink: @Sendable (String) -> Void = { line in
       let bytes = Array(line.utf8)
@@ -22,7 +23,7 @@ package enum CycleReport {
     }
     private static let mutex = UnfairMutex()
 
-    /// Has it told elsewhere, too.
+    /// Passes the reports to another closure, too. Tests use this.
     package static func alsoTell(_ other: @escaping @Sendable (String) -> Void) {
       mutex.withLock {
         let before = unsafe sink
@@ -33,7 +34,8 @@ package enum CycleReport {
       }
     }
 
-    static func tell(_ sender: AnyLane, waitingFor others: [String]) {
+    /// Reports a handler that awaits a send which waits for that handler.
+    static func tell(_ sender: DeliveryTarget, waitingFor others: [String]) {
       guard !sender.isReported.exchange(true, ordering: .relaxed) else { return }
       let sink = mutex.withLock { unsafe self.sink }
       sink(

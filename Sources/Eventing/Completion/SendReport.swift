@@ -1,36 +1,47 @@
-/// What became of one occurrence.
+/// The outcome of one occurrence.
 ///
-/// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``, ``dropped``, ``deferred`` or ``failures``.
-/// Found are the handlers that were added before it and that, when their turn came, had not been removed or used up, and whose owner was alive.
-/// A forward is one of them, delivered when its target took the occurrence: what becomes of it there is not in this report, errors included.
+/// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``,
+/// ``dropped``, ``deferred`` or ``failures``.
+///
+/// An occurrence finds the handlers that were added before it was sent. A handler does not count
+/// if, when its turn came, it had been removed or used up, or its owner was gone.
+///
+/// A forward counts as one handler: it is delivered when its target took the occurrence. The
+/// target's handlers, and their errors, are not in this report.
 public struct SendReport: Sendable {
-  /// Its place in the order of the event.
+  /// The sequence number of the occurrence: its place in the order of the event. The first is 1.
   public internal(set) var sequence: UInt64 {
     @inlinable get { counts.sequence }
     set { counts.sequence = newValue }
   }
-  /// Handlers that were called and returned.
+  /// The number of handlers that were called and returned.
   public internal(set) var delivered: Int {
     @inlinable get { counts.delivered }
     set { counts.delivered = newValue }
   }
-  /// Handlers that were not called: locked, or removed or used up while it waited for them.
+  /// The number of handlers that were not called.
+  ///
+  /// They were locked, they were removed or used up while the occurrence waited for them, or a
+  /// view, an interceptor or a failure kept the occurrence from them.
   public internal(set) var skipped: Int {
     @inlinable get { counts.skipped }
     set { counts.skipped = newValue }
   }
-  /// Handlers that had no room for it: see ``Buffering``.
+  /// The number of handlers that had no room for the occurrence; see ``Buffering``.
   public internal(set) var dropped: Int {
     @inlinable get { counts.dropped }
     set { counts.dropped = newValue }
   }
-  /// Handlers that run later and were not waited for, because they wait for the one who waits here, or because a lock holds it for them: see ``Holding``.
-  /// Of these the last few may be skipped after all: where a later one takes the place that `.latest` has, and where a handler is removed meanwhile.
+  /// The number of handlers that run later and were not waited for.
+  ///
+  /// Such a handler waits for the caller, so that waiting for it would be a deadlock. Or a lock
+  /// holds the occurrence for it; see ``Holding``. A held occurrence may still be skipped: if a
+  /// later one replaces it (``Holding/latest``), or if its handler is removed.
   public internal(set) var deferred: Int {
     @inlinable get { counts.deferred }
     set { counts.deferred = newValue }
   }
-  /// What handlers threw, in the order of the handlers.
+  /// The errors that handlers threw, in the order of the handlers.
   public internal(set) var failures: [HandlerFailure] {
     @inlinable get { thrown }
     set { thrown = newValue }
@@ -63,17 +74,19 @@ public struct SendReport: Sendable {
     thrown = failures
   }
 
-  /// True if no handler has been, or will be, called.
+  /// Whether no handler was called, and none will be.
   public var reachedNobody: Bool { delivered + deferred + failures.count == 0 }
 
-  /// Throws the error of the first handler, in their order, that threw one. All of them are in ``failures``.
+  /// Throws the error of the first handler that failed, in the order of the handlers. Returns if
+  /// none did.
+  ///
+  /// - Throws: The error of the first of the ``failures``.
   public func throwIfFailed() throws {
     if let failure = failures.first { throw failure.error }
   }
 }
 
 extension SendReport: CustomStringConvertible {
-  /// In one line.
   public var description: String {
     "#\(sequence): \(delivered) delivered, \(skipped) skipped, \(dropped) dropped, \(deferred) deferred, \(failures.count) failed"
   }

@@ -1,21 +1,25 @@
-/// Stands for an occurrence that was submitted; its report can be awaited, now or later, once or by many.
+/// A ticket for an occurrence that was submitted. Its report can be awaited now or later, by one
+/// task or by many.
 ///
-/// A ticket that is dropped changes nothing, and none keeps its event alive.
+/// Dropping a ticket changes nothing. A ticket does not keep its event alive.
 public struct Ticket: Sendable {
   let completion: Completion
 
   @usableFromInline init(completion: Completion) { self.completion = completion }
 
-  /// Waits until every handler that the occurrence reached has finished, and says what became of it.
+  /// The report of the occurrence. Waits until every handler that the occurrence reached has
+  /// finished, on every lane and in every event that it was forwarded to.
   ///
-  /// Cancelling the task that waits changes nothing: the handlers run all the same, and so does the wait.
-  /// Inside a handler, what waits for that very handler is not waited for; the report counts it as deferred.
+  /// Each access waits by itself. Cancelling the waiting task changes nothing: the handlers run,
+  /// and the wait goes on.
+  ///
+  /// Inside a handler, work that waits for that handler is not waited for. The report that this
+  /// access returns counts it as deferred; other tasks wait for it.
   public var report: SendReport {
     get async { await completion.wait() }
   }
 }
 
 extension Ticket: CustomStringConvertible {
-  /// In one line.
   public var description: String { "ticket" }
 }

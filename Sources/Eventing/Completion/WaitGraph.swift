@@ -1,31 +1,39 @@
-/// Who waits for whom, so that no `send` waits for itself (G16).
+/// The graph of waits, which keeps a `send` from waiting for itself (G16).
 ///
-/// A lane has executionSlots, on each of which one call runs at a time. A call waits for completions, a completion for the lanes and executionSlots that it has
-/// something on. A lane is blocked when every executionSlot it may have is; a executionSlot when its call waits for something blocked, or is the very
-/// call that asks. Before a call waits for a lane it asks whether that lane is blocked by it; if so, it does not wait for that lane, and its
-/// report says deferred. So no cycle is ever closed.
+/// A lane has execution slots, on each of which one call runs at a time. A call waits for
+/// completions. A completion waits for the lanes and slots where it has outstanding work. A lane is
+/// blocked if every slot that it may use is blocked. A slot is blocked if its call is the one that
+/// asks, or waits for a blocked node.
+///
+/// Before a call waits for a lane, it asks whether the lane is blocked by it. If so, the call does
+/// not wait for that lane, and its report says deferred. So no cycle is ever closed.
 @usableFromInline enum WaitGraph {
-  /// Guards all `waits` of all executionSlots, and the completions that are `isTracked`. Taken only where a handler sends and waits, or for tickets.
+  /// Guards the waits of all execution slots, the tracked completions and ``ConsumerTasks``. Taken
+  /// only when a handler sends and waits, for tickets, and for loops that senders wait for.
   static let mutex = UnfairMutex()
 
-  /// One search. Under the lock.
+  /// A search for a cycle. The caller holds `mutex`.
   ///
-  /// It goes from node to node with a stack of its own: a chain of waits may be longer than a thread's stack is deep.
+  /// The search has an explicit stack, because a chain of waits may be longer than a thread's stack
+  /// is deep.
   struct CycleSearch {
     let goal: Invocation
-    /// Being asked about: taken for blocked, since only a cycle of waits leads back to it.
+    /// The nodes whose search has not ended. They are taken for blocked, since only a cycle leads
+    /// back to them.
     private var asking: Set<ObjectIdentifier> = []
-    /// Known to be free.
+    /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
-    /// Found blocked, in the order in which that was found; holds as long as nothing below in `asking` turns out to be free.
+    /// The nodes found blocked, which holds as long as no node below them in `stack` turns out to
+    /// be free.
     private var blocked: Set<ObjectIdentifier> = []
+    /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
     private var stack: [Frame] = []
 
     private struct Frame {
       let id: ObjectIdentifier
       let nodes: [WaitNode]
-      /// The answer of one of them that is the answer of all.
+      /// The answer of one node that decides the answer of all.
       let decisive: Bool
       let mark: Int
       var next = 0
@@ -48,7 +56,7 @@
       return answer ?? false
     }
 
-    /// The answer, or nil if that has to be found out first.
+    /// Returns the answer for a node; `nil` if its search has only begun.
     private mutating func look(at node: WaitNode) -> Bool? {
       let id = ObjectIdentifier(node)
       if asking.contains(id) || blocked.contains(id) { return true }
@@ -63,6 +71,7 @@
       return nil
     }
 
+    /// Ends the search of a node.
     private mutating func drain(_ frame: Frame, _ isBlocked: Bool) {
       asking.remove(frame.id)
       if isBlocked {
@@ -70,7 +79,7 @@
         trail.append(frame.id)
       } else {
         free.insert(frame.id)
-        // What was found blocked meanwhile may owe that to this node's having been taken for blocked.
+        // Nodes that were found blocked meanwhile may owe that to the assumption about this node.
         for late in trail[frame.mark...] { blocked.remove(late) }
         trail.removeSubrange(frame.mark...)
       }
@@ -78,41 +87,42 @@
   }
 }
 
-/// What a node waits for.
+/// The nodes that a node waits for.
 enum WaitNeeds {
-  /// It is blocked if one of these is; free if there is none.
+  /// Blocked if one of the nodes is blocked; free if there are none.
   case any([WaitNode])
-  /// It is blocked if all of these are; blocked if there is none.
+  /// Blocked if all of the nodes are blocked, or if there are none.
   case all([WaitNode])
 
   static var blocked: WaitNeeds { .all([]) }
   static var free: WaitNeeds { .any([]) }
 }
 
-/// What a completion can wait for: a lane, a executionSlot, or an iterator.
+/// A node that a completion can wait for: a lane, an execution slot, or an iterator of a sequence.
 // Safe: an abstract class without state of its own.
 @usableFromInline class WaitNode: @unchecked Sendable {
   @usableFromInline init() {}
-  /// Under the lock.
+  /// Returns the nodes that this node waits for. The caller holds `WaitGraph.mutex`.
   func needs(_ goal: Invocation) -> WaitNeeds {
     preconditionFailure("a wait node is a lane, a executionSlot or an buffer")
   }
 
   #if DEBUG
-    /// For ``CycleReport``.
+    /// The name of the node in a ``CycleReport``.
     var title: String { "what runs there" }
   #endif
 }
 
-/// The place of one running call.
-// Safe: `waits` is guarded by the lock of the graph.
+/// A place where one call runs at a time.
+// Safe: `waits` is guarded by `WaitGraph.mutex`.
 @usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
-  /// What the calls on this executionSlot wait for; those of ended calls do not count.
+  /// The waits of the calls on this slot. Waits of invocations that are over do not count. Guarded
+  /// by: WaitGraph.mutex.
   var waits: [(running: Invocation, completion: Completion, waiter: Int)] = []
 
   #if DEBUG
-    // Safe: set before anybody else knows the executionSlot.
-    weak var lane: AnyLane?
+    // Safe: set before any other thread knows the execution slot.
+    weak var lane: DeliveryTarget?
     override var title: String { lane?.title ?? super.title }
   #endif
 

@@ -1,40 +1,37 @@
-/// What becomes known of an occurrence while it is delivered with something to decide.
+/// The outcomes of one occurrence while the slow path delivers it, and what its handlers need.
 ///
-/// Not copyable: a copy would count references of all that is in it.
+/// Not copyable: a copy would retain everything in it.
 @usableFromInline struct DeliveryTally: ~Copyable {
-  @usableFromInline let sequence: UInt64
-  @usableFromInline var delivered = 0
-  @usableFromInline var skipped = 0
-  @usableFromInline var dropped = 0
-  /// HeldOccurrence by a lock.
-  @usableFromInline var held = 0
-  @usableFromInline var failures: [HandlerFailure] = []
-  /// An interceptor keeps it from the handlers that follow.
+  /// The outcomes so far.
+  @usableFromInline var report: SendReport
+  /// Whether an interceptor, or a failure, keeps the occurrence from the handlers that follow.
   @usableFromInline var isStopped = false
-  /// Made when the first handler needs it, if somebody waits.
+  /// Made when the first handler needs it, if something waits.
   @usableFromInline var completion: Completion?
   @usableFromInline let isAwaited: Bool
   @usableFromInline let sender: (any AnyObject & Sendable)?
-  /// Given to lanes that tell later what became of it.
+  /// The number of lanes that took the occurrence and report the outcome later.
   @usableFromInline var taken = 0
-  /// For those who observe the event.
+  /// The occurrence as its observers see it; `nil` if the event is not observed.
   @usableFromInline var observed: ObservedOccurrence?
-  /// It was held by a lock, and that has ended.
+  /// Whether a lock held the occurrence and has ended.
   @usableFromInline var isLate = false
-  /// It was late, and a send had brought it.
+  /// Whether a late occurrence came by a send.
   @usableFromInline var isLateSend = false
-  /// It was late, and is to be held on.
+  /// Whether another lock goes on holding a late occurrence.
   @usableFromInline var isHeldOn = false
-  /// When the delivery began, if a handler wants to know.
+  /// The instant at which the delivery began, if a handler needs it.
   @usableFromInline let instant: StableInstant?
-  /// The events that the occurrence came through, if it was forwarded.
+  /// The events that a forwarded occurrence came through.
   @usableFromInline let path: ForwardingPath?
+
+  @usableFromInline var sequence: UInt64 { report.sequence }
 
   @usableFromInline init(
     sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, completion: Completion?,
     path: ForwardingPath?, isClocked: Bool
   ) {
-    self.sequence = sequence
+    report = SendReport(sequence: sequence)
     self.isAwaited = isAwaited
     self.sender = sender
     self.completion = completion
@@ -42,18 +39,20 @@
     instant = isClocked ? .now : nil
   }
 
-  /// For what a lock has held.
-  init(_ item: HeldOccurrence) {
-    sequence = item.sequence
+  /// The tally of a held occurrence whose lock has ended.
+  init(_ held: HeldOccurrence) {
+    report = SendReport(sequence: held.sequence)
     isAwaited = false
-    sender = item.sender
-    path = item.path
-    instant = item.instant
+    sender = held.sender
+    path = held.path
+    instant = held.instant
     isLate = true
-    isLateSend = item.isSend
+    isLateSend = held.isSend
   }
 
-  /// What goes onto a lane with the payload, if somebody waits.
+  // MARK: Completion
+
+  /// Returns the completion, which it makes if something waits and there is none.
   @usableFromInline mutating func completionIfAwaited() -> Completion? {
     guard isAwaited else { return nil }
     if completion == nil {
@@ -63,15 +62,8 @@
     return completion
   }
 
-  /// From now on there is somebody to tell.
-  @usableFromInline mutating func observe(_ observers: Observers?) {
-    guard let observers else { return }
-    observed = ObservedOccurrence(observers: observers, sequence: sequence)
-    unsafe completion?.observed = observed
-    observers.accepted(sequence)
-  }
-
-  /// The same, or what has the sender's task-local values.
+  /// Returns the completion that goes onto a lane with the payload: for waiters, observers, or the
+  /// sender's task-local values. Makes it if there is none.
   @usableFromInline mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)
@@ -81,57 +73,53 @@
     return completion
   }
 
-  /// Whether a send brings it, which waits for room, and so is dropped nowhere for want of it.
+  /// Reports the occurrence, and its outcomes from now on, to observers.
+  @usableFromInline mutating func observe(_ observers: Observers?) {
+    guard let observers else { return }
+    observed = ObservedOccurrence(observers: observers, sequence: sequence)
+    unsafe completion?.observed = observed
+    observers.accepted(sequence)
+  }
+
+  /// Whether a send brings the occurrence. A send waits for room, so no lane drops it.
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
-  /// A call of a handler, inline.
+  // MARK: Calls
+
+  /// Calls an inline handler, and counts the outcome.
   @usableFromInline @inline(__always) mutating func call(
     _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
   ) {
-    if observed != nil { return watch(record, identity, body) }
+    if observed != nil { return callObserved(record, identity, body) }
     do {
       try body()
-      delivered &+= 1
+      report.delivered &+= 1
     } catch { fail(record, identity, error) }
   }
 
-  /// The same for those who observe the event.
-  @usableFromInline @inline(never) mutating func watch(
+  /// Calls an inline handler, counts the outcome, and reports the call to the observers.
+  @usableFromInline @inline(never) mutating func callObserved(
     _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
   ) {
     let call = observed?.began(HandlerToken(record, identity))
     do {
       try body()
       call?.ended(nil)
-      delivered &+= 1
+      report.delivered &+= 1
     } catch {
       call?.ended(error)
       fail(record, identity, error)
     }
   }
 
+  /// Records the error of a handler, and applies the event's failure policy.
   @usableFromInline mutating func fail(_ record: HandlerRecord, _ identity: EventIdentity, _ error: any Error) {
     let failure = HandlerFailure(HandlerToken(record, identity), error, record.details?.options)
-    failures.append(failure)
-    if identity.note(failure) { isStopped = true }
+    report.failures.append(failure)
+    if identity.report(failure) { isStopped = true }
   }
 
-  @usableFromInline mutating func count(_ outcome: HandlerOutcome) {
-    switch outcome {
-    case .delivered: delivered &+= 1
-    case .skipped: skipped &+= 1
-    case .dropped: dropped &+= 1
-    case .held: held &+= 1
-    case .failed(let failure): failures.append(failure)
-    }
-  }
-
-  @usableFromInline var report: SendReport {
-    SendReport(
-      sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: held, failures: failures)
-  }
-
-  /// Outside, for a send: waits for what is still out.
+  /// Ends the delivery, and waits for outstanding handlers. Not inside the core.
   @usableFromInline nonisolated(nonsending) consuming func finish() async -> SendReport {
     guard let completion else { return report }
     completion.finishDelivery(report)

@@ -1,69 +1,72 @@
 public import Synchronization
 
-// The way in and out, and the event's identity.
+// The way in and out of a core, and the event's identity.
 extension EventCore {
-  /// Some handler had an owner, so adding looks for those that are gone.
+  /// Whether some handler has had an owner, so that adding a handler sweeps dead owners.
+  /// Isolation: core.
   @inlinable var hasOwners: Bool {
     get { unsafe traits & 1 != 0 }
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
   }
-  /// The event keeps a history, or is observed: an idle one is entered through its queue alone.
+
+  /// Whether the event keeps a history or is observed, so that even an idle one is entered through
+  /// its queue. Isolation: core.
   @inlinable var mustEnqueue: Bool {
     get { unsafe traits & 2 != 0 }
     set { unsafe traits = newValue ? traits | 2 : traits & ~2 }
   }
 
-  // MARK: The way in and out
-
-  /// Inside: the word of an idle event.
+  /// The state word of this event when it is idle. Isolation: core.
   @inlinable var idle: UInt { mustEnqueue ? CoreState.mustEnqueue : 0 }
 
-  /// Lets the calling thread in if the event is idle; gives what the word is while it is inside, or 0.
+  /// Lets the calling thread in if the event is idle, or soon becomes so.
+  ///
+  /// - Returns: The state word while the thread is inside, for ``leave(_:)``; 0 if the event is busy.
   @inlinable @inline(__always) func enter() -> UInt {
     let own = Thread.current | CoreState.busy
-    return word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
+    return stateWord.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
   }
 
-  /// The same if it falls idle within 1,000 looks, about a microsecond, and nothing is queued: who is inside for a change, or for a few short calls, is soon outside,
-  /// and to be queued costs both more. It waits for nobody: it looks so many times, and that is all.
+  /// Spins for about a microsecond for the event to become idle. Never blocks.
+  ///
+  /// A thread that is inside for a change, or for a few short calls, soon leaves. Enqueueing would
+  /// cost both threads more.
   @usableFromInline @inline(never) func enterSoon(_ own: UInt) -> UInt {
-    for _ in 0..<1_000 {
-      let seen = word.load(ordering: .relaxed)
+    for _ in 0..<Thread.spinLimit {
+      let seen = stateWord.load(ordering: .relaxed)
       if seen == 0 {
-        if word.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged { return own }
+        if stateWord.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged { return own }
       } else if seen & (CoreState.queued | CoreState.mustEnqueue) != 0 || seen == own || seen == CoreState.busy {
-        return 0  // or who posts is a handler of this event, or its drain is to start
+        // Something is enqueued, a handler of this event is the caller, or a drain is scheduled.
+        return 0
       }
     }
     return 0
   }
 
-  /// True if nothing was queued meanwhile, and the thread is outside again.
+  /// Leaves if nothing was enqueued meanwhile. Returns whether the thread is outside.
   @inlinable @inline(__always) func tryLeave(_ own: UInt) -> Bool {
     syncPoint(.leaving)
-    return word.compareExchange(expected: own, desired: 0, ordering: .releasing).exchanged
+    return stateWord.compareExchange(expected: own, desired: 0, ordering: .releasing).exchanged
   }
 
-  // MARK: EventIdentity
+  /// Leaves. If leaving fails because work was enqueued, drains the queue or hands it off.
+  @inlinable @inline(__always) func leave(_ own: UInt) {
+    if !tryLeave(own) { drain(own & ~CoreState.flags) }
+  }
 
-  /// Made with the first handler.
+  // MARK: Identity
+
+  /// The identity; made with the first handler.
   @inlinable var identity: EventIdentity { identityReference.load() ?? makeIdentity() }
 
-  /// Lends it without a reference count: those who make and drop tokens count there, too.
+  /// Lends the identity without a retain: threads that make and drop tokens contend for its count.
   @inlinable @inline(__always) func withIdentity<Result>(_ body: (EventIdentity) -> Result) -> Result {
     unsafe (identityReference.lend() ?? .passUnretained(makeIdentity()))._withUnsafeGuaranteedRef(body)
   }
 
   @usableFromInline @inline(never) func makeIdentity() -> EventIdentity { identityReference.set(EventIdentity(self)) }
 
+  /// Returns whether a token is one of this event.
   @inlinable func owns(_ token: HandlerToken) -> Bool { identityReference.isSame(as: token.identity) }
-}
-
-/// The three lowest flags of the core's word.
-@usableFromInline enum CoreState {
-  @inlinable static var busy: UInt { 1 }
-  @inlinable static var queued: UInt { 2 }
-  /// Of an idle event that keeps a history, or is observed: it makes ``EventCore/enter()`` fail.
-  @inlinable static var mustEnqueue: UInt { 4 }
-  @inlinable static var flags: UInt { 7 }
 }

@@ -1,67 +1,80 @@
 public import Synchronization
 
-/// What tokens and lanes know of their event: which one it is, and how to reach it while it lives.
+/// The identity of an event, which tokens and lanes hold: it tells events apart, and leads to the
+/// event while that lives.
 ///
-/// Made with the first handler. As long as a token exists, no other identity has its address; so it names its event for good.
-// Safe: `changes` is atomic, `fastPathEpoch`, `postFastPathEpoch` and `observers` are touched only from inside.
+/// A core makes it with the first handler. As long as a token exists, no other identity has its
+/// address. So it names its event for good.
+// Safe: `changes` is atomic. The fields say what guards them.
 @usableFromInline final class EventIdentity: @unchecked Sendable {
   private weak let weakCore: EventCore?
-  /// Who observes the event. Only from inside.
+  /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
   @usableFromInline let failureReference = OnceReference<Failures>()
-  /// Whoever makes or drops a token counts a reference to the identity, in its first words; what follows is read before every call.
+  /// Threads that make or drop a token count references to the identity, in its first words. The
+  /// fields that follow are read before every call, so they lie on another cache line.
   private let line = CacheLine()
 
-  /// Counts what changes, from outside, how some handler is to be called: see `EventCore.deliver`. It is here, and not in the core, because
-  /// it is read before every call, and those who post write to the core.
+  /// The number of changes, from outside of the core, of how some handler must be called.
+  ///
+  /// It is read before every call: see ``EventCore/callEach(_:from:_:epoch:)``. So it is kept here, and
+  /// not in the core, to which contending threads write.
   @usableFromInline let changes = Atomic<UInt64>(1)
-  /// What `changes` was before the last walk that found nothing to decide; no such value if a handler needs a decision each time. Only from inside.
+  /// The value of `changes` before the last walk in which no handler needed the slow path; a value
+  /// that `changes` never has if a handler needs it each time. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
-  /// The same of a walk that found nothing to decide for a post: handlers that run elsewhere decide nothing then. Only from inside.
+  /// As `fastPathEpoch`, for posts: a handler on a lane needs the slow path for sends only.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   @usableFromInline init(_ core: EventCore) { weakCore = core }
 
-  /// The event, if it is still there. Never read under a lock: this may be the last reference a moment later.
+  /// The core; `nil` if the event is gone. Never read under a mutex: the reference may be the last.
   @usableFromInline var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
   }
 
-  /// What is done with failures; made if it is not there.
+  /// Deactivates and unregisters a handler of an event that may be gone. Returns false if the
+  /// handler's life was over.
+  @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
+    let isMine = record.deactivate()
+    noteChange()  // in any case: another thread may not have noted its change yet
+    guard isMine else { return false }
+    core?.requestUnregistration(record)
+    return true
+  }
+
+  // MARK: Fast path
+
+  /// Closes the fast path: the next occurrence looks at each record. Isolation: core.
+  @usableFromInline func invalidateFastPath() {
+    unsafe fastPathEpoch = 0
+    unsafe postFastPathEpoch = 0
+  }
+
+  /// Closes the fast path, from any thread: after a record's state changed, before the change is
+  /// promised to the caller.
+  @usableFromInline func noteChange() {
+    if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+  }
+
+  // MARK: Failures
+
+  /// Returns the failures of the event's handlers. Makes them if they are not there.
   func failures(_ policy: FailurePolicy = .collect) -> Failures {
     failureReference.load() ?? failureReference.set(Failures(policy))
   }
 
-  /// Tells whoever asked; true if the occurrence stops here.
-  @usableFromInline func note(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
+  /// Reports a failure. Returns whether the policy stops the occurrence.
+  @usableFromInline func report(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
 
-  /// A handler has gone, for good.
+  /// Forgets the failures of a handler that is unregistered.
   @usableFromInline @inline(__always) func forgetFailures(of record: HandlerRecord) {
     if let failures = failureReference.load() { forget(record, failures) }
   }
 
   @usableFromInline @inline(never) func forget(_ record: HandlerRecord, _ failures: Failures) {
     failures.forget(record)
-  }
-
-  /// Ends a handler's life, wherever its event is; false if it was over.
-  @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
-    let isMine = record.deactivate()
-    noteChange()  // even if another thread ended it: it may not have noted that yet
-    guard isMine else { return false }
-    core?.requestUnregistration(record)
-    return true
-  }
-
-  /// From inside: the next occurrence looks at each handler.
-  @usableFromInline func invalidateFastPath() {
-    unsafe fastPathEpoch = 0
-    unsafe postFastPathEpoch = 0
-  }
-
-  /// After a record's state changed, before that is promised to anybody.
-  @usableFromInline func noteChange() {
-    if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
   }
 }

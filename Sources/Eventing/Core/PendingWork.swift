@@ -1,148 +1,168 @@
 public import Dispatch
 import Synchronization
 
-/// What only a busy event needs: made when something is queued, or a handler went, for the first time.
-// Safe: what is under the core's lock, and what is touched only from inside, is marked.
+/// The state that only a busy event, or an event with a special feature, needs.
+///
+/// A core makes it when it enqueues for the first time, or when a handler goes. Each feature keeps
+/// its state in a struct of its own. Cache lines separate what contending threads write from what
+/// the thread inside the core reads with each occurrence.
+// Safe: each field says what guards it.
 @usableFromInline final class PendingWork: @unchecked Sendable {
-  // Under the lock: what those write who queue.
-  /// What waits for the event, in order.
-  @exclusivity(unchecked) var queue: PayloadQueue<WorkItem>
-  /// How many occurrences are in `queue`.
-  @usableFromInline @exclusivity(unchecked) var occurrences = 0
-  /// The handlers of the queued adds.
-  @usableFromInline @exclusivity(unchecked) var pendingHandlers: ContiguousArray<PendingHandler?> = []
-  /// How many of them have admittedCount.
-  @usableFromInline @exclusivity(unchecked) var admittedCount = 0
-  /// How many of those who are still pendingHandlers are called before a value changes, too.
-  @usableFromInline @exclusivity(unchecked) var pendingPriorCount = 0
-  /// Handlers whose life was ended while the event was busy, and the threads that did it; in no order, since they are silent already.
-  @usableFromInline @exclusivity(unchecked) var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []
+  /// Written by contending threads. Guarded by: core.mutex.
+  @exclusivity(unchecked) var mailbox: Mailbox
   private let firstLine = CacheLine()
 
-  // What is read with each occurrence, and set before anybody else knows the event.
+  // Read with each occurrence. Set before the event is shared.
   @usableFromInline let overload = OverloadFlag()
-  /// What newcomers are told that was sent before.
+  /// The past payloads that new handlers receive.
   let historyReference = OnceReference<History>()
   var history: History? { historyReference.load() }
-  /// Makes what a newcomer is told of what is delivered, or nil to keep it.
-  @exclusivity(unchecked) var makeReplayValue: (@Sendable (BorrowedPayload) -> OwnedPayload?)?
-  /// Of a keyed event.
-  @usableFromInline @exclusivity(unchecked) var keyIndex: AnyKeyIndex?
+  /// The current value that new handlers of an ``Observed`` receive.
+  @exclusivity(unchecked) var replayValue = ReplayValue()
+  /// The handlers of single keys, if the event is keyed.
+  @usableFromInline @exclusivity(unchecked) var keyIndex: KeyIndex?
 
-  // Under the lock, and seldom used.
-  /// Lanes of handlers that have left the table, or of an event that was ended, and that still hold something: as the table, walked from
-  /// inside, or under the lock; changed from inside, and under the lock.
-  @usableFromInline @exclusivity(unchecked) var retiringLanes: ContiguousArray<AnyLane> = []
-  /// Of the handlers that have, or had, a lock that holds, by their records' numbers.
-  @exclusivity(unchecked) var holds: [UInt64: HoldingBuffer] = [:]
-  /// What the event's own lock holds for each handler.
-  @exclusivity(unchecked) var eventLockHolding = Holding.nothing
-  /// What goes with the event.
-  @usableFromInline @exclusivity(unchecked) var kept: [any AnyObject & Sendable] = []
+  // Seldom used.
+  /// What locks hold. Guarded by: core.mutex.
+  @exclusivity(unchecked) var holding = HoldingState()
+  /// Objects that go with the event. Guarded by: core.mutex.
+  @exclusivity(unchecked) var ownedObjects: [any AnyObject & Sendable] = []
   let unheardReference = OnceReference<UnheardEvent>()
-  /// How many handlers are called before a value changes, too. As the table.
-  @usableFromInline @exclusivity(unchecked) var wantPrior = 0
+  /// The number of handlers that are also called before a value changes. Changed by the thread
+  /// inside, under `core.mutex`.
+  @usableFromInline @exclusivity(unchecked) var priorHandlerCount = 0
   private let secondLine = CacheLine()
 
-  /// Isolated calls that no thread of the pool has taken up, and whether a block for them is scheduled, or runs.
-  @exclusivity(unchecked) var jobs = Deque<UnownedJob>()
-  @exclusivity(unchecked) var areJobsRun = false
+  /// Calls of isolated methods. Guarded by: core.mutex.
+  @exclusivity(unchecked) var isolatedCalls = IsolatedCalls()
 
-  // Only from inside.
-  /// What was in the queue and is being worked off.
-  @exclusivity(unchecked) var pending: PayloadQueue<WorkItem>
-  /// Met dead by the occurrence that is being delivered, beside the core's `firstDead`.
+  /// The items that the drain took out of the mailbox. Isolation: core.
+  @exclusivity(unchecked) var batch: PayloadQueue<WorkItem>
+  /// The queue that drains the event when no poster does. Isolation: core.
+  @usableFromInline @exclusivity(unchecked) var drainQueue: DispatchQueue?
+  /// Handlers that the current occurrence found dead, beside the core's `firstDead`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var deadRecords: ContiguousArray<HandlerRecord> = []
-  /// The event's own queue.
-  @usableFromInline @exclusivity(unchecked) var drains: DispatchQueue?
-  /// What a newcomer is told that wants to know at once how things are.
-  @exclusivity(unchecked) var replayValue: OwnedPayload?
-  /// It is what `makeCurrentReplayValue` makes, instead. Under the lock.
-  @usableFromInline @exclusivity(unchecked) var isReplayValueCurrent = false
-  @exclusivity(unchecked) var makeCurrentReplayValue: (@Sendable () -> OwnedPayload)?
-
-  /// Under the lock: the caller destroys it after.
-  func takeReplayValue() -> OwnedPayload? {
-    var taken: OwnedPayload?
-    unsafe swap(&taken, &replayValue)
-    return taken
-  }
+  /// Lanes without a slot that still hold calls: their handlers were removed, or the event ended.
+  /// Walked by the thread inside, or under `core.mutex`. Changed by the thread inside, under the
+  /// mutex.
+  @usableFromInline @exclusivity(unchecked) var retiringLanes: ContiguousArray<DeliveryTarget> = []
 
   init(_ type: PayloadType) {
-    unsafe queue = PayloadQueue(type)
-    unsafe pending = PayloadQueue(type)
+    unsafe mailbox = Mailbox(type)
+    unsafe batch = PayloadQueue(type)
   }
 
-  /// Under the lock: whether more occurrences wait, here or where this event's drain posts, than may without slowing those who post.
-  @usableFromInline var isFlooded: Bool {
-    unsafe occurrences > OverloadControl.limit || overload.isOn.load(ordering: .relaxed)
+  /// Whether posters must slow down: too many occurrences wait here, or where this event's drain
+  /// posts. The caller holds `core.mutex`.
+  var isOverloaded: Bool {
+    unsafe mailbox.occurrenceCount > OverloadControl.limit || overload.isOn.load(ordering: .relaxed)
   }
 
-  /// Under the lock: whether more changes wait than may without slowing the threads that make them.
-  var isFloodedByChanges: Bool { unsafe queue.count - occurrences > OverloadControl.changeLimit }
-
-  /// Under the lock: the isolated call whose turn it is; nil if there is none, and the block for them ends.
-  func nextJob() -> UnownedJob? {
-    let job = unsafe jobs.popFirst()
-    if job == nil { unsafe areJobsRun = false }
-    return job
-  }
-
-  /// Whether there is more to do with an occurrence than to call handlers.
-  @usableFromInline var hasDeliveryHooks: Bool { unsafe history != nil || makeReplayValue != nil || keyIndex != nil }
-
-  /// Under the lock: of the one whose turn it is.
-  @usableFromInline var nextRecord: HandlerRecord {
-    guard let record = unsafe pendingHandlers[admittedCount]?.record else {
-      preconditionFailure("a handler is admitted once")
-    }
-    return record
-  }
-
-  /// Under the lock.
-  @usableFromInline func append(_ newHandler: PendingHandler) {
-    unsafe pendingHandlers.append(newHandler)
-    if newHandler.record.wantsPrior { unsafe pendingPriorCount += 1 }
-  }
-
-  /// Under the lock: takes out the one whose turn it is.
-  @usableFromInline func takeNextHandler() -> PendingHandler {
-    var newHandler: PendingHandler?
-    unsafe swap(&newHandler, &pendingHandlers[admittedCount])
-    unsafe admittedCount += 1
-    if unsafe admittedCount == pendingHandlers.count {
-      unsafe pendingHandlers.removeAll(keepingCapacity: pendingHandlers.capacity <= 2 * OverloadControl.limit)
-      unsafe admittedCount = 0
-    } else if unsafe admittedCount > OverloadControl.limit, unsafe admittedCount > pendingHandlers.count / 2 {
-      unsafe pendingHandlers.removeFirst(admittedCount)
-      unsafe admittedCount = 0
-    }
-    guard let newHandler else { preconditionFailure("a handler is admitted once") }
-    if newHandler.record.wantsPrior { unsafe pendingPriorCount -= 1 }
-    return newHandler
+  /// Whether a delivery has more to do than to call handlers. Isolation: core.
+  @usableFromInline var hasDeliveryHooks: Bool {
+    unsafe history != nil || replayValue.make != nil || keyIndex != nil
   }
 }
 
-/// What waits in a core.
-// Safe: each item is made by one thread and worked off by another, and an unowned job may be run by any.
+/// The queue of an event: what contending threads leave for the thread inside the core.
+///
+/// A value without synchronization. Guarded by: core.mutex.
+struct Mailbox: ~Copyable {
+  /// Occurrences, changes and barriers, in order.
+  var items: PayloadQueue<WorkItem>
+  /// The number of occurrences among the items.
+  private(set) var occurrenceCount = 0
+  /// The handlers of the `.join` items, in order.
+  private(set) var newHandlers = Deque<PendingHandler>()
+  /// The number of new handlers that are also called before a value changes.
+  private(set) var priorHandlerCount = 0
+  /// Deactivated handlers to unregister, and the threads that deactivated them. In no order: they are
+  /// silent already.
+  var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []
+
+  init(_ type: PayloadType) { items = PayloadQueue(type) }
+
+  /// Whether so many changes wait that the threads that make them must slow down.
+  var isOverloadedByChanges: Bool { items.count - occurrenceCount > OverloadControl.changeLimit }
+
+  /// Appends an occurrence.
+  ///
+  /// - Parameter thread: The thread that may deliver it at once.
+  mutating func append(_ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt) {
+    items.append(.occurrence(by: thread, completion), payload)
+    occurrenceCount &+= 1
+  }
+
+  /// Appends new handlers, which join as a group.
+  mutating func append(_ handlers: ContiguousArray<PendingHandler>) {
+    for handler in handlers {
+      newHandlers.append(handler)
+      if handler.record.wantsPrior { priorHandlerCount += 1 }
+    }
+    items.append(.join(handlers.count, by: Thread.current))
+  }
+
+  /// The record of the handler that joins next.
+  var nextRecord: HandlerRecord {
+    guard let record = newHandlers.first?.record else { preconditionFailure("a handler joins once") }
+    return record
+  }
+
+  /// Takes out the handler that joins next.
+  mutating func takeNewHandler() -> PendingHandler {
+    guard let handler = newHandlers.popFirst() else { preconditionFailure("a handler joins once") }
+    if handler.record.wantsPrior { priorHandlerCount -= 1 }
+    return handler
+  }
+
+  /// Exchanges the items with an empty batch.
+  mutating func takeItems(into batch: inout PayloadQueue<WorkItem>) {
+    swap(&items, &batch)
+    occurrenceCount = 0
+  }
+}
+
+/// Calls of isolated methods that no thread of the pool has taken up.
+struct IsolatedCalls {
+  private var jobs = Deque<UnownedJob>()
+  /// Whether a block that runs them is scheduled, or runs.
+  private var areRun = false
+
+  /// Appends a call. Returns whether the caller must schedule a block that runs it.
+  mutating func append(_ job: UnownedJob) -> Bool {
+    jobs.append(job)
+    defer { areRun = true }
+    return !areRun
+  }
+
+  /// Takes out the next call; `nil` if there is none, and the block ends.
+  mutating func next() -> UnownedJob? {
+    let job = jobs.popFirst()
+    if job == nil { areRun = false }
+    return job
+  }
+}
+
+/// An item in the mailbox of a core.
+// Safe: one thread makes an item and another works on it. Any thread may run an unowned job.
 enum WorkItem: PayloadHeader, @unchecked Sendable {
-  /// An occurrence, whose payload is beside it: the thread that queued it, and what travels with it.
+  /// An occurrence with the payload beside it: the thread that enqueued it, and its completion.
   case occurrence(by: UInt, Completion?)
-  /// The next so many of those who are pendingHandlers, and the thread that adds them.
+  /// The next `Int` new handlers, and the thread that adds them.
   case join(Int, by: UInt)
-  /// Somebody waits for all that was sent before.
+  /// A completion that waits for everything that was sent before.
   case barrier(Completion)
   /// A call of an isolated method.
   case job(UnownedJob)
-  /// Locks that hold and that have ended, of these handlers, and the thread that ended them.
+  /// Ended locks of these handlers, which may have held occurrences, and the thread that ended them.
   case release([HandlerRecord], by: UInt)
-  /// Of what the event is, but for its handlers; and the thread that makes it.
+  /// A change of the event itself, and the thread that makes it.
   case change(@Sendable () -> Void, by: UInt)
   case finish
 
   var hasPayload: Bool { if case .occurrence = self { true } else { false } }
 
-  /// A change that nobody awaits: a flood of them slows the threads that make them.
+  /// Whether the item is a change that no thread awaits. An overload of them slows their makers.
   var isChange: Bool {
     switch self {
     case .release, .change, .finish: true
@@ -151,7 +171,7 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   }
 }
 
-/// A handler on its way into the table.
+/// A handler that is about to join the table.
 @usableFromInline struct PendingHandler: Sendable {
   @usableFromInline let body: ErasedHandler
   @usableFromInline let record: HandlerRecord

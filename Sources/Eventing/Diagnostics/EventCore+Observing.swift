@@ -1,8 +1,11 @@
-// An event that is observed, or whose unheard occurrences somebody asks for, is not entered the quick way, as one that keeps a history: what is sent to it is queued, by whoever
-// finds it idle too, and worked off at once. So those that nobody observes pay nothing.
+// An event with observers, or with an `unheard` event, has no fast path, like an event with a
+// history. Each occurrence is enqueued, also if the event is idle, and the queue is drained at
+// once. Events without either pay nothing.
 
 extension EventCore {
-  /// From any thread.
+  /// Adds an observation in its turn, and reports the handlers that are already there to it.
+  ///
+  /// Callable from any thread.
   func observe(in observation: Observation, _ name: String?) {
     let identity = identity
     change {
@@ -16,15 +19,20 @@ extension EventCore {
     }
   }
 
-  /// From any thread: changes what the event is, in its turn. In a flood of changes the caller naps, as posters do.
+  /// Enqueues a change of the event. If too many changes wait, the caller sleeps as a poster does.
+  ///
+  /// Callable from any thread.
   private func change(_ body: @escaping @Sendable () -> Void) {
     if enqueue(.change(body, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// From any thread: some observation has ended.
+  /// Enqueues the removal of observations that have ended. Callable from any thread.
   func forgetObservers() { change { _ = self.livingObservers() } }
 
-  /// Inside, while the queue is worked off: those that observe now. If there are none any more, the event is entered the quick way again.
+  /// Returns the observers that have not ended; `nil` if there are none.
+  ///
+  /// If the last observer has ended, the event gets its fast path back. Called by the drain.
+  /// Isolation: core.
   @usableFromInline func livingObservers() -> Observers? {
     guard let identity = identityReference.load(), let before = unsafe identity.observers else { return nil }
     let living = before.living
@@ -35,7 +43,9 @@ extension EventCore {
     return living
   }
 
-  /// From any thread: the event of what reached nobody; made when first asked for.
+  /// Returns the event of occurrences that reached no handler. It is created at the first call.
+  ///
+  /// Callable from any thread.
   func unheard<Payload: Sendable>(_ name: String?) -> Event<Occurrence<Payload>> {
     let pendingWork = pendingWork
     let event = Event<Occurrence<Payload>>("unheard")
@@ -52,32 +62,40 @@ extension EventCore {
     return unheard.event as! Event<Occurrence<Payload>>
   }
 
-  /// Inside, while the queue is worked off, whose end sets the word.
+  /// Decides again whether occurrences must be enqueued. Called by the drain, which stores the core
+  /// state when it ends. Isolation: core.
   private func updateMustEnqueue() {
     let isUnheardWanted = pendingWork.unheardReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || identity.observers != nil || isUnheardWanted
   }
 
-  /// Inside, after an occurrence: tells if it reached nobody.
-  @usableFromInline func tellIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
+  /// Posts an occurrence to the `unheard` event if it reached no handler. Called after its
+  /// delivery. Isolation: core.
+  @usableFromInline func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
     guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
-    guard tally.delivered + tally.taken + tally.held + tally.failures.count == 0 else { return }
+    guard tally.report.reachedNobody && tally.taken == 0 else { return }
     unheard.post(payload, tally.sender, unheard.name, tally.sequence, (tally.instant ?? .now).instant)
   }
 
-  /// Inside: a handler has joined, or left.
-  @usableFromInline @inline(__always) func tellOf(_ record: HandlerRecord, isAdded: Bool) {
-    if withIdentity({ unsafe $0.observers != nil }) { tellObservers(of: record, isAdded: isAdded) }
+  /// Tells the observers that a handler was added or removed. Isolation: core.
+  @usableFromInline @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {
+    if withIdentity({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
   }
 
-  @usableFromInline @inline(never) func tellObservers(of record: HandlerRecord, isAdded: Bool) {
+  @usableFromInline @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
     guard let observers = unsafe identity.observers else { return }
     let token = HandlerToken(record, identity)
     if isAdded { observers.added(token) } else { observers.removed(token) }
   }
+
+  /// Returns an occurrence as its observers see it; `nil` if the event is not observed. Isolation:
+  /// core.
+  @usableFromInline func observed(_ sequence: UInt64) -> ObservedOccurrence? {
+    unsafe identityReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
+  }
 }
 
-/// Where an event's occurrences go that reached nobody.
+/// The event of occurrences that reached no handler, with its payload type erased.
 @usableFromInline final class UnheardEvent: Sendable {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void

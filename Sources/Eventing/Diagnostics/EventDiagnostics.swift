@@ -1,28 +1,33 @@
-/// Finds handlers that are slow, and events with too many handlers: usually ones that somebody forgot to remove.
+/// An observer that reports slow handlers, and events with too many handlers.
 ///
-///     EventDiagnostics(slowerThan: .milliseconds(100), moreHandlersThan: 100) { finding in log(finding) }
-///       .observeNewEvents()                                  // when the program starts; or event.observe(with:) for one event
+/// Too many handlers usually means that some were never removed.
+///
+///     EventDiagnostics(slowerThan: .milliseconds(100), moreHandlersThan: 100) { finding in
+///       log(finding)
+///     }.observeNewEvents()    // when the program starts; or event.observe(with:) for one event
+///
+/// One instance can observe any number of events, from any threads.
 public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private let slowest: Duration?
   private let most: Int?
   private let report: @Sendable (Finding) -> Void
   private let mutex = UnfairMutex()
   // Safe: guarded by `mutex`.
-  /// Of each event that is observed.
+  /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
 
-  /// How many events were known after the last look at which of them are gone. Guarded by `mutex`.
+  /// The number of known events after the last search for events that are gone. Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
 
   private struct Handlers {
     let event: String?
-    /// Names the event. HeldOccurrence, so that no other event comes to be at its address.
+    /// The identity of the event. It is retained, so that no other event can have its address.
     let identity: EventIdentity
     var names: [UInt64: String?] = [:]
-    /// How many are too many: doubled each time.
+    /// The number of handlers above which the event is reported. It doubles with each report.
     var limit: Int
 
-    /// Notes a handler, and returns all names if there are too many handlers by now.
+    /// Notes a handler. Returns the names of all handlers if there are too many now.
     mutating func note(_ handler: UInt64, _ name: String?) -> [String?]? {
       names[handler] = .some(name)
       guard names.count > limit else { return nil }
@@ -31,10 +36,17 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     }
   }
 
+  /// Creates an observer. Pass it to ``Event/observe(with:)``, or call
+  /// ``EventObserver/observeNewEvents()``.
+  ///
   /// - Parameters:
-  ///   - slowest: how long a call may take; nil for any length. An asynchronous call's suspensions count.
-  ///   - most: how many handlers one event may have; nil for any number.
-  ///   - report: is told, where it is found; see ``EventObserver``.
+  ///   - slowest: The longest duration of a call that is not reported; `nil` reports none. For an
+  ///     asynchronous handler, suspensions count.
+  ///   - most: The largest number of handlers of one event that is not reported; `nil` reports
+  ///     none. A number below 0 counts as 0. An event is reported again each time that its number
+  ///     of handlers has doubled.
+  ///   - report: A closure that receives each finding. It runs on the thread that delivers, or on
+  ///     the handler's lane, with no mutex held.
   public init(
     slowerThan slowest: Duration? = nil, moreHandlersThan most: Int? = nil,
     _ report: @escaping @Sendable (Finding) -> Void
@@ -44,10 +56,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     self.report = report
   }
 
-  /// Notes its name.
+  /// Notes the name of the handler, and reports the event if it has too many handlers.
   public func added(_ handler: HandlerToken, event: String?) {
     let (id, name) = (ObjectIdentifier(handler.identity), handler.name)
-    // Changed in place: a copy for each handler would make n handlers cost n * n.
+    // Changed in place: with a copy for each handler, *n* handlers would cost O(*n*²).
     let tooMany = mutex.withLock { () -> [String?]? in
       unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))]
         .note(handler.id, name)
@@ -58,7 +70,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     report(Finding(.manyHandlers, event: event, handlerCount: names.count, limit: .count(most), names: sorted))
   }
 
-  /// Forgets its name.
+  /// Removes the name of the handler.
   public func removed(_ handler: HandlerToken) {
     let id = ObjectIdentifier(handler.identity)
     let gone = mutex.withLock { () -> Handlers? in
@@ -67,14 +79,16 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
       defer { unsafe living = unsafe min(living, handlers.count) }
       return unsafe handlers.removeValue(forKey: id)
     }
-    withExtendedLifetime(gone) {}  // released outside of the lock: the identity may go with it
+    withExtendedLifetime(gone) {}  // released after the mutex: the identity may go with it
   }
 
-  /// Forgets events that are gone, when some observation has ended: of those nothing more is told.
+  /// Removes events that are gone. Called when an observation has ended, after which its observer
+  /// is not called any more.
   ///
-  /// Looks only when there are twice as many events as the last look left, so that each end costs O(1), amortized.
+  /// Searches only if the number of events has doubled since the last search. So each end costs
+  /// O(1), amortized.
   func forgetOthers() {
-    // Whether an event is there is asked outside of the lock: the answer may hold the last reference to it.
+    // Read outside the critical section: the strong reference may be the last one a moment later.
     let identities = mutex.withLock { () -> [EventIdentity] in
       guard unsafe handlers.count > 2 * living else { return [] }
       return unsafe handlers.values.map(\.identity)
@@ -88,7 +102,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Looks how long it took.
+  /// Reports the handler if its call took longer than the limit.
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
     guard let slowest, duration > slowest else { return }
     let event = mutex.withLock { unsafe handlers[ObjectIdentifier(handler.identity)]?.event }

@@ -1,63 +1,96 @@
-/// Watches what an event does. Every requirement has a default that does nothing.
+/// An observer of events. Every requirement has a default implementation that does nothing.
 ///
 ///     struct DropLogger: EventObserver {
 ///       func dropped(_ handler: HandlerToken, sequence: UInt64) { print("dropped", handler) }
 ///     }
 ///     let watching = progress.observe(with: DropLogger())
 ///
-/// It is told where it happens: on the thread that delivers, or on the handler's lane, between the handlers; so it had better be quick. It may call anything of any event. Of one
-/// event ``accepted(sequence:event:)``, ``added(_:event:)`` and ``removed(_:)`` come one at a time, in order; the rest may come from several lanes at once.
+/// The calls come where the steps happen: on the thread that delivers, or on the handler's lane.
+/// The handlers that follow wait for them, so keep them short. No mutex is held during a call, and
+/// an observer may call anything of any event.
+///
+/// For one event, ``accepted(sequence:event:)``, ``added(_:event:)`` and ``removed(_:)`` come one
+/// at a time, in order. The other calls may come from several lanes at once.
 public protocol EventObserver: Sendable {
-  /// The delivery of an occurrence begins.
+  /// Called when the delivery of an occurrence begins.
+  ///
+  /// - Parameters:
+  ///   - sequence: The sequence number of the occurrence.
+  ///   - event: The name of the event, if it has one.
   func accepted(sequence: UInt64, event: String?)
-  /// A call of a handler begins. For a sequence or a forward that is handing it over.
+  /// Called when a call of a handler begins. For a sequence or a forward, that is handing over the
+  /// payload.
+  ///
+  /// - Parameters:
+  ///   - handler: The token of the handler.
+  ///   - sequence: The sequence number of the occurrence.
   func began(_ handler: HandlerToken, sequence: UInt64)
-  /// A call has returned, or thrown.
+  /// Called when a call of a handler has returned or thrown.
+  ///
+  /// - Parameters:
+  ///   - handler: The token of the handler.
+  ///   - sequence: The sequence number of the occurrence.
+  ///   - duration: The time from the beginning of the call, suspensions included.
+  ///   - error: The error that the handler threw; `nil` if it returned.
   func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?)
-  /// A handler was not called: locked, removed or used up while the occurrence waited for it, or another one kept it from it.
+  /// Called for a handler that was not called.
+  ///
+  /// It was locked, it was removed or used up while the occurrence waited for it, or an interceptor
+  /// or a failure stopped the occurrence.
   func skipped(_ handler: HandlerToken, sequence: UInt64)
-  /// A handler had no room: see ``Buffering``.
+  /// Called for a handler that had no room for an occurrence; see ``Buffering``.
   func dropped(_ handler: HandlerToken, sequence: UInt64)
-  /// A lock holds it for a handler that would have been called: see ``Holding``.
+  /// Called when a lock holds an occurrence for a handler; see ``Holding``.
   func held(_ handler: HandlerToken, sequence: UInt64)
-  /// A handler joined; at first those are told of that are there already.
+  /// Called when a handler was added. At the beginning of an observation, the handlers that are
+  /// already there come first.
+  ///
+  /// - Parameters:
+  ///   - handler: The token of the handler.
+  ///   - event: The name of the event, if it has one.
   func added(_ handler: HandlerToken, event: String?)
-  /// A handler left: it was removed, used up, or its owner or event is gone. Its last call may still be running.
+  /// Called when a handler was removed or used up, or its owner or event is gone. Its last call may
+  /// still be running.
   func removed(_ handler: HandlerToken)
 }
 
 extension EventObserver {
-  /// Does nothing.
   public func accepted(sequence: UInt64, event: String?) {}
-  /// Does nothing.
   public func began(_ handler: HandlerToken, sequence: UInt64) {}
-  /// Does nothing.
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {}
-  /// Does nothing.
   public func skipped(_ handler: HandlerToken, sequence: UInt64) {}
-  /// Does nothing.
   public func dropped(_ handler: HandlerToken, sequence: UInt64) {}
-  /// Does nothing.
   public func held(_ handler: HandlerToken, sequence: UInt64) {}
-  /// Does nothing.
   public func added(_ handler: HandlerToken, event: String?) {}
-  /// Does nothing.
   public func removed(_ handler: HandlerToken) {}
 }
 
-/// What ends an observation. Dropping it changes nothing.
+/// An observation of one event, or of all new events, that can be ended. Dropping it changes
+/// nothing.
 public struct EventObservation: Sendable {
   let onEnd: @Sendable () -> Void
 
-  /// The observer is told nothing any more, but for what it is just being told.
+  /// Ends the observation: from now on the observer is not called.
+  ///
+  /// A call that another thread had already begun may still be running. Ending twice is ending
+  /// once. Callable from any thread and inside a handler.
   public func end() { onEnd() }
 }
 
 extension Event {
-  /// Has an observer told of all that is sent from now on.
+  /// Adds an observer, which is told of every occurrence that is sent from now on.
   ///
-  /// An event that is observed queues what is sent and works it off at once, instead of delivering directly; events that nobody observes pay nothing. Several observers are
-  /// told in the order in which they came. The event keeps them, until the observation is ended or the event goes.
+  /// Effective on return, and callable from any thread and inside a handler. Several observers are
+  /// told in the order in which they were added. The event retains an observer until the
+  /// observation is ended, or the event goes.
+  ///
+  /// An observed event has no fast path: each occurrence is enqueued, and the queue is drained at
+  /// once. Events without observers pay nothing.
+  ///
+  /// - Parameter observer: The observer.
+  /// - Returns: The observation, which ``EventObservation/end()`` ends. Without it the observation
+  ///   lasts as long as the event.
+  /// - Complexity: O(*n*) for *n* handlers and observers.
   @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventObservation {
     let observation = Observation(observer)
     core.observe(in: observation, name)
@@ -67,19 +100,27 @@ extension Event {
     }
   }
 
-  /// Occurrences that reached nobody: there was no handler, or each was locked, or had no room.
+  /// A source of the occurrences that reached no handler.
   ///
-  /// Its handlers are its own: `event.unheard.remove(token)` removes one.
+  /// There was no handler, or each was locked, or had no room. A handler of this source runs on
+  /// behalf of the sender: an inline one runs on the thread that delivers.
   ///
-  /// From the first time that this is asked for, the event queues what is sent and works it off at once, as an observed one does. A handler of this runs on behalf of the
-  /// one who sends.
+  /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
+  ///
+  /// From the first use on, the event has no fast path, like an event with observers.
   public nonisolated var unheard: some EventSource<Occurrence<Payload>> {
     (core.unheard(name) as Event<Occurrence<Payload>>).source
   }
 }
 
 extension EventObserver {
-  /// Observes each event that is made from now on, in the whole process, until the observation is ended.
+  /// Observes every event that is created from now on, in the whole process.
+  ///
+  /// Effective on return, and callable from any thread. The observer is retained until the
+  /// observation is ended, and each of the events pays for being observed; see
+  /// ``Event/observe(with:)``.
+  ///
+  /// - Returns: The observation, which ``EventObservation/end()`` ends.
   @discardableResult public func observeNewEvents() -> EventObservation {
     let observation = Observation(self)
     NewEvents.add(observation)

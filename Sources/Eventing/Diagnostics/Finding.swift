@@ -1,7 +1,8 @@
 extension EventDiagnostics {
   /// One finding: a handler that is slow, or an event with many handlers.
   ///
-  /// A struct rather than an enum, so that later versions can find more without breaking a `switch`.
+  /// The type is a struct, not an enum, so that later versions can find more without breaking a
+  /// `switch`.
   public struct Finding: Sendable {
     /// The kind of a finding. Later versions may add more.
     public struct Kind: Hashable, Sendable {
@@ -20,18 +21,18 @@ extension EventDiagnostics {
       case count(Int)
     }
 
-    /// What was found.
+    /// The kind of the finding.
     public let kind: Kind
     /// The name of the event; `nil` if it has none.
     public let event: String?
     /// The slow handler; `nil` for a finding about an event.
     public let handler: HandlerToken?
-    /// How long the call took; `nil` for a finding about an event.
+    /// The duration of the call; `nil` for a finding about an event.
     public let duration: Duration?
-    /// How many handlers the event has; `nil` for a finding about a handler.
+    /// The number of handlers of the event; `nil` for a finding about a handler.
     public let handlerCount: Int?
-    /// How many handlers there are of each name, the most first. Handlers without a name count
-    /// under `nil`. Empty for a finding about a handler.
+    /// The number of handlers of each name, the largest first. Handlers without a name count under
+    /// `nil`. Empty for a finding about a handler.
     public let handlerNames: [(name: String?, count: Int)]
     let limit: Limit
 
@@ -65,7 +66,7 @@ extension EventDiagnostics.Finding.Limit: CustomStringConvertible {
 }
 
 extension EventDiagnostics.Finding: CustomStringConvertible {
-  /// One line for a log.
+  /// The finding in one line, for a log.
   public var description: String {
     if let handler, let duration {
       return "\(handler.name ?? handler.description) of \(event ?? "an event") took \(duration), more than \(limit)"

@@ -1,16 +1,18 @@
 import Synchronization
 
-/// One observation: the observer, until it ends.
+/// One observation: an observer, until the observation ends.
 // Safe: `observer` is guarded by `mutex`.
 final class Observation: @unchecked Sendable {
   private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
   init(_ observer: any EventObserver) { unsafe self.observer = observer }
 
-  /// Nil when it has ended.
+  /// The observer; `nil` after the observation has ended.
   var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
 
+  /// Ends the observation. The observer is released after the mutex.
   func end() {
     mutex.lock()
     let gone = unsafe observer
@@ -20,7 +22,7 @@ final class Observation: @unchecked Sendable {
   }
 }
 
-/// Who observes an event, as it was at one time.
+/// The observers of an event at one time. Immutable.
 @usableFromInline final class Observers: Sendable {
   private let observations: [Observation]
   private let event: String?
@@ -32,7 +34,7 @@ final class Observation: @unchecked Sendable {
 
   func adding(_ observation: Observation) -> Observers { Observers(observations + [observation], of: event) }
 
-  /// Those that have not ended; itself if that is all, nil if there are none.
+  /// The observers whose observation has not ended: itself if all are left, `nil` if none is.
   var living: Observers? {
     let rest = observations.filter { $0.current != nil }
     return rest.isEmpty ? nil : rest.count == observations.count ? self : Observers(rest, of: event)
@@ -47,7 +49,7 @@ final class Observation: @unchecked Sendable {
   }
 }
 
-/// One occurrence for those who observe its event. It goes onto the lanes with it.
+/// One occurrence of an observed event. It travels to the lanes with the occurrence.
 @usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
@@ -56,14 +58,14 @@ final class Observation: @unchecked Sendable {
   @usableFromInline func dropped(_ handler: HandlerToken) { observers.tell { $0.dropped(handler, sequence: sequence) } }
   @usableFromInline func held(_ handler: HandlerToken) { observers.tell { $0.held(handler, sequence: sequence) } }
 
-  /// Before a call; gives what tells of its end.
+  /// Tells the observers that a call begins. Returns the value that tells them of its end.
   @usableFromInline func began(_ handler: HandlerToken) -> ObservedCall {
     observers.tell { $0.began(handler, sequence: sequence) }
     return ObservedCall(observed: self, handler: handler)
   }
 }
 
-/// A call that is running.
+/// A running call of a handler of an observed event.
 @usableFromInline struct ObservedCall: Sendable {
   fileprivate let observed: ObservedOccurrence
   fileprivate let handler: HandlerToken
@@ -80,7 +82,7 @@ final class Observation: @unchecked Sendable {
   }
 }
 
-/// Who observes each event that is made.
+/// The observers of events that will be created.
 enum NewEvents {
   private static let isObserved = Atomic<Bool>(false)
   private static let registry = Registry()
@@ -88,6 +90,7 @@ enum NewEvents {
   // Safe: `observations` is guarded by `mutex`.
   private final class Registry: @unchecked Sendable {
     let mutex = UnfairMutex()
+    /// Guarded by: mutex.
     @exclusivity(unchecked) var observations: [Observation] = []
   }
 
@@ -105,10 +108,11 @@ enum NewEvents {
     }
   }
 
-  /// Before anybody else knows the event.
+  /// Adds the observers to a new event, before any other thread knows it.
   static func tell(_ core: EventCore, _ name: String?) {
     guard isObserved.load(ordering: .acquiring) else { return }
-    let observations = registry.mutex.withLock { unsafe registry.observations.map { $0 } }  // no array leaves the lock that is changed in place there
+    // Copied: an array that is changed in place under the mutex must not leave it.
+    let observations = registry.mutex.withLock { unsafe registry.observations.map { $0 } }
     for observation in observations { core.observe(in: observation, name) }
   }
 }

@@ -1,47 +1,80 @@
 extension Event {
   // MARK: Between two occurrences, after all that was sent before
 
-  /// What the handlers are like, in the order in which they are called. O(handlers).
+  /// Snapshots of all handlers, in the order in which they are called.
+  ///
+  /// Forwards and sequences are handlers, too. The event takes the snapshots between two
+  /// occurrences, after everything sent before has been delivered. Calls on lanes may still be
+  /// queued or running then. May be awaited inside a handler.
+  ///
+  /// - Complexity: O(handlers).
   public var handlers: [HandlerSnapshot] { core.snapshots { _ in true } }
 
-  /// Those that are locked.
+  /// Snapshots of the handlers under a lock of their own: see ``handlers`` and
+  /// ``HandlerSnapshot/isLocked``.
   public var lockedHandlers: [HandlerSnapshot] { handlers.filter(\.isLocked) }
 
-  /// Those that are not locked.
+  /// Snapshots of the handlers under no lock of their own: see ``handlers`` and
+  /// ``HandlerSnapshot/isLocked``.
   public var unlockedHandlers: [HandlerSnapshot] { handlers.filter { !$0.isLocked } }
 
-  /// Those that belong to that very object.
+  /// Returns snapshots of the handlers that belong to an owner, without forwards: see ``handlers``.
+  ///
+  /// - Parameter owner: The owner, compared by identity.
   public func handlers(ownedBy owner: AnyObject) -> [HandlerSnapshot] {
     core.snapshots { $0?.isForward != true && $0?.owner?.isSame(as: owner) == true }
   }
 
-  /// Those of a keyed event that are in certain tables.
+  /// Returns snapshots of the handlers of a keyed event that are in the accepted tables.
+  ///
+  /// - Parameter isIncluded: Whether a table is accepted; `nil` stands for the core's own table.
   func handlers(in isIncluded: (KeyTable?) -> Bool) -> [HandlerSnapshot] {
     core.snapshots(where: { _ in true }, in: isIncluded)
   }
 
   // MARK: At once, from anywhere
 
-  /// How many handlers there are now; those whose owner is gone do not count. O(handlers).
+  /// The number of handlers; handlers whose owner has been released do not count.
+  ///
+  /// Callable from any thread and inside any handler, and never waits for a handler. Every add and
+  /// every removal that has returned is counted.
+  ///
+  /// - Complexity: O(handlers).
   public nonisolated var handlerCount: Int { core.livingRecords { _, _ in true }.count }
 
-  /// Whether there is any handler. O(handlers).
+  /// Whether there is any handler: see ``handlerCount``.
+  ///
+  /// - Complexity: O(handlers).
   public nonisolated var hasHandlers: Bool { handlerCount > 0 }
 
-  /// Whether the handler is there. O(1).
+  /// Returns whether a handler is still part of this event.
+  ///
+  /// Callable from any thread and inside any handler, and never waits for a handler.
+  ///
+  /// - Returns: `false` if the handler was removed or used up, if its owner has been released, or
+  ///   if it belongs to another event.
+  /// - Complexity: O(1).
   public nonisolated func contains(_ token: HandlerToken) -> Bool {
     core.owns(token) && core.isAlive(token.record)
   }
 
-  /// Whether there is a handler of that name. O(handlers).
+  /// Returns whether a handler has a name: see ``contains(_:)``.
+  ///
+  /// - Complexity: O(handlers).
   public nonisolated func contains(named name: String) -> Bool { !core.livingRecords(where: named(name)).isEmpty }
 
-  /// Returns when nothing that was sent before is still running, on whatever lane, handlers that were removed included.
+  /// Waits until no call for an occurrence sent before is running or queued, on any lane.
   ///
-  /// It covers this event: what the event forwarded has entered the target, or is queued there, and may still be
-  /// running. HandlerArguments `quiesce()` of the target next. (`send` waits for the targets' handlers too.)
+  /// Calls of handlers that have been removed count, too.
   ///
-  /// Inside a handler it does not wait for that handler, nor for what waits for it. Cancelling the task changes nothing.
+  /// `quiesce` covers this event only. What this event forwarded has entered the target, or is
+  /// queued there, but its handlers may still be running: call `quiesce()` of the target next.
+  /// ``send(_:from:)`` waits for the handlers of targets, too.
+  ///
+  /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
+  /// for it. Cancellation of the task does not shorten the wait.
+  ///
+  /// - Complexity: O(handlers).
   public nonisolated(nonsending) func quiesce() async {
     let completion = Completion(.ticket)
     core.enqueue(.barrier(completion))
@@ -50,14 +83,14 @@ extension Event {
 }
 
 extension Event {
-  /// Keeps an object until the event goes.
+  /// Retains an object until the event is released.
   package nonisolated func keep(_ object: any AnyObject & Sendable) {
     let pendingWork = core.pendingWork
-    core.mutex.withLock { unsafe pendingWork.kept.append(object) }
+    core.mutex.withLock { unsafe pendingWork.ownedObjects.append(object) }
   }
 }
 
 extension Event: CustomStringConvertible {
-  /// Its name and payload.
+  /// The name and the payload type.
   public nonisolated var description: String { "event \(name.map { "\"\($0)\" " } ?? "")of \(Payload.self)" }
 }

@@ -1,50 +1,94 @@
-// Removing is effective on return: no call is decided after it, on a lane neither, and a handler that an earlier handler of the same occurrence removes is
-// not called. At most one call, which another thread had decided just before, may still be running; `quiesce()` waits for it. On the handler's own
-// serial context (the main actor for `on: .main`, its serial queue, its actor) nothing at all runs afterwards.
+// Removal takes effect before the call returns. From then on no call is decided, on a lane either,
+// and a later handler of the occurrence that is being delivered is not called. A call that another
+// thread decided just before may still be running; `quiesce()` waits for it. If the caller is on
+// the handler's own serial context (the main actor for `on: .main`, its serial queue, its actor),
+// no call runs afterwards.
 
 extension Event {
   /// Removes a handler.
   ///
-  /// No call is decided after this returns. One that another thread had decided just before may still be running: ``quiesce()`` waits for it.
+  /// Removal takes effect before this returns: no later call begins, and queued calls are skipped.
+  /// A call that another thread decided just before may still be running: ``quiesce()`` waits for
+  /// it. If this is called on the handler's own serial context, no call runs afterwards. That is
+  /// the main actor for ``MainDelivery/main``, the serial queue, or the actor that it is isolated
+  /// to.
   ///
-  /// - Complexity: O(1), spread over the removals.
-  /// - Returns: false if it was gone, or is another event's.
+  /// **Concurrency.** Callable from any thread or task. It never waits for a handler. If two
+  /// threads remove one handler, one of them gets `true`. If more than 256 removals are queued, the
+  /// caller also sleeps for some microseconds.
+  ///
+  /// **Inside a handler,** a handler may remove itself or any other. A handler that the current
+  /// occurrence has not reached yet is not called for it, and its report does not count it.
+  ///
+  /// - Parameter token: The token of the handler.
+  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
+  ///   belongs to another event.
+  /// - Complexity: O(1), amortized over removals.
   @inlinable @discardableResult public nonisolated func remove(_ token: HandlerToken) -> Bool {
     guard core.owns(token) else { return false }
     return core.remove(token.record)
   }
 
-  /// Removes those handlers that are still there, and returns how many.
+  /// Removes several handlers one by one, as ``remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: The number of handlers that this call removed.
   @discardableResult public nonisolated func remove(_ tokens: [HandlerToken]) -> Int { tokens.count { remove($0) } }
 
-  /// Removes all handlers of that name, and returns how many there were. O(handlers).
+  /// Removes all handlers with a name, as ``remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: The number of handlers that this call removed.
+  /// - Complexity: O(handlers).
   @discardableResult public nonisolated func remove(named name: String) -> Int { core.removeAll(where: named(name)) }
 
-  /// Removes all handlers of these names, and returns how many there were. O(handlers).
+  /// Removes all handlers with one of several names, as ``remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: The number of handlers that this call removed.
+  /// - Complexity: O(handlers × names).
   @discardableResult public nonisolated func remove(named names: [String]) -> Int {
     core.removeAll(where: named(names))
   }
 
-  /// Removes all handlers with that tag, and returns how many there were. O(handlers).
+  /// Removes all handlers with a tag, as ``remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: The number of handlers that this call removed.
+  /// - Complexity: O(handlers).
   @discardableResult public nonisolated func remove(tagged tag: String) -> Int { core.removeAll(where: tagged(tag)) }
 
-  /// Removes all handlers of that very object, and returns how many there were. O(handlers).
+  /// Removes all handlers of an owner, as ``remove(_:)-(HandlerToken)`` does.
   ///
-  /// In the owner's `deinit` they count as gone already.
+  /// Forwards do not count as handlers of their target: see ``removeForwarding(to:)``.
+  ///
+  /// - Parameter owner: The owner, compared by identity.
+  /// - Returns: The number of handlers that this call removed. In the owner's own `deinit` that is
+  ///   0, because its handlers have ended already.
+  /// - Complexity: O(handlers).
   @discardableResult public nonisolated func remove(ownedBy owner: AnyObject) -> Int {
     core.removeAll { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }
   }
 
-  /// Removes all handlers, and returns how many there were. O(handlers).
+  /// Removes all handlers, forwards and sequences, as ``remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: The number of handlers that this call removed.
+  /// - Complexity: O(handlers).
   @discardableResult public nonisolated func removeAll() -> Int { core.removeAll { _, _ in true } }
 
-  /// Ends the event: what was sent is delivered, then its handlers are released. Later sends reach nobody, and handlers added later are gone at once.
+  /// Ends the event: delivers everything sent before, then releases the handlers.
   ///
-  /// For events that nobody lets go, such as a `static` one. Ending it twice is ending it once.
+  /// Sends after this reach no handler. Handlers that are added after this end at once. A handler
+  /// on a lane ends after the calls that are queued there. Sequences end, and a task that waits in
+  /// ``EventSource/next(within:clock:where:)`` gets an ``EventingError``. Use this for an event
+  /// that is never released, such as a `static` one.
+  ///
+  /// **Concurrency.** Callable from any thread or task. It does not wait for handlers:
+  /// ``quiesce()`` does. Further calls have no effect.
+  ///
+  /// **Inside a handler,** the current occurrence still reaches every handler.
+  ///
+  /// - Complexity: O(handlers).
   public nonisolated func finish() { core.finish() }
 }
 
-// Which handlers a bulk verb means.
+// Predicates that select the handlers of a bulk operation.
 extension Event {
   nonisolated func named(_ name: String) -> (HandlerRecord, HandlerOptions?) -> Bool { { $1?.name == name } }
   nonisolated func named(_ names: [String]) -> (HandlerRecord, HandlerOptions?) -> Bool {
@@ -54,7 +98,8 @@ extension Event {
     { $1?.tags?.contains(tag) ?? false }
   }
   nonisolated func owned(_ owner: AnyObject) -> (HandlerRecord, HandlerOptions?) -> Bool {
-    // By address only, under the lock: `livingRecords` asks afterwards whether the owner is there.
+    // Compares addresses alone, because the caller holds `core.mutex`. `livingRecords` checks
+    // afterwards that the owner is alive.
     { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }
   }
 }

@@ -1,21 +1,21 @@
-// Events of tuples take their values one by one: `resized.post(3, 4)`. Signals take none.
+// An event of tuples takes the values one by one: `resized.post(3, 4)`. A signal takes none.
 
 extension Event {
-  /// Sends several values without waiting.
+  /// Sends a tuple, given as separate values: see ``post(_:from:)``.
   @inlinable public nonisolated func post<First, Second, each Value>(
     _ first: First, _ second: Second, _ value: repeat each Value, from sender: (any AnyObject & Sendable)? = nil
   ) where Payload == (First, Second, repeat each Value) {
     post((first, second, repeat each value), from: sender)
   }
 
-  /// Sends several values without waiting; the ticket's report can be awaited later.
+  /// Sends a tuple, given as separate values, and returns a ticket: see ``submit(_:from:)``.
   @inlinable public nonisolated func submit<First, Second, each Value>(
     _ first: First, _ second: Second, _ value: repeat each Value, from sender: (any AnyObject & Sendable)? = nil
   ) -> Ticket where Payload == (First, Second, repeat each Value) {
     submit((first, second, repeat each value), from: sender)
   }
 
-  /// Sends several values, and returns when every handler that the occurrence reached has finished.
+  /// Sends a tuple, given as separate values, and waits: see ``send(_:from:)``.
   @inlinable @discardableResult
   public nonisolated(nonsending) func send<First, Second, each Value>(
     _ first: First, _ second: Second, _ value: repeat each Value, from sender: (any AnyObject & Sendable)? = nil
@@ -25,13 +25,13 @@ extension Event {
 }
 
 extension Event where Payload == Void {
-  /// Sends without waiting.
+  /// Sends without a value: see ``post(_:from:)``.
   @inlinable public nonisolated func post(from sender: (any AnyObject & Sendable)? = nil) { post((), from: sender) }
 
-  /// Sends without waiting; the ticket's report can be awaited later.
+  /// Sends without a value, and returns a ticket: see ``submit(_:from:)``.
   public nonisolated func submit(from sender: (any AnyObject & Sendable)? = nil) -> Ticket { submit((), from: sender) }
 
-  /// Sends, and returns when every handler that the occurrence reached has finished.
+  /// Sends without a value, and waits: see ``send(_:from:)``.
   @inlinable @discardableResult
   public nonisolated(nonsending) func send(from sender: (any AnyObject & Sendable)? = nil) async -> SendReport {
     await send((), from: sender)

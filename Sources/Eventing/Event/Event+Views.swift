@@ -1,41 +1,50 @@
 extension Event: EventSource {
-  /// Adds handlers as a group: every one of them sees an occurrence, or none.
+  /// Adds handlers as a group: see ``EventSource/add(_:)-([Handler<Payload>])``.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
     let identity = core.identity
-    let newHandlers = ContiguousArray(handlers.map { core.newHandler($0.any, identity) })
+    let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, identity) })
     core.add(newHandlers)
     return newHandlers.map { HandlerToken($0.record, identity) }
   }
 
-  /// Adds a handler: what every adding verb comes down to.
+  /// Adds a handler: see ``EventSource/attach(_:)``.
   @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
     let identity = core.identity
-    let newHandler = core.newHandler(handler.any, identity)
+    let newHandler = core.pendingHandler(handler.any, identity)
     core.add(newHandler)
     return HandlerToken(newHandler.record, identity)
   }
 
-  /// Adds an inline handler that has nothing else.
+  /// Adds an inline handler without options: see ``EventSource/attachInline(once:_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
     once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
     core.attachInline(once: once, HandlerClosure<Payload>(body).erased)
   }
 
-  /// The event without its sending half, to be handed to those who only listen. It keeps the event alive.
+  /// A view through which handlers can be added but nothing can be sent.
+  ///
+  /// The view keeps the event alive.
   public nonisolated var source: some EventSource<Payload> { SourceView(event: self) }
 
-  /// What its handlers throw, wherever they run, as they throw it.
+  /// A source of the errors that this event's handlers throw, wherever they run.
   ///
-  /// Its handlers are its own: `event.failures.remove(token)` removes one. A handler of this runs on behalf of the one that threw: an inline one on its thread, before the
-  /// occurrence goes on.
+  /// A failure is sent as soon as the handler has thrown. An inline handler of this source runs on
+  /// the thread of the handler that threw, before the occurrence goes on. Failures from before the
+  /// first access to this property are not repeated.
+  ///
+  /// Its handlers belong to the source, not to the event: remove one with
+  /// `event.failures.remove(token)`. The source does not keep the event alive.
   public nonisolated var failures: some EventSource<HandlerFailure> { core.identity.failures().event.source }
 
-  /// The same event, with sender, event name, sequence number and instant around each payload. It keeps the event alive.
+  /// A view whose handlers receive whole occurrences: the payload with its sender, event name,
+  /// sequence number and instant.
+  ///
+  /// The view keeps the event alive.
   public nonisolated var occurrences: some EventSource<Occurrence<Payload>> { OccurrenceView(event: self) }
 }
 
-/// An event without its sending half.
+/// A view of an event that cannot send.
 struct SourceView<Payload: Sendable>: EventSource {
   let event: Event<Payload>
 
@@ -44,7 +53,7 @@ struct SourceView<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 
-/// An event whose handlers get whole occurrences.
+/// A view of an event whose handlers receive whole occurrences.
 struct OccurrenceView<Inner: Sendable>: EventSource {
   let event: Event<Inner>
 
@@ -52,7 +61,7 @@ struct OccurrenceView<Inner: Sendable>: EventSource {
   func attach(_ handler: Handler<Occurrence<Inner>>) -> HandlerToken { event.attach(ofPayloads(handler)) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  /// The handler of payloads that a handler of occurrences is.
+  /// Returns a handler of payloads that passes whole occurrences on to `handler`.
   private func ofPayloads(_ handler: Handler<Occurrence<Inner>>) -> Handler<Inner> {
     var handler = handler.converted { [name = event.name] payload, tally in
       Occurrence(

@@ -1,35 +1,47 @@
-/// A place to send values through, from any thread or task, to handlers that run where they need to run.
+/// A place to send typed values through, from any thread or task, to handlers.
 ///
 ///     let progress = Event<Double>()
-///     progress.addHandler { fraction in print(fraction) }                             // right here
-///     progress.addHandler(on: .main) { fraction in view.fraction = fraction }         // on the main actor
-///     progress.addHandler { fraction in try await store.save(fraction) }              // asynchronously, in order
-///     progress.post(0.5)                                                              // does not wait
-///     await progress.send(1)                                                          // every handler has finished
+///     progress.addHandler { fraction in print(fraction) }                      // right here
+///     progress.addHandler(on: .main) { fraction in view.fraction = fraction }  // on the main actor
+///     progress.addHandler { fraction in try await store.save(fraction) }       // async, in order
+///     progress.post(0.5)                                                       // does not wait
+///     await progress.send(1)                                                   // awaits handlers
 ///
-/// An event delivers one occurrence at a time, in the order of its sequence numbers, and every in-order handler sees that order, however many
-/// threads send. Adding a handler is effective when it returns, and so are removing and locking.
+/// Each handler runs where it was added to run: inline, on the main actor, on a dispatch queue, on
+/// an actor of its own choice, or as an asynchronous task.
 ///
-/// Adding, removing, locking, `post` and `submit` need no `await`, and none of them waits for a handler on another thread: what cannot be done at once,
-/// because the event is busy, is queued, in order. (In a flood, of posts or of changes, those who make it nap for some microseconds.) What answers later is awaited: `send`,
-/// `quiesce`, a ticket's report, `handlers`. A handler may call anything of any event, its own included.
+/// **Order.** An event delivers one occurrence at a time, in the order of its sequence numbers.
+/// Every in-order handler sees that order, however many threads send. Two sends by one thread or
+/// task are delivered in the order in which they were made. Within an occurrence, handlers of
+/// higher priority come first; handlers of equal priority, in the order in which they were added.
 ///
-/// An event lives as long as somebody holds it; what was sent is still delivered when it goes.
+/// **Concurrency.** Adding, removing and locking a handler take effect before the call returns.
+/// These calls, ``post(_:from:)`` and ``submit(_:from:)`` need no `await` and never wait for a
+/// handler on another thread. If the event is busy, they enqueue their work. If too much work is
+/// queued, the caller also pauses for some microseconds. Results that take time are awaited:
+/// ``send(_:from:)``, ``quiesce()``, ``Ticket/report`` and ``handlers``.
+///
+/// **Inside a handler.** A handler may call any method of any event, including its own event.
+///
+/// **Lifetime.** An event lives as long as a strong reference to it exists. After the last
+/// reference has gone, everything sent before is still delivered, and then the handlers are
+/// released. ``finish()`` ends an event on purpose.
 public final actor Event<Payload: Sendable> {
-  /// For logs, occurrences and snapshots.
+  /// The name in logs, occurrences and snapshots; `nil` if the event has none.
   public nonisolated let name: String?
 
-  /// The event's executor, and all it has: to be isolated to the event is to be between two occurrences.
+  /// The event's executor and all of its state. Code that is isolated to the event runs between two
+  /// occurrences.
   @usableFromInline nonisolated let core: EventCore
 
-  /// The core.
+  /// The event's own serial executor, which runs isolated code between two occurrences.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe core.asUnownedSerialExecutor() }
 
-  /// An event without handlers.
+  /// Creates an event without handlers.
   ///
   /// - Parameters:
-  ///   - name: for logs, occurrences and snapshots.
-  ///   - policy: what happens when a handler throws.
+  ///   - name: The name in logs, occurrences and snapshots.
+  ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
   public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
     self.name = name
     core = EventCore(Payload.self)
@@ -38,68 +50,80 @@ public final actor Event<Payload: Sendable> {
   }
 }
 
-/// An event that carries nothing.
+/// An event that carries no value.
 public typealias Signal = Event<Void>
 
 extension Event {
-  /// Sends without waiting.
+  /// Sends a payload without waiting for handlers.
   ///
-  /// If the event is idle, its inline handlers have been called when this returns, on the calling thread, and its other handlers have it on
-  /// their lanes. If it is busy, and stays so for about a microsecond, the occurrence is queued and delivered in its turn, by the thread that is delivering or on the event's own queue.
+  /// If the event is idle, `post` calls the inline handlers on the calling thread and enqueues the
+  /// occurrence on the lanes of all other handlers. Both are done when `post` returns.
   ///
-  /// - From a handler of the same event: delivered after the current occurrence has reached every handler.
-  /// - In the `deinit` of an Objective-C object leave `sender` out: no weak reference can be made to what is going.
-  /// - In a flood, with more than 1,024 occurrences queued, it returns a short fixed time later.
-  /// - Complexity: O(handlers). No allocation where all handlers are inline and the event is idle.
+  /// If the event is busy, `post` spins up to 1,000 times (about 1 µs) for the event to become
+  /// idle. After that it enqueues the occurrence and returns. The thread that is delivering, or the
+  /// event's own queue, delivers the occurrence in its turn.
+  ///
+  /// **Inside a handler** of this event, `post` enqueues the occurrence. It is delivered after the
+  /// current occurrence has reached every handler. Nested posts use constant stack space.
+  ///
+  /// **Overload.** If more than 1,024 occurrences are queued, `post` sleeps for a fixed time after
+  /// it has enqueued its own: 10 µs are requested, of which Linux makes about 65 µs. It never waits
+  /// for a handler. A post that a handler makes to its own event never sleeps.
+  ///
+  /// - Parameters:
+  ///   - payload: The value that the handlers receive.
+  ///   - sender: The object that sends, for ``Occurrence/sender``. It is held weakly while the
+  ///     occurrence is queued. Pass no sender in the `deinit` of an Objective-C object, to which no
+  ///     weak reference can be made any more.
+  /// - Complexity: O(handlers). If the event is idle and all handlers are inline, `post` allocates
+  ///   no memory.
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
-    let own = core.enter()
-    guard own != 0 else {
-      return unsafe withUnsafePointer(to: payload) { unsafe core.postBusy(BorrowedPayload($0), from: sender) }
-    }
-    unsafe withUnsafePointer(to: payload) { payload in
-      if let position = unsafe core.deliver(BorrowedPayload(payload), isPost: true) {
-        unsafe core.postSlowPath(BorrowedPayload(payload), from: position, sender: sender)
-      }
-    }
-    core.leave(own)
+    lend(payload) { core.post($0, from: sender) }
   }
 
-  /// Sends, and returns when every handler that the occurrence reached has finished, on every lane.
+  /// Sends a payload and waits until every handler that the occurrence reached has finished.
   ///
-  /// - Inside a handler, what waits for that very handler is not waited for: it runs later, and the report counts it as deferred.
-  ///   Calls are followed through child tasks and `Task {}`. A handler that waits for this by other means, such as a
-  ///   `Task.detached` that it awaits or a semaphore, waits for ever: no task-local value tells that they belong together.
-  /// - Cancelling the task does not cut an occurrence in half: `send` waits all the same.
-  /// - Complexity: as ``post(_:from:)``; it suspends only if a handler runs elsewhere or the event is busy.
-  /// - Returns: what became of it.
+  /// `send` waits for handlers on every lane, and in every event that the occurrence is forwarded
+  /// to. It does not wait for loops over ``EventSource/payloads(buffering:)``, except for room if
+  /// they use ``Buffering/suspendingSender(_:)``. It stays on the caller's actor. If the event is
+  /// idle and all handlers are inline, `send` returns without suspending.
+  ///
+  /// **Inside a handler,** `send` does not wait for a handler that waits for the calling one, over
+  /// any number of events: that would be a deadlock. Such a handler runs later, and the report
+  /// counts it as deferred. `send` follows calls through child tasks and `Task {}`. It cannot
+  /// follow a `Task.detached` or a semaphore that a handler waits for: a cycle through one never
+  /// ends.
+  ///
+  /// **Cancellation** of the task does not shorten the wait, and every handler still receives the
+  /// occurrence. Handlers on ``AsyncDelivery/task`` are child tasks, and are cancelled with it.
+  ///
+  /// **Overload.** `send` never sleeps as ``post(_:from:)`` does, however many occurrences wait.
+  ///
+  /// - Parameters:
+  ///   - payload: The value that the handlers receive.
+  ///   - sender: The object that sends: see ``post(_:from:)``.
+  /// - Returns: How many handlers were called, skipped, dropped or deferred, and what they threw.
+  /// - Complexity: O(handlers).
   @inlinable @discardableResult
   public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport {
-    let own = core.enter()
-    let rest = lend(payload) { payload -> PendingSend? in
-      guard own != 0 else { return core.sendBusy(payload, from: sender) }
-      guard let position = core.deliver(payload, isPost: false) else { return nil }
-      return core.sendSlowPath(payload, from: position, own, sender)
+    switch lend(payload, { core.send($0, from: sender) }) {
+    case .finished(let report): return report
+    case .pending(let send): return await send.wait()
     }
-    if let rest { return await rest.wait() }
-    let report = unsafe SendReport(sequence: core.sequence, delivered: Int(core.table.count))
-    core.leave(own)
-    return report
   }
 
-  /// Sends without waiting, as ``post(_:from:)`` does; the ticket's report can be awaited later.
+  /// Sends a payload without waiting, and returns a ticket whose report can be awaited later.
   ///
-  /// - Complexity: as ``post(_:from:)``, and one allocation.
+  /// Delivery, order and overload are those of ``post(_:from:)``.
+  ///
+  /// - Parameters:
+  ///   - payload: The value that the handlers receive.
+  ///   - sender: The object that sends: see ``post(_:from:)``.
+  /// - Returns: A ticket for the report on this occurrence. Dropping the ticket changes nothing.
+  /// - Complexity: O(handlers), and one allocation more than ``post(_:from:)``.
   public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
-    let completion = Completion(.ticket, from: sender)
-    let own = core.enter()
-    if own != 0 {
-      unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }
-      core.leave(own)
-    } else if lend(payload, { core.enqueue($0, completion) }) {
-      OverloadControl.slowDown()
-    }
-    return Ticket(completion: completion)
+    lend(payload) { core.submit($0, from: sender) }
   }
 }

@@ -1,36 +1,49 @@
 public import Synchronization
 
-/// The task-local values that reach handlers wherever they run.
+/// The task-local values that travel with an occurrence to its handlers.
 ///
 ///     EventContext.carry(RequestID.$current)   // once, when the program starts
 ///
-/// A handler that runs elsewhere runs in a task or a block of its own, which has no task-local values; one of an occurrence that had to wait for its turn may run on
-/// another thread. Values that are named here are those of the sender in both cases. (What a newcomer is told of
-/// what was sent before, it is told with the values of whoever adds it.)
+/// A handler on a lane runs in a task or a block of its own, which has no task-local values of the
+/// sender. An occurrence that was queued may be delivered on another thread. In both cases the
+/// handler sees the sender's values of the task-locals that are carried. For payloads that a new
+/// handler receives from the past (see ``Replay``), it sees the values of the task that added it.
 ///
-/// Priority is not carried: a lane has the one that its delivery says, a `.task` handler of a `send` is a child task of the sender, at its priority, and whoever awaits a
-/// task escalates it as far as Swift does.
+/// Priority is not carried. A lane has the priority that its delivery names. An
+/// ``AsyncDelivery/task`` handler of a `send` is a child task of the sender, at the sender's
+/// priority. A task that awaits another one escalates its priority as far as Swift does.
 public enum EventContext {
-  /// What ends the carrying of a value.
+  /// A task-local value that is being carried. Dropping this changes nothing.
   public struct Carrying: Sendable {
     let id: Int
-    /// From now on it is carried no more.
+    /// Stops carrying the value. Further calls have no effect.
+    ///
+    /// Callable from any thread. Occurrences that are already queued keep their values.
     public func end() { ContextRegistry.shared.remove(id) }
   }
 
-  /// Carries a value from now on, for the whole process; each occurrence that goes to a lane, or waits, costs an allocation more.
+  /// Carries a task-local value with every occurrence that is sent from now on, in the whole
+  /// process.
+  ///
+  /// Callable from any thread. Each occurrence that goes to a lane, or is queued, then costs one
+  /// more allocation.
+  ///
+  /// - Parameter value: The projected value of the task-local, such as `RequestID.$current`.
+  /// - Returns: The way to stop this. Each call of `carry` is ended by itself.
   @discardableResult public static func carry<Value: Sendable>(_ value: TaskLocal<Value>) -> Carrying {
     Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
   }
 }
 
-/// What is carried.
-// Safe: what changes is guarded by `mutex`.
+/// The task-local values that are carried in this process.
+// Safe: `captures` and `next` are guarded by `mutex`.
 final class ContextRegistry: @unchecked Sendable {
   static let shared = ContextRegistry()
 
   private let mutex = UnfairMutex()
+  /// Closures that read the values, with the numbers that name them. Guarded by: mutex.
   @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
+  /// The number of the last registration. Guarded by: mutex.
   @exclusivity(unchecked) private var next = 0
 
   func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {
@@ -52,16 +65,16 @@ final class ContextRegistry: @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// The values as they are here.
+  /// Returns the values that the carried task-locals have in the calling task.
   func capture() -> CarriedContext? {
-    let captures = mutex.withLock { unsafe self.captures.map(\.capture) }  // no array leaves the lock that is changed in place there
+    let captures = mutex.withLock { unsafe self.captures.map(\.capture) }  // copied: it changes in place
     return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }
 }
 
-/// The values of one sender.
+/// The carried values of one sender.
 @usableFromInline final class CarriedContext: Sendable {
-  /// Whether anything is carried at all.
+  /// Whether any task-local is carried.
   @usableFromInline static let isOn = Atomic<Bool>(false)
 
   @inlinable static var isCarrying: Bool { isOn.load(ordering: .relaxed) }
@@ -70,18 +83,20 @@ final class ContextRegistry: @unchecked Sendable {
 
   init(_ values: [any ContextValue]) { self.values = values }
 
-  /// Of whoever is running; nil if nothing is carried.
+  /// Returns the carried values of the calling task, or `nil` if none are carried.
   @usableFromInline static func current() -> CarriedContext? {
     isOn.load(ordering: .acquiring) ? ContextRegistry.shared.capture() : nil
   }
 
+  /// Runs `body` with the values bound.
   @usableFromInline func run<Result>(_ body: () -> Result) -> Result { run(from: 0, body) }
 
   private func run<Result>(from index: Int, _ body: () -> Result) -> Result {
     index == values.count ? body() : values[index].bind { run(from: index + 1, body) }
   }
 
-  /// The same for what awaits; it neither leaves the actor nor suspends by itself.
+  /// Runs an asynchronous `body` with the values bound. Neither leaves `place` nor suspends by
+  /// itself.
   @usableFromInline func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async -> Result {
     await run(from: 0, on: place, body)
   }

@@ -1,22 +1,24 @@
-/// What every event offers, whatever it carries.
+/// The part of an ``Event`` that does not depend on its payload type.
+///
+/// `any EventProtocol` holds events of different payloads, as ``EventBus/events(of:)`` does.
 public protocol EventProtocol: Actor {
-  /// For logs, occurrences and snapshots.
+  /// The name in logs, occurrences and snapshots: see ``Event/name``.
   nonisolated var name: String? { get }
-  /// How many handlers there are now. O(handlers).
+  /// The number of handlers: see ``Event/handlerCount``.
   nonisolated var handlerCount: Int { get }
-  /// What the handlers are like, between two occurrences.
+  /// Snapshots of all handlers: see ``Event/handlers``.
   var handlers: [HandlerSnapshot] { get }
-  /// Removes all handlers, and returns how many there were.
+  /// Removes all handlers: see ``Event/removeAll()``.
   @discardableResult nonisolated func removeAll() -> Int
-  /// Silences the event.
+  /// Locks the event itself: see ``Event/lock(holding:)``.
   nonisolated func lock(holding: Holding)
-  /// Ends that.
+  /// Ends the event's own lock: see ``Event/unlock()``.
   nonisolated func unlock()
-  /// Has an observer told of all that is sent from now on.
+  /// Adds an observer: see ``Event/observe(with:)``.
   @discardableResult nonisolated func observe(with observer: some EventObserver) -> EventObservation
-  /// Returns when nothing that was sent before is still running.
+  /// Waits for all calls for occurrences sent before: see ``Event/quiesce()``.
   nonisolated(nonsending) func quiesce() async
-  /// Ends the event.
+  /// Ends the event: see ``Event/finish()``.
   nonisolated func finish()
 }
 

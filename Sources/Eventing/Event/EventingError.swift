@@ -1,28 +1,28 @@
-/// Why the library refused.
+/// An error of the library itself, with what was expected and what was found instead.
 public struct EventingError: Error, Sendable {
-  /// The kind of a refusal; more may be added.
+  /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
     let name: String
 
-    /// Nothing came in time.
+    /// No value came within the given time.
     public static var timedOut: Code { Code(name: "timedOut") }
-    /// The event has ended, and nothing will come any more.
+    /// The event has ended, and no further value will come.
     public static var eventEnded: Code { Code(name: "eventEnded") }
-    /// Nobody answered a question.
+    /// No responder answered a question.
     public static var unanswered: Code { Code(name: "unanswered") }
-    /// There is an event of this key, and it carries something else.
+    /// An event with this key exists, but its payload type is another one.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
   }
 
-  /// The kind of the refusal.
+  /// The kind of this error.
   public let code: Code
-  /// What was expected, and what there was.
+  /// A sentence that names what was expected and what was found.
   public let description: String
 }
 
 extension EventingError: CustomStringConvertible {}
 
 extension EventingError.Code: CustomStringConvertible {
-  /// Its name.
+  /// The name of the kind.
   public var description: String { name }
 }

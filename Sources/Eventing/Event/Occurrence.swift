@@ -1,18 +1,18 @@
 /// One send through one event.
 public struct Occurrence<Payload: Sendable>: Sendable {
-  /// What was sent.
+  /// The value that was sent.
   public let payload: Payload
-  /// Who sent it, if that was said and it is still alive.
+  /// The object that sent it; `nil` if none was named, or if it has been released.
   public weak let sender: (any AnyObject & Sendable)?
-  /// The name of the event.
+  /// The name of the event; `nil` if it has none.
   public let eventName: String?
-  /// Its place in the order of the event; the first is 1.
+  /// The position in the event's order. The first occurrence of an event has number 1.
   public let sequence: UInt64
-  /// When its delivery began.
+  /// The instant at which the delivery began.
   public let instant: ContinuousClock.Instant
 }
 
 extension Occurrence: CustomStringConvertible {
-  /// In one line.
+  /// One line for a log.
   public var description: String { "\(eventName ?? "event") #\(sequence): \(payload)" }
 }

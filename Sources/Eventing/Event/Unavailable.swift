@@ -1,35 +1,31 @@
-// Only for their messages.
+// Unavailable overloads for likely mistakes. The compiler shows their messages, which say what to
+// write instead.
 
 extension EventSource {
-  /// A name has a label.
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
   @discardableResult public nonisolated func addHandler(
     _ name: String, on delivery: Delivery = .inline, priority: Int = 0,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
-  /// A name has a label.
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
   @discardableResult public nonisolated func addHandler(
     _ name: String, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     _ body: @escaping @Sendable (Payload) async throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
-  /// A name has a label.
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\", on: .main) { … }")
   @discardableResult public nonisolated func addHandler(
     _ name: String, on delivery: MainDelivery, priority: Int = 0,
     _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
-  /// With an owner, once is a flag.
   @available(*, unavailable, message: "give the flag: addHandler(on: .main, once: true, owner: …) { … }")
   @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
-  /// With an owner, once is a flag.
   @available(*, unavailable, message: "give the flag: addHandler(once: true, owner: …) { … }")
   @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
     named name: String? = nil, owner: Owner, _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
@@ -37,16 +33,13 @@ extension EventSource {
 }
 
 extension Event {
-  /// A name has a label.
   @available(*, unavailable, renamed: "lock(named:)")
   @discardableResult public nonisolated func lock(_ name: String) -> Int { fatalError("unavailable") }
-  /// A name has a label.
   @available(*, unavailable, renamed: "remove(named:)")
   @discardableResult public nonisolated func remove(_ name: String) -> Int { fatalError("unavailable") }
 }
 
 extension EventSource {
-  /// Tags are said on a handler.
   @available(*, unavailable, message: "tags are given to a handler: add(Handler { … }.tagged(\"…\"))")
   @discardableResult public nonisolated func addHandler(
     named name: String? = nil, tagged tag: String, _ body: @escaping @Sendable (Payload) async throws -> Void
@@ -54,19 +47,19 @@ extension EventSource {
 }
 
 extension Handler {
-  /// Where a handler runs is said when it is made.
   @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .background) { … }")
   public func on(_ delivery: Delivery) -> Handler { fatalError("unavailable") }
-  /// Where a handler runs is said when it is made.
   @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .main) { … }")
   public func on(_ delivery: MainDelivery) -> Handler { fatalError("unavailable") }
 }
 
 extension KeyedEvent {
-  /// A key is said.
-  @available(*, unavailable, message: "say the key: post(payload, to: key); for handlers of no key, postUntargeted(payload)")
+  @available(
+    *, unavailable, message: "say the key: post(payload, to: key); for handlers of no key, postUntargeted(payload)"
+  )
   public func post(_ payload: Payload) { fatalError("unavailable") }
-  /// A key is said.
-  @available(*, unavailable, message: "say the key: send(payload, to: key); for handlers of no key, sendUntargeted(payload)")
+  @available(
+    *, unavailable, message: "say the key: send(payload, to: key); for handlers of no key, sendUntargeted(payload)"
+  )
   public func send(_ payload: Payload) async -> SendReport { fatalError("unavailable") }
 }

@@ -1,19 +1,25 @@
-/// The events that a forwarded occurrence came through, so that it enters none twice (G23).
+/// The events that a forwarded occurrence came through. It enters none of them again (G23).
 @usableFromInline package final class ForwardingPath: Sendable {
   private let identity: EventIdentity
   private let before: ForwardingPath?
   private let length: Int
 
-  /// - Parameter identity: of the event that forwards.
+  /// Creates a path that is one event longer.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity of the event that forwards.
+  ///   - before: The path to that event; `nil` if the occurrence was sent there.
   init(_ identity: EventIdentity, after before: ForwardingPath?) {
     self.identity = identity
     self.before = before
     length = (before?.length ?? 0) + 1
   }
 
-  /// Whether the stack, to which each inline forward adds, is to end here: the next event's own queue goes on.
+  /// Whether the next event must deliver on its own queue, to begin a new stack. Each inline
+  /// forward adds to the stack.
   ///
-  /// A forward takes up to 5 KB in a debug build. Threads have 8 MB with Glibc; 512 KB and less, but for the main one, elsewhere.
+  /// A forward takes up to 5 KB of stack in a debug build. A thread has 8 MB with Glibc. Elsewhere
+  /// all threads but the main one may have 512 KB or less.
   var isDeep: Bool {
     #if canImport(Glibc)
       length.isMultiple(of: 128)

@@ -1,10 +1,11 @@
 import Dispatch
 
-/// Keeps the target of a forward alive.
+/// A strong reference to the target of a forward.
 ///
-/// A chain of them goes link by link, each because of the one before; so that it fits any stack, a queue releases the rest now and then.
+/// Releasing a chain of such forwards recurses: the end of each target releases the next. Every 32
+/// links the release continues on a queue, so that the chain fits any stack.
 @safe final class StrongTarget<Payload: Sendable>: Sendable {
-  // Safe: retained from the first to the last, and released once.
+  // Safe: retained in `init`, and released once, in `deinit`.
   private let target: Unmanaged<Event<Payload>>
 
   init(_ target: Event<Payload>) { unsafe self.target = .passRetained(target) }
@@ -15,8 +16,10 @@ import Dispatch
     if depth < 32 {
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
-      // The reference itself goes into the block: with one held here, too, the caller could be the last to let go, with its stack as deep as it is.
-      // On a queue of its own: a pool that others block would keep the rest of the chain from its end.
+      // The block takes the reference over. With another one held here, the last release could
+      // happen on this deep stack.
+      // The queue is private: on a shared pool, blocks that block would delay the rest of the
+      // chain.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }

@@ -1,83 +1,124 @@
 import Synchronization
 
-// How one occurrence of a keyed event gets to the handlers of its key, and to those of any key.
-
+// How one occurrence of a keyed event reaches the handlers of its key, and those of all keys.
 extension EventCore {
-  /// Inside: a post, the quick way as far as that goes: to the handlers of one key, if nobody listens to all keys.
+  // MARK: Sending
+
+  /// Posts to a key.
+  ///
+  /// - Parameters:
+  ///   - isForAny: Whether handlers of all keys hear the payload, too.
+  ///   - table: Returns the table of the key. Called inside the core.
+  @inlinable @inline(__always) func post(
+    _ payload: BorrowedPayload, in index: KeyIndex, isForAny: Bool, from sender: (any AnyObject & Sendable)?,
+    to table: () -> Unmanaged<KeyTable>?
+  ) {
+    let own = enter()
+    guard own != 0 else { return postBusy(payload, from: sender) }
+    unsafe post(payload, to: table(), index, isForAny: isForAny, sender)
+    leave(own)
+  }
+
+  /// Sends to a key. The parameters are those of ``post(_:in:isForAny:from:to:)``.
+  @inlinable func send(
+    _ payload: BorrowedPayload, in index: KeyIndex, isForAny: Bool, from sender: (any AnyObject & Sendable)?,
+    to table: () -> Unmanaged<KeyTable>?
+  ) -> PendingSend {
+    let own = enter()
+    guard own != 0 else { return sendBusy(payload, from: sender) }
+    return unsafe send(payload, to: table(), index, isForAny: isForAny, own, sender)
+  }
+
+  /// Delivers a send to a key, and leaves.
+  @usableFromInline func send(
+    _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, _ own: UInt,
+    _ sender: (any AnyObject & Sendable)?
+  ) -> PendingSend {
+    let tally = unsafe deliver(payload, to: table, index, isForAny: isForAny, isAwaited: true, sender: sender, nil)
+    leave(own)
+    return PendingSend(tally)
+  }
+
+  // MARK: Delivering
+
+  /// Delivers a post to the handlers of one key, on the fast path as far as that goes: if no handler
+  /// listens to all keys. Isolation: core.
   @usableFromInline func post(
-    _ payload: BorrowedPayload, to lent: Unmanaged<KeyTable>?, _ keyIndex: AnyKeyIndex, isForAny: Bool,
+    _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
     _ sender: (any AnyObject & Sendable)?
   ) {
-    guard unsafe !isForAny || table.count == 0, let list = unsafe lent, let identity = unsafe identityReference.lend(),
-      let first = unsafe list._withUnsafeGuaranteedRef({ unsafe $0.table.first }),
+    guard unsafe !isForAny || table.count == 0, let keyTable = unsafe borrowed,
+      let identity = unsafe identityReference.lend(),
+      let first = unsafe keyTable._withUnsafeGuaranteedRef({ unsafe $0.table.first }),
       unsafe identity._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) })
-        == list._withUnsafeGuaranteedRef({ unsafe $0.fastPathEpoch })
+        == keyTable._withUnsafeGuaranteedRef({ unsafe $0.fastPathEpoch })
     else {
-      return _ = unsafe deliver(payload, to: lent, keyIndex, isForAny: isForAny, isAwaited: false, sender: sender, nil)
+      return _ = unsafe deliver(payload, to: borrowed, index, isForAny: isForAny, isAwaited: false, sender: sender, nil)
     }
     unsafe sequence &+= 1
-    if isForAny { unsafe keyIndex.offeredToAny += 1 }
-    unsafe list._withUnsafeGuaranteedRef { unsafe $0.offered += 1 }
-    if let position = unsafe callEach(
-      payload, from: first, identity, epoch: { _ in unsafe list._withUnsafeGuaranteedRef { unsafe $0.fastPathEpoch } })
+    if isForAny { unsafe index.offeredToAny += 1 }
+    unsafe keyTable._withUnsafeGuaranteedRef { unsafe $0.offered += 1 }
+    if let cursor = unsafe callEach(
+      payload, from: first, identity,
+      epoch: { _ in unsafe keyTable._withUnsafeGuaranteedRef { unsafe $0.fastPathEpoch } })
     {
-      unsafe postSlowPath(payload, to: list.takeUnretainedValue(), from: position, sender)
+      unsafe postSlowPath(payload, to: keyTable.takeUnretainedValue(), from: cursor, sender)
     }
   }
 
   @inline(never) private func postSlowPath(
-    _ payload: BorrowedPayload, to list: KeyTable, from position: DeliveryCursor, _ sender: (any AnyObject & Sendable)?
+    _ payload: BorrowedPayload, to keyTable: KeyTable, from cursor: DeliveryCursor,
+    _ sender: (any AnyObject & Sendable)?
   ) {
-    unsafe list.fastPathEpoch = 0
-    _ = unsafe deliverSlowPath(payload, from: position, isAwaited: false, sender: sender, first: list.table.first)
-    unregister(list)
+    unsafe keyTable.fastPathEpoch = 0
+    _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: sender, first: keyTable.table.first)
+    compact(keyTable)
   }
 
-  private func unregister(_ list: KeyTable) {
-    if unsafe list.table.dead > 0 {
-      mutex.lock()
-      unsafe list.table.compact()
-      mutex.unlock()
-      forgetIfEmpty(list)
-    }
+  /// Closes the gaps of a key's table, and drops the table if it is empty. Isolation: core.
+  private func compact(_ keyTable: KeyTable) {
+    guard unsafe keyTable.table.deadCount > 0 else { return }
+    mutex.lock()
+    unsafe keyTable.table.compact()
+    mutex.unlock()
+    dropIfEmpty(keyTable)
   }
 
-  /// Inside: delivers one occurrence.
+  /// Delivers an occurrence to the handlers of a key and to those of all keys. Isolation: core.
   func deliver(
-    _ payload: BorrowedPayload, to lent: Unmanaged<KeyTable>?, _ keyIndex: AnyKeyIndex, isForAny: Bool, isAwaited: Bool,
+    _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, isAwaited: Bool,
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
   ) -> DeliveryTally {
-    let list = unsafe lent?.takeUnretainedValue()  // held: the last of its handlers may go
+    let keyTable = unsafe borrowed?.takeUnretainedValue()  // held: its last handler may go meanwhile
     unsafe sequence &+= 1
     var tally = unsafe DeliveryTally(
       sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
-      isClocked: clocked > 0)
+      isClocked: clockedCount > 0)
     tally.observe(livingObservers())
     let before = withIdentity { $0.changes.load(ordering: .acquiring) }
-    var due = PathNeeded.never
-    let one = unsafe list?.table.first
-    let other = unsafe isForAny ? table.first : nil
-    if isForAny { unsafe keyIndex.offeredToAny += 1 }
-    if let list { unsafe list.offered += 1 }
-    unsafe merge(one, other) { slot in
+    var needed = PathNeeded.fast
+    if isForAny { unsafe index.offeredToAny += 1 }
+    if let keyTable { unsafe keyTable.offered += 1 }
+    unsafe merge(keyTable?.table.first, isForAny ? table.first : nil) { slot in
       if tally.isStopped {
         unsafe skip(slot, &tally)
-        due = .always
+        needed = .slow
       } else {
-        let isDue = unsafe visit(slot, payload, &tally)
-        if isDue.rawValue > due.rawValue { due = isDue }
+        let path = unsafe visit(slot, payload, &tally)
+        if path.rawValue > needed.rawValue { needed = path }
       }
     }
     unregisterDead()
-    tellIfUnheard(payload, tally)
-    if let list {
-      unsafe list.fastPathEpoch = due == .always ? 0 : before
-      unregister(list)
+    reportIfUnheard(payload, tally)
+    if let keyTable {
+      unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
+      compact(keyTable)
     }
     return tally
   }
 
-  /// The slots of two tables as if they were one: by descending priority, then by the handlers' numbers.
+  /// Calls `body` with the slots of two tables as if they were one: by descending priority, then in the
+  /// order of addition.
   private func merge(
     _ one: PriorityBucket.Pointer?, _ other: PriorityBucket.Pointer?,
     _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void

@@ -1,81 +1,113 @@
-// What an event does with its handlers, for the handlers of all keys.
+// Verbs of the event for the handlers of all keys: removing, locking and inspecting. In the
+// complexities, *n* is the number of handlers of all keys.
 
 extension KeyedEvent {
-  /// Removes a handler, whatever its key; see ``Event/remove(_:)-(HandlerToken)``.
+  /// Removes a handler, whatever its key, as ``Event/remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: `false` if the handler was gone, or belongs to another event.
+  /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-  /// Removes those handlers that are still there, and returns how many.
+  /// Removes several handlers, as ``remove(_:)-(HandlerToken)`` does. Returns the number that were
+  /// still there.
   @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
-  /// Removes all handlers of that name, and returns how many there were. O(handlers of all keys).
+  /// Removes all handlers with a name, as ``Event/remove(named:)-(String)`` does. Returns their
+  /// number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func remove(named name: String) -> Int { event.remove(named: name) }
-  /// Removes all handlers with that tag, and returns how many there were. O(handlers of all keys).
+  /// Removes all handlers with a tag, as ``Event/remove(tagged:)`` does. Returns their number.
+  /// O(*n*) for *n* handlers of all keys.
   @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
-  /// Removes all handlers of that very object, and returns how many there were. O(handlers of all keys).
+  /// Removes all handlers of an owner, as ``Event/remove(ownedBy:)`` does. Returns their number.
+  /// O(*n*) for *n* handlers of all keys.
   @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { event.remove(ownedBy: owner) }
-  /// Removes all handlers of all keys, and returns how many there were.
+  /// Removes all handlers of all keys, as ``Event/removeAll()`` does. Returns their number. O(*n*)
+  /// for *n* handlers of all keys.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Silences a handler until it is unlocked; see ``Event/lock(_:holding:)-(HandlerToken,_)``.
+  /// Locks a handler until it is unlocked, as ``Event/lock(_:holding:)-(HandlerToken,_)`` does.
+  ///
+  /// - Parameters:
+  ///   - token: The token of the handler.
+  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
+  ///     ends.
+  /// - Returns: Whether the handler exists.
+  /// - Complexity: O(1).
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     event.lock(token, holding: holding)
   }
-  /// Ends a handler's lock.
+  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does. Returns whether the
+  /// handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
-  /// Whether a handler is locked; `nil` if there is no such handler.
+  /// Returns whether a handler is locked, as ``Event/isLocked(_:)`` does; `false` if there is no
+  /// such handler. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
-  /// Locks all handlers of that name, and returns how many there are.
+  /// Locks all handlers with a name, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
+  /// *n* handlers of all keys.
   @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
     event.lock(named: name, holding: holding)
   }
-  /// Unlocks all handlers of that name, and returns how many there are.
+  /// Unlocks all handlers with a name. Returns their number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
-  /// Locks all handlers with that tag, and returns how many there are.
+  /// Locks all handlers with a tag, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
+  /// *n* handlers of all keys.
   @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
     event.lock(tagged: tag, holding: holding)
   }
-  /// Unlocks all handlers with that tag, and returns how many there are.
+  /// Unlocks all handlers with a tag. Returns their number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
-  /// Locks all handlers of that very object, and returns how many there are.
+  /// Locks all handlers of an owner, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
+  /// *n* handlers of all keys.
   @discardableResult public func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
     event.lock(ownedBy: owner, holding: holding)
   }
-  /// Unlocks all handlers of that very object, and returns how many there are.
+  /// Unlocks all handlers of an owner. Returns their number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
-  /// Locks the handlers that are there now, and returns how many.
+  /// Locks the handlers that are there now, as ``Event/lockAll(holding:)`` does. Returns their
+  /// number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
-  /// Unlocks all handlers, and returns how many there are.
+  /// Unlocks all handlers, as ``Event/unlockAll()`` does. Returns their number. O(*n*) for *n*
+  /// handlers of all keys.
   @discardableResult public func unlockAll() -> Int { event.unlockAll() }
-  /// Silences all handlers of all keys, those added later included.
+  /// Locks the event: no handler of any key is called, those added later included. See
+  /// ``Event/lock(holding:)``.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
-  /// Ends that.
+  /// Ends the lock of the event, as ``Event/unlock()`` does. The locks of its handlers stay.
   public func unlock() { event.unlock() }
-  /// Whether the event itself is locked.
+  /// Whether the event itself is locked. O(1).
   public var isLocked: Bool { event.isLocked }
 
-  /// How many handlers there are now, of all keys. O(handlers).
+  /// The number of handlers of all keys now. O(*n*) for *n* handlers of all keys.
   public var handlerCount: Int { event.handlerCount }
-  /// Whether the handler is there. O(1).
+  /// Returns whether a handler exists. O(1).
   public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
-  /// Whether there is a handler of that name. O(handlers of all keys).
+  /// Returns whether a handler with a name exists. O(*n*) for *n* handlers of all keys.
   public func contains(named name: String) -> Bool { event.contains(named: name) }
-  /// What the handlers of all keys are like, between two occurrences.
+  /// Snapshots of the handlers of all keys, taken between two occurrences; see ``Event/handlers``.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
 
-  /// What the handlers of one key are like, without those of any key. O(handlers of all keys).
+  /// Returns snapshots of the handlers of one key, without the handlers of any key. They are taken
+  /// between two occurrences.
+  ///
+  /// - Parameter key: The key to inspect.
+  /// - Returns: The snapshots, in the order in which the handlers are called.
+  /// - Complexity: O(*n*) for *n* handlers of all keys.
   public func handlers(of key: Key) async -> [HandlerSnapshot] {
-    await event.handlers { ($0 as? TypedKeyTable<Key>)?.key == key }
+    await event.handlers { ($0?.key as? KeyBox<Key>)?.key == key }
   }
 
-  /// Returns when nothing that was sent before is still running; see ``Event/quiesce()``.
+  /// Waits until nothing that was sent before is still running, for all keys; see
+  /// ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
-  /// Has an observer told of all that is sent from now on, to whatever key; see ``Event/observe(with:)``.
+  /// Adds an observer, which is told of every occurrence that is sent from now on, to any key or
+  /// none; see ``Event/observe(with:)``.
   @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
     event.observe(with: observer)
   }
-  /// Ends the event; see ``Event/finish()``.
+  /// Ends the event: what was sent is delivered, then its handlers are released. See
+  /// ``Event/finish()``.
   public func finish() { event.finish() }
 }
 
 extension KeyedEvent: CustomStringConvertible {
-  /// Its name, keys and payload.
+  /// The name of the event, and the types of its payload and keys.
   public var description: String { "event \(name.map { "\"\($0)\" " } ?? "")of \(Payload.self) to \(Key.self)" }
 }

@@ -1,26 +1,51 @@
 extension KeyedEvent {
-  /// Sends to a key without waiting; see ``Event/post(_:from:)``.
+  /// Sends a payload to one key without waiting, as ``Event/post(_:from:)`` does.
+  ///
+  /// If the event is idle, the inline handlers have been called when this returns. Inside a
+  /// handler, the payload is delivered after the current occurrence has reached every handler.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - key: The key whose handlers receive the payload, beside the handlers of ``anyKey``.
+  ///   - sender: The sender, for handlers that receive whole occurrences. It is held weakly.
+  /// - Complexity: O(*n*) for the *n* handlers that are reached.
   @inlinable public func post(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) {
     post(KeyedPayload(key, payload), from: sender)
   }
 
-  /// Sends to several keys without waiting, one occurrence each, in their order; to a key that is there twice once.
+  /// Sends a payload to several keys without waiting, as one occurrence for each key, in their
+  /// order. A key that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
   public func post(_ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil) {
     var seen: Set<Key> = []
     for key in keys where seen.insert(key).inserted { post(payload, to: key, from: sender) }
   }
 
-  /// Sends to no key without waiting: to those who listen to ``untargeted``.
+  /// Sends a payload to no key without waiting: it reaches the handlers of ``untargeted``. See
+  /// ``post(_:to:from:)-(_,Key,_)``.
   @inlinable public func postUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
     post(KeyedPayload(nil, payload), from: sender)
   }
 
-  /// Sends to a key, and returns when every handler that was reached has finished; see ``Event/send(_:from:)``.
+  /// Sends a payload to one key, and returns when every handler that it reached has finished, as
+  /// ``Event/send(_:from:)`` does.
+  ///
+  /// Inside a handler, work that waits for that handler is not waited for, and the report counts it
+  /// as deferred. Cancelling the task changes nothing: the handlers run, and the wait goes on.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - key: The key whose handlers receive the payload, beside the handlers of ``anyKey``.
+  ///   - sender: The sender, for handlers that receive whole occurrences. It is held weakly.
+  /// - Returns: The outcome of the occurrence.
+  /// - Complexity: O(*n*) for the *n* handlers that are reached.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(KeyedPayload(key, payload), from: sender) }
 
-  /// Sends to several keys, one occurrence each, in their order, to a key that is there twice once; returns when every handler that was reached has finished.
+  /// Sends a payload to several keys, as one occurrence for each key, in their order. Returns when
+  /// every handler that they reached has finished. See ``send(_:to:from:)-(_,Key,_)``.
+  ///
+  /// - Returns: A report for each key, in their order. A key that appears twice counts once.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil
   ) async -> [SendReport] {
@@ -31,73 +56,75 @@ extension KeyedEvent {
     return reports
   }
 
-  /// Sends to no key, and returns when every handler that was reached has finished.
+  /// Sends a payload to no key, and returns when every handler of ``untargeted`` has finished. See
+  /// ``send(_:to:from:)-(_,Key,_)``.
   @discardableResult public nonisolated(nonsending) func sendUntargeted(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(KeyedPayload(nil, payload), from: sender) }
 
-  /// Sends to a key without waiting; the ticket's report can be awaited later.
+  /// Sends a payload to one key without waiting, as ``post(_:to:from:)-(_,Key,_)`` does.
+  ///
+  /// - Returns: A ticket, whose report can be awaited later.
   public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
     event.submit(KeyedPayload(key, payload), from: sender)
   }
 
-  /// Sends to no key without waiting; the ticket's report can be awaited later.
+  /// Sends a payload to no key without waiting, as ``postUntargeted(_:from:)`` does. Returns a
+  /// ticket, whose report can be awaited later.
   public func submitUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
     event.submit(KeyedPayload(nil, payload), from: sender)
   }
 
-  @inlinable func post(_ addressed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
-    let core = event.core
-    let own = core.enter()
-    guard own != 0 else { return lend(addressed) { core.postBusy($0, from: sender) } }
-    lend(addressed) {
-      unsafe core.post($0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, sender)
+  @inlinable func post(_ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
+    lend(keyed) { payload in
+      unsafe event.core.post(payload, in: index, isForAny: keyed.key != nil, from: sender) {
+        unsafe tables.table(of: keyed.key)
+      }
     }
-    core.leave(own)
   }
 
   nonisolated(nonsending) func send(
-    _ addressed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
+    _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) async -> SendReport {
-    let core = event.core
-    let own = core.enter()
-    guard own != 0 else { return await lend(addressed) { core.sendBusy($0, from: sender) }.wait() }
-    let tally = lend(addressed) {
-      unsafe core.deliver(
-        $0, to: tables.table(of: addressed.key), tables, isForAny: addressed.key != nil, isAwaited: true,
-        sender: sender, nil)
+    let send = lend(keyed) { payload in
+      unsafe event.core.send(payload, in: index, isForAny: keyed.key != nil, from: sender) {
+        unsafe tables.table(of: keyed.key)
+      }
     }
-    core.leave(own)
-    return await tally.finish()
+    return await send.wait()
   }
 }
 
 extension KeyedEvent where Key == ObjectKey {
-  /// Sends to an object without waiting.
+  /// Sends a payload to an object without waiting; see ``post(_:to:from:)-(_,Key,_)``.
   @inlinable public func post(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) {
     post(payload, to: ObjectKey(object), from: sender)
   }
 
-  /// Sends to several objects without waiting, one occurrence each, in their order; to an object that is there twice once.
+  /// Sends a payload to several objects without waiting, as one occurrence for each object, in
+  /// their order. An object that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
   public func post<Object: AnyObject & Sendable>(
     _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
   ) {
     post(payload, to: objects.map { ObjectKey($0) }, from: sender)
   }
 
-  /// Sends to an object, and returns when every handler that was reached has finished.
+  /// Sends a payload to an object, and returns when every handler that it reached has finished. See
+  /// ``send(_:to:from:)-(_,Key,_)``.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(payload, to: ObjectKey(object), from: sender) }
 
-  /// Sends to several objects, and returns when every handler that was reached has finished.
+  /// Sends a payload to several objects, as one occurrence for each object, in their order. Returns
+  /// when every handler that they reached has finished. See ``send(_:to:from:)-(_,Key,_)``.
   @discardableResult public nonisolated(nonsending) func send<Object: AnyObject & Sendable>(
     _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
   ) async -> [SendReport] { await send(payload, to: objects.map { ObjectKey($0) }, from: sender) }
 
-  /// Sends to an object without waiting; the ticket's report can be awaited later.
+  /// Sends a payload to an object without waiting. Returns a ticket, whose report can be awaited
+  /// later. See ``submit(_:to:from:)-(_,Key,_)``.
   public func submit(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) -> Ticket { submit(payload, to: ObjectKey(object), from: sender) }

@@ -1,36 +1,49 @@
-/// One event with many keyIndex: what is sent to a key reaches the handlers of that key, and those of any key.
+/// One event with many keys: a payload that is sent to a key reaches the handlers of that key, and
+/// the handlers of any key.
 ///
-///     let moved = KeyedEvent<PlayerID, DeliveryCursor>()
+///     let moved = KeyedEvent<PlayerID, Position>()
 ///     moved[me].addHandler { position in show(position) }
 ///     moved.anyKey.addHandler { id, position in print(id, position) }
 ///     moved.post(start, to: me)
 ///
-/// It is one event: one order over all keys, and everything that an ``Event`` guarantees. The handlers of an occurrence run by priority and then in the order in
-/// which they were added, those of its key and those of any key alike. What is sent to a key costs what those handlers cost, be there ten keys or a million;
-/// a key without handlers costs nothing, and leaves nothing behind.
+/// It is one event: it has one order over all keys, and every guarantee of an ``Event``. The
+/// handlers of an occurrence run by priority and then in the order of adding. For this order,
+/// handlers of its key and handlers of any key are alike.
 ///
-/// With objects as keyIndex (``ObjectKey``) nothing keeps the object alive, and no later object is taken for it.
+/// Sending to a key costs what those handlers cost, whether there are ten keys or a million. A key
+/// without handlers costs nothing and leaves nothing behind. The event calls `hash(into:)` and `==`
+/// of its keys with no mutex held.
+///
+/// With objects as keys (``ObjectKey``), the event holds each object weakly, and never takes a
+/// later object for it.
 public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
-  @usableFromInline let tables: KeyIndex<Key, Payload>
+  @usableFromInline let tables: KeyTables<Key, Payload>
+  @usableFromInline let index: KeyIndex
 
-  /// An event without handlers.
+  /// Creates an event without handlers.
+  ///
+  /// - Parameter name: A name for logs, occurrences and snapshots.
   public init(_ name: String? = nil) {
     event = Event(name)
-    tables = KeyIndex()
-    unsafe event.core.pendingWork.keyIndex = tables
+    tables = KeyTables()
+    index = KeyIndex(tables)
+    unsafe event.core.pendingWork.keyIndex = index
   }
 
-  /// For logs, occurrences and snapshots.
+  /// The name for logs, occurrences and snapshots.
   public var name: String? { event.name }
 
-  /// What is sent to one key: to be listened to. What sends is ``post(_:to:from:)-(_,Key,_)`` and its like.
+  /// A source of the payloads that are sent to one key, for instance with
+  /// ``post(_:to:from:)-(_,Key,_)``. The source retains the event.
   @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
 
-  /// What is sent to no key; it does not reach those who listen to ``anyKey``.
+  /// A source of the payloads that are sent to no key, with ``postUntargeted(_:from:)`` and its
+  /// like. Handlers of ``anyKey`` do not receive them. The source retains the event.
   @inlinable public var untargeted: some EventSource<Payload> { KeySource(event: event, key: nil) }
 
-  /// What is sent to any key, with sender, event name, sequence number and instant.
+  /// A source of all occurrences that are sent to a key, with key, payload, sender, event name,
+  /// sequence number and instant. The source retains the event.
   public var occurrences: some EventSource<Occurrence<(key: Key, payload: Payload)>> {
     event.occurrences.compactMap { whole in
       whole.payload.key.map { key in
@@ -41,20 +54,22 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     }
   }
 
-  /// What is sent to any key, with the key; not what is sent to none.
+  /// A source of all payloads that are sent to a key, together with the key. The source retains the
+  /// event.
   @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {
     event.compactMap { addressed in addressed.key.map { (key: $0, payload: addressed.payload) } }
   }
 }
 
 extension KeyedEvent where Key == ObjectKey {
-  /// What is sent to one object, which is held weakly.
+  /// A source of the payloads that are sent to one object. The object is held weakly, the event
+  /// strongly.
   @inlinable public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> {
     self[ObjectKey(object)]
   }
 }
 
-/// One key of an event, or none.
+/// A source of the payloads of one key, or of none.
 @usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
   @usableFromInline let key: Key?
@@ -69,13 +84,13 @@ extension KeyedEvent where Key == ObjectKey {
 
   @inlinable func addressed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
     var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents { $0.payload }
-    handler.options.address = KeyBox(key)
+    handler.options.key = KeyBox(key)
     return handler
   }
 }
 
 extension Handler {
-  /// The handler of something that has the payload in it.
+  /// Returns a handler of values that contain the payload.
   @inlinable func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
     guard let body = any.inline else { return viewed(contents) }
     var handler = Handler<Whole>(

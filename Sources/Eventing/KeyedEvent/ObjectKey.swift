@@ -1,31 +1,36 @@
-/// An object as an address: held weakly, and never equal to another object, a later one at its address included.
+/// A key that stands for an object. It holds the object weakly, and never equals the key of another
+/// object, even of a later one at the same address.
 ///
-/// A ``KeyedEvent`` of such keys gives up what dead objects had. Inside another key, or in a collection of your own, remove it before the object goes: nobody sees
-/// that it is dead, and keys of objects that were at one address one after the other have one hash value.
+/// A ``KeyedEvent`` with such keys gives up the handlers of dead objects by itself. In a collection
+/// of your own, or as part of another key, remove the key before its object goes. A collection
+/// cannot notice that the object is dead. Besides, objects that had one address one after the other
+/// have keys with one hash value.
 public struct ObjectKey: Hashable, Sendable {
   private let owner: Owner
 
-  /// The key of an object.
+  /// Creates the key of an object.
+  ///
+  /// - Parameter object: The object. It is held weakly.
   public init(_ object: some AnyObject & Sendable) { owner = Owner(object) }
 
-  /// The object, if it is still there.
+  /// The object, if it still exists.
   public var object: (any AnyObject & Sendable)? { owner.object }
 
-  /// Whether the object is still there. What is sent to one that is not reaches nobody.
+  /// Whether the object still exists. A payload that is sent to a dead object reaches no handler.
   public var isAlive: Bool { owner.object != nil }
 
-  /// Where it is, or was: another may be there by now.
+  /// The address of the object, where another object may be by now.
   var objectID: ObjectIdentifier { owner.objectID }
 
-  /// Whether both name the same object, and that is still there; a copy of a key equals it for ever.
+  /// Returns whether two keys stand for one object that still exists. A copy of a key equals it for
+  /// ever.
   public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
     a.owner === b.owner || (a.owner.objectID == b.owner.objectID && a.isAlive && b.isAlive)
   }
-  /// By the object's identity.
+  /// Hashes the identity of the object.
   public func hash(into hasher: inout Hasher) { hasher.combine(owner.objectID) }
 }
 
 extension ObjectKey: CustomStringConvertible {
-  /// In one line.
   public var description: String { owner.object.map { "object \(type(of: $0))" } ?? "object that is gone" }
 }

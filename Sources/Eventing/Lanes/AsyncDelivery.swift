@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// How an asynchronous handler runs.
+/// The way in which the calls of an asynchronous handler follow one another.
 public struct AsyncDelivery: Sendable {
   @usableFromInline let place: ExecutionPlace
 
@@ -8,46 +8,58 @@ public struct AsyncDelivery: Sendable {
 
   /// One call at a time, in order. This is the default.
   ///
-  /// A call that is suspended holds up the next one of this handler, and nobody else.
+  /// A suspended call delays the next call of this handler, and nothing else.
   public static var inOrder: AsyncDelivery { inOrder() }
 
-  /// One call at a time, in order; `buffering` says how much may wait.
+  /// Returns a delivery with one call at a time, in order.
+  ///
+  /// - Parameter buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func inOrder(buffering: Buffering = .unbounded) -> AsyncDelivery {
     AsyncDelivery(.inOrder(nil, buffering))
   }
 
-  /// One call at a time, in order, at the priority `utility`.
+  /// One call at a time, in order, with the task priority `utility`.
   public static var background: AsyncDelivery { background() }
 
-  /// One call at a time, in order, at a priority.
+  /// Returns a delivery with one call at a time, in order, in tasks of a priority.
+  ///
+  /// - Parameters:
+  ///   - priority: The priority of the tasks.
+  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> AsyncDelivery
   {
     AsyncDelivery(.inOrder(priority.rawValue, buffering))
   }
 
-  /// Up to `limit` calls at the same time, taken in order. A limit below 1 counts as 1.
+  /// Returns a delivery with overlapping calls, which begin in order.
+  ///
+  /// - Parameters:
+  ///   - limit: The largest number of calls that overlap. A limit below 1 counts as 1.
+  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func concurrent(limit: Int, buffering: Buffering = .unbounded) -> AsyncDelivery {
     AsyncDelivery(.concurrent(max(1, limit), buffering))
   }
 
-  /// A task for every call: see ``task(priority:)``.
+  /// A task for each call; see ``task(priority:)``.
   public static var task: AsyncDelivery { task() }
 
-  /// A task for every call, in no order between occurrences.
+  /// Returns a delivery with a task for each call, in no order between occurrences.
   ///
-  /// For a `send` it is a child task of the caller: cancelled with it, at its priority unless another is given, with its task-local values, and
-  /// finished before `send` returns. For `post` and `submit` it is a task of its own.
+  /// For a ``Event/send(_:from:)``, the task is a child task of the caller. It is cancelled with
+  /// the caller, has the caller's task-local values, and has finished when `send` returns. For
+  /// ``Event/post(_:from:)`` and ``Event/submit(_:from:)`` it is a task of its own.
+  ///
+  /// - Parameter priority: The priority of the tasks; `nil` for that of the caller of `send`.
   public static func task(priority: TaskPriority? = nil) -> AsyncDelivery { AsyncDelivery(.task(priority?.rawValue)) }
 }
 
 extension AsyncDelivery: CustomStringConvertible {
-  /// In one line.
   public var description: String { place.description }
 }
 
-// Only for their messages: an asynchronous closure was given where none can run.
+// Unavailable, for the sake of their messages: an asynchronous closure cannot run in these places.
 extension AsyncDelivery {
-  /// Not for asynchronous handlers.
+  /// Unavailable: an asynchronous handler cannot run inline.
   @available(
     *, unavailable,
     message:
@@ -55,7 +67,7 @@ extension AsyncDelivery {
   )
   public static var inline: AsyncDelivery { fatalError("unavailable") }
 
-  /// Not for asynchronous handlers.
+  /// Unavailable: an asynchronous handler cannot run on a dispatch queue.
   @available(
     *, unavailable,
     message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"

@@ -1,25 +1,38 @@
-/// How much may wait for a handler, or for a sequence, that is slower than its event, and what is dropped beyond that.
+/// The number of occurrences that may wait for a handler or a sequence that is slower than its
+/// event, and which of them are dropped beyond that.
 ///
-/// A call that is running does not wait. What is dropped is counted in the report, in ``HandlerSnapshot/droppedCount``, and, for a sequence that is asked for
-/// `arrivals(buffering:)`, where it is missing. Counts below 1 count as 1.
+/// A running call does not count as waiting. Dropped occurrences are counted in
+/// ``SendReport/dropped`` and ``HandlerSnapshot/droppedCount``, and observers are told. A sequence
+/// from ``EventSource/arrivals(buffering:)`` also shows where they are missing. To a sequence, an
+/// occurrence is delivered when it has been handed over. If it is dropped later, to make room, only
+/// the snapshot and the arrivals show it.
 public struct Buffering: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case unbounded, oldest(Int), newest(Int), suspendingSender(Int) }
   let kind: Kind
 
-  /// Everything. This is the default.
+  /// Nothing is dropped. This is the default.
   public static var unbounded: Buffering { Buffering(kind: .unbounded) }
 
-  /// The newest only: what waited is dropped when something comes.
+  /// Only the newest occurrence waits. The one that waited before is dropped.
   public static var latest: Buffering { newest(1) }
 
-  /// The first `count`: what comes when so many wait is dropped.
+  /// Keeps the oldest occurrences: one that comes while `count` wait is dropped.
+  ///
+  /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func oldest(_ count: Int) -> Buffering { Buffering(kind: .oldest(max(1, count))) }
 
-  /// The last `count`: when something comes and so many wait, the oldest of them is dropped.
+  /// Keeps the newest occurrences: if one comes while `count` wait, the oldest of them is dropped.
+  ///
+  /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func newest(_ count: Int) -> Buffering { Buffering(kind: .newest(max(1, count))) }
 
-  /// `count`, and whoever sends waits for room: a `send` is taken beyond them at once, so that the order stands, and returns when there was room for
-  /// it. A `post` or a `submit` never waits: it is dropped when so many wait.
+  /// Makes a `send` wait for room, which bounds how far senders can be ahead.
+  ///
+  /// While `count` wait, an occurrence of ``Event/send(_:from:)`` is taken beyond them at once, so
+  /// that the order stands. The `send` returns when there was room for it. An occurrence of
+  /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then: these never wait.
+  ///
+  /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
   var isBounded: Bool { kind != .unbounded }
@@ -27,7 +40,6 @@ public struct Buffering: Hashable, Sendable {
 }
 
 extension Buffering: CustomStringConvertible {
-  /// In one line.
   public var description: String {
     switch kind {
     case .unbounded: "unbounded"
@@ -39,10 +51,14 @@ extension Buffering: CustomStringConvertible {
 }
 
 extension Buffering {
-  /// What becomes of an occurrence that comes when so many wait.
+  /// The fate of an occurrence that comes while others wait.
   enum Decision { case keep, dropIt, dropOldest }
 
-  /// - Parameter isSend: whether a `send` waits for it.
+  /// Decides about an occurrence that comes.
+  ///
+  /// - Parameters:
+  ///   - waiting: The number of occurrences that wait.
+  ///   - isSend: Whether a `send` waits for it.
   func decision(waiting: Int, isSend: Bool) -> Decision {
     switch kind {
     case .unbounded: .keep

@@ -1,36 +1,49 @@
 public import Dispatch
 
-/// Where a synchronous handler runs.
+/// The place where a synchronous handler runs.
 ///
-/// A closure that awaits takes an ``AsyncDelivery``, one for the main actor a ``MainDelivery``: they are three types so that `on:` tells
-/// the compiler which closure to expect.
+/// A closure that awaits takes an ``AsyncDelivery``, and a closure of the main actor takes a
+/// ``MainDelivery``. They are three types so that `on:` tells the compiler which closure to expect.
 public struct Delivery: Sendable {
   @usableFromInline let place: ExecutionPlace
 
   @inlinable init(_ place: ExecutionPlace) { self.place = place }
 
-  /// Right here: on the thread or task that delivers the occurrence. This is the default.
+  /// The thread or task that delivers the occurrence, usually that of the sender. This is the
+  /// default.
   ///
-  /// That may be any thread: a handler that needs a certain place says so.
+  /// It may be any thread, so a handler that needs a certain place must say so. An inline handler
+  /// delays the sender and the handlers after it.
   @inlinable public static var inline: Delivery { Delivery(.inline) }
 
-  /// On a serial queue of the handler's own, in order, at the quality of service named `utility`.
+  /// A serial queue of the handler's own, with the quality of service `utility`; see
+  /// ``background(_:buffering:)``.
   public static var background: Delivery { background() }
 
-  /// On a serial queue of the handler's own, in order, at the quality of service of that priority.
+  /// Returns a delivery on a serial queue of the handler's own: one call at a time, in order.
   ///
-  /// It may block: it delays nobody but itself.
+  /// The handler may block. It then delays only itself.
+  ///
+  /// - Parameters:
+  ///   - priority: The priority that names the quality of service of the queue.
+  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> Delivery {
     Delivery(.background(priority.rawValue, buffering))
   }
 
-  /// On a dispatch queue, one call at a time and in order, even where the queue is a concurrent one.
+  /// Returns a delivery on a dispatch queue: one call at a time, in order, even if the queue is
+  /// concurrent.
+  ///
+  /// A `send` waits for the queue, so it must not be suspended for ever.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue.
+  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery {
     Delivery(.queue(queue, buffering))
   }
 }
 
 extension Delivery: CustomStringConvertible {
-  /// In one line.
   public var description: String { place.description }
 }

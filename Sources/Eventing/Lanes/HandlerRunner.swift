@@ -6,10 +6,12 @@
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// Elsewhere, one call at a time.
   case serial(SerialLane)
-  /// Elsewhere, calls overlapping.
-  case parallel(ParallelLane)
+  /// Elsewhere, calls overlapping up to a limit.
+  case concurrent(ConcurrentLane)
+  /// Elsewhere, each call in a task of its own.
+  case task(TaskLane)
   /// Into the inboxes of a sequence.
-  case sequence(SequenceLane)
+  case sequence(SequenceSink)
   /// With something else than the payload, or to another event.
   case relay(TransformedHandler)
 
@@ -19,28 +21,30 @@
   ) {
     switch (place, body) {
     case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, identity))
-    case (_, .sequence(let hub)): self = .sequence(SequenceLane(record, identity, hub))
+    case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, identity, hub))
     case (_, .intercept(let body)): self = .intercept(body)
     case (.inline, .sync(let body)): self = .call(body)
     case (.inline, .direct(let body)): self = .call { try body($0.payload) }
-    case (.concurrent, let body), (.task, let body): self = .parallel(ParallelLane(record, identity, body, type))
+    case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, identity, body, type))
+    case (.task, let body): self = .task(TaskLane(record, identity, body, type))
     case (_, let body): self = .serial(SerialLane(record, identity, body, type))
     }
   }
 
   /// The lane, if it runs elsewhere.
-  @usableFromInline var lane: AnyLane? {
+  @usableFromInline var lane: DeliveryTarget? {
     switch self {
     case .call, .intercept: nil
     case .serial(let lane): lane
-    case .parallel(let lane): lane
+    case .concurrent(let lane): lane
+    case .task(let lane): lane
     case .sequence(let lane): lane
     case .relay(let relay): relay.lane
     }
   }
 
   /// What a post may call without a look at the handler, if it runs inline.
-  func bodyForPosts(_ owner: Owner?, _ type: PayloadType) -> ErasedHandler? {
+  func postBody(_ owner: Owner?, _ type: PayloadType) -> ErasedHandler? {
     switch self {
     case .call(let body):
       guard let owner else { return nil }
@@ -52,7 +56,7 @@
     case .intercept(let body):
       guard owner == nil else { return nil }
       return .of({ payload in if try body(payload) == .stop { throw SlotSignal.stop } }, type)
-    case .serial, .parallel, .sequence, .relay: return nil
+    case .serial, .concurrent, .task, .sequence, .relay: return nil
     }
   }
 
@@ -64,7 +68,8 @@
   ) -> Bool {
     switch self {
     case .serial(let lane): lane.take(payload, &tally)
-    case .parallel(let lane): lane.take(payload, &tally)
+    case .concurrent(let lane): lane.take(payload, &tally)
+    case .task(let lane): lane.take(payload, &tally)
     case .sequence(let lane):
       guard record.claim() else { return false }
       lane.take(payload, &tally)
@@ -84,7 +89,7 @@
 
 /// How a handler of a view takes a payload: it converts it, and passes on what comes out.
 @usableFromInline struct TransformedHandler: Sendable {
-  @usableFromInline let lane: AnyLane?
+  @usableFromInline let lane: DeliveryTarget?
   /// As `HandlerRunner.take`. What converts to nothing is skipped, and uses no once handler up.
   @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }

@@ -8,7 +8,7 @@ struct LaneQueue: ~Copyable {
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
   private var appended: UInt64 = 0
   /// Calls that were taken out and enqueue back, with the turns that they had: they come first, in the order of their turns.
-  private var returned: [(turn: UInt64, call: ParallelCall)] = []
+  private var returned: [(turn: UInt64, call: OverlappingCall)] = []
   /// Whether `returned` is in order, the first one last.
   private var isSorted = true
 
@@ -21,7 +21,7 @@ struct LaneQueue: ~Copyable {
     let completion: Completion?
     let isNew: Bool
     fileprivate let payload: OwnedPayload?
-    fileprivate var call: ParallelCall?
+    fileprivate var call: OverlappingCall?
   }
 
   /// What was taken out. Its payload is destroyed with it, which must not be under a lock.
@@ -31,9 +31,9 @@ struct LaneQueue: ~Copyable {
     var payload: OwnedPayload?
 
     /// The call that it is, if it is one.
-    consuming func call(_ completion: Completion?) -> ParallelCall? {
+    consuming func call(_ completion: Completion?) -> OverlappingCall? {
       guard let payload = payload.take() else { return nil }
-      return ParallelCall(payload, completion)
+      return OverlappingCall(payload, completion)
     }
   }
 
@@ -77,33 +77,25 @@ struct LaneQueue: ~Copyable {
   }
 
   /// Puts back one of several calls that were taken out and are enqueue back in any order: they come to stand in the order of their turns. Nobody waits for it any more.
-  mutating func putBack(_ call: ParallelCall, turn: UInt64) {
-    call.forgetWaiting()
+  mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
+    call.detachWaiters()
     returned.append((turn, call))
     isSorted = false
   }
 
   /// Takes out the first of the calls that were enqueue back; nil if there is none. They come before all others.
-  mutating func popReturned() -> ParallelCall? {
+  mutating func popReturned() -> OverlappingCall? {
     if !isSorted { returned.sort { $0.turn > $1.turn } }
     isSorted = true
     return returned.popLast()?.call
   }
 
-  /// From now on nobody waits for what is here: gives whoever did, for calls, and to be let through.
-  mutating func withoutWaiting() -> (calls: [Completion], barriers: [Completion]) {
-    var waiting: (calls: [Completion], barriers: [Completion]) = ([], [])
-    for i in 0..<calls.count {
-      guard let completion = calls[i].completion, completion.isToBeTold else { continue }
-      waiting.calls.append(completion)
-      calls[i].completion = completion.withoutWaiting
-    }
-    followers.forEach { follower in
-      guard case .barrier(let completion) = follower.item else { return }
-      waiting.barriers.append(completion)
-      follower.item = .done
-    }
-    return waiting
+  /// Takes the waiters of all items out: nothing waits for them any more. O(n)
+  mutating func detachWaiters() -> DetachedWaiters {
+    var waiters = DetachedWaiters()
+    for i in 0..<calls.count { calls[i].completion = waiters.detach(calls[i].completion) }
+    followers.update { $0.item = waiters.detach($0.item) }
+    return waiters
   }
 
   /// Moves what is first to a lane's batch, if there is something.

@@ -1,18 +1,20 @@
-/// Delivery on the main actor; its closures are `@MainActor`, asynchronous or not.
+/// Delivery on the main actor. The closures are `@MainActor`, synchronous or asynchronous.
 public struct MainDelivery: Sendable {
   @usableFromInline let place: ExecutionPlace
 
-  /// On the main actor, in order.
+  /// The main actor: one call at a time, in order.
   ///
-  /// A synchronous handler is called at once when the event delivers on the main queue and no call of it is queued or running. Nothing ever
-  /// blocks to get there.
+  /// A synchronous handler is called at once if the event delivers on the main queue, and no call
+  /// of the handler is queued or running. Otherwise the call is queued there. The sender never
+  /// blocks to reach the main queue. Queued calls give the main queue back to others after 4 ms.
   public static var main: MainDelivery { main() }
 
-  /// The same; `buffering` says how much may wait.
+  /// Returns a delivery on the main actor, like ``main``, with a limit.
+  ///
+  /// - Parameter buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func main(buffering: Buffering = .unbounded) -> MainDelivery { MainDelivery(place: .main(buffering)) }
 }
 
 extension MainDelivery: CustomStringConvertible {
-  /// In one line.
   public var description: String { place.description }
 }

@@ -5,10 +5,10 @@ extension SerialLane {
     mutex.lock()
     let (isPaused, start) = (phase == .paused, phase == .idle)
     let dropped = unsafe bounded?.append(payload, completion)
-    let waiting: Waiting = isPaused && completion?.isAwaited == true ? withoutWaiting() : ([], [])
+    let waiters = isPaused && completion?.isAwaited == true ? detachWaiters() : DetachedWaiters()
     if !isPaused { phase = .running }
     mutex.unlock()
-    letGo(waiting)
+    release(waiters)
     if start { schedule() }
     guard let dropped else { return true }
     conclude(.dropped, dropped.completion, at: self)

@@ -132,7 +132,7 @@ extension SerialLane {
         if isBounded {
           if turn.isOver { return giveWay() }
         } else if turn.hasBegun {
-          Thread.spin(1_000)
+          Thread.spin(Thread.spinLimit)
         }
         mutex.lock()
         if isBounded { unsafe bounded?.moveFirst(to: &batch) } else { unsafe swap(&items, &batch) }

@@ -1,11 +1,9 @@
 // Under a lock that holds, a lane pauses with what it has: nobody waits for that any more, and barriers pass.
 
 extension SerialLane {
-  typealias Waiting = (calls: [Completion], barriers: [Completion])
-
-  func letGo(_ waiting: Waiting) {
-    for completion in waiting.calls { tellHeld(completion, at: self) }
-    for completion in waiting.barriers { completion.arrive(self, nil) }
+  func release(_ waiters: DetachedWaiters) {
+    for completion in waiters.calls { reportHeld(completion, at: self) }
+    for completion in waiters.barriers { completion.arrive(self, nil) }
   }
 
   /// The claim did not allow a call.
@@ -30,29 +28,18 @@ extension SerialLane {
       unsafe batch.append(.call(completion), payload)
     }
     phase = .paused
-    let waiting = withoutWaiting()
+    let waiters = detachWaiters()
     mutex.unlock()
-    letGo(waiting)
+    release(waiters)
     return .pause
   }
 
-  /// Under the lock: from now on nobody waits for what is here. O(n)
-  func withoutWaiting() -> Waiting {
-    var waiting: Waiting = unsafe bounded?.withoutWaiting() ?? ([], [])
-    func pass(_ item: LaneItem) -> LaneItem {
-      switch item {
-      case .call(let completion?) where completion.isToBeTold:
-        waiting.calls.append(completion)
-        return .call(completion.withoutWaiting)
-      case .barrier(let completion):
-        waiting.barriers.append(completion)
-        return .done
-      default: return item
-      }
-    }
-    for i in unsafe 0..<batch.count { unsafe batch[i] = pass(batch[i]) }
-    for i in unsafe 0..<items.count { unsafe items[i] = pass(items[i]) }
-    return waiting
+  /// Takes the waiters of all items out. The caller holds `mutex`. O(n)
+  func detachWaiters() -> DetachedWaiters {
+    var waiters = unsafe bounded?.detachWaiters() ?? DetachedWaiters()
+    for i in unsafe 0..<batch.count { unsafe batch[i] = waiters.detach(batch[i]) }
+    for i in unsafe 0..<items.count { unsafe items[i] = waiters.detach(items[i]) }
+    return waiters
   }
 
   /// Nobody waits for what comes while it is paused.
@@ -63,9 +50,9 @@ extension SerialLane {
       return push(payload, completion)
     }
     unsafe items.append(.call(completion), payload)
-    let waiting: Waiting = completion?.isAwaited == true ? withoutWaiting() : ([], [])
+    let waiters = completion?.isAwaited == true ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
-    letGo(waiting)
+    release(waiters)
     return true
   }
 

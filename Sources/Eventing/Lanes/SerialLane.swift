@@ -7,7 +7,7 @@ public import Synchronization
 /// because the main queue, or a pool of two threads, is also for others: 25 ns a call instead of 300 for a block each.
 // Safe: `items`, `isEnding` and every change of `phase` are guarded by `mutex`; the rest belongs to the one drain that runs, or is scheduled, while the phase
 // is `running`, and to whoever has the lock while it is `paused`.
-@usableFromInline final class SerialLane: Lane, @unchecked Sendable {
+@usableFromInline final class SerialLane: HandlerLane, @unchecked Sendable {
   // The drain's, as all that is inherited.
   @exclusivity(unchecked) var batch: PayloadQueue<LaneItem>
   @usableFromInline @exclusivity(unchecked) var queue: DispatchQueue?
@@ -73,7 +73,7 @@ public import Synchronization
   /// Takes a handler's part in an occurrence: calls it, or queues it.
   @usableFromInline @inline(__always) func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if mayCallHere, let outcome = callHere(payload, tally.observed) {
-      return tally.count(outcome)
+      return tally.report.count(outcome)
     }
     let completion = tally.completionForLane()
     if let completion, completion.isAwaited { completion.expect(self) }
@@ -138,7 +138,7 @@ public import Synchronization
     /// The planted fault ``Mutant/laneRunsTwice``: calls beside the one that runs.
     private func runBeside(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
       guard phase == .running, executionSlot != nil else { return false }
-      let call = ParallelCall(OwnedPayload(copying: payload, type), completion)
+      let call = OverlappingCall(OwnedPayload(copying: payload, type), completion)
       Scheduling.task(priority: nil, on: executor) {
         unsafe self.conclude(
           await self.callNow(call.payload.loan, self.body, call.completion, on: nil), call.completion, at: self)

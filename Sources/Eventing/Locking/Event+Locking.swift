@@ -1,35 +1,71 @@
-// Locking is effective on return, as removing is: no call is decided after it until the handler is unlocked. What is delivered meanwhile is skipped for that
-// handler, on a lane too, or held until the lock ends (`Holding`); its place in the order and its once-flag are kept. Locking twice is locking once; the last
-// `holding:` wins. A handler's lock, a `withLocked` and the event's own lock are apart: ending one leaves the others.
+// The lock of a handler, each `withLocked` and the lock of the event are independent: ending one
+// leaves the others.
 
 extension Event {
   // MARK: One handler
 
-  /// Silences a handler until it is unlocked. What is sent meanwhile is skipped for it, or held.
+  /// Locks a handler: it is not called until it is unlocked.
   ///
-  /// - Returns: whether the handler is there.
+  /// The lock is effective on return: no call is decided afterwards. One call that another thread
+  /// had decided just before may still be running; ``quiesce()`` waits for it. The handler keeps
+  /// its place in the order, and a once handler is not used up.
+  ///
+  /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
+  /// ends; see ``Holding``. Locking twice is locking once, and the last `holding` counts.
+  ///
+  /// This can be called from any thread and inside a handler, that handler included. It is
+  /// independent of ``withLocked(_:holding:_:)`` and of the lock of the event, ``lock(holding:)``:
+  /// ending one lock leaves the others.
+  ///
+  /// - Parameters:
+  ///   - token: The token of the handler.
+  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
+  ///     ends.
+  /// - Returns: Whether the handler exists.
+  /// - Complexity: O(1).
   @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     guard core.owns(token) else { return false }
-    return core.begin(.lock, of: token.record, holding) && core.isAlive(token.record)
+    return core.begin(.handler, of: token.record, holding) && core.isAlive(token.record)
   }
 
-  /// Ends a handler's lock, if there is one; not that of a `withLocked`, nor the event's own.
+  /// Ends the lock of a handler, if it has one.
   ///
-  /// What the lock held is delivered now if the event is idle, otherwise when its turn comes: after what was sent before, and before anything sent later.
+  /// A running ``withLocked(_:holding:_:)`` and the lock of the event stay in force. Held
+  /// occurrences are delivered at once if the event is idle. Otherwise they are delivered in their
+  /// turn: after everything that was sent before the call, and before anything sent later.
   ///
-  /// - Returns: whether the handler is there.
+  /// - Parameter token: The token of the handler.
+  /// - Returns: Whether the handler exists.
+  /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ token: HandlerToken) -> Bool {
-    contains(token) && core.end(.lock, of: [token.record]) == 1
+    contains(token) && core.end(.handler, of: [token.record]) == 1
   }
 
-  /// Whether a handler is locked, by `mutex` or a running `withLocked`; not whether the event is. `nil` if there is no such handler.
+  /// Returns whether a handler is locked by ``lock(_:holding:)-(HandlerToken,_)`` or a running
+  /// ``withLocked(_:holding:_:)``.
+  ///
+  /// The lock of the event does not count; ``isLocked`` shows that one.
+  ///
+  /// - Parameter token: The token of the handler.
+  /// - Returns: `false` if the handler is not locked, or does not exist.
+  /// - Complexity: O(1).
   public nonisolated func isLocked(_ token: HandlerToken) -> Bool {
     contains(token) && core.isLocked(token.record)
   }
 
-  /// Silences a handler for the length of `body`. Several may overlap: it is silent until the last one ends.
+  /// Locks a handler for the duration of a closure.
   ///
-  /// If there is no such handler, `body` runs all the same.
+  /// Several such calls may overlap: the handler is locked until the last one ends. Each is
+  /// otherwise like ``lock(_:holding:)-(HandlerToken,_)``. If the handler does not exist, `body`
+  /// runs nevertheless.
+  ///
+  /// - Parameters:
+  ///   - token: The token of the handler.
+  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
+  ///     ends.
+  ///   - body: The closure to run. It runs where the caller runs.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error that `body` throws. The lock ends then, too.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
     _ token: HandlerToken, holding: Holding = .nothing,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
@@ -40,71 +76,99 @@ extension Event {
     return try await body()
   }
 
-  // MARK: Several; each returns how many handlers it found, O(handlers)
+  // MARK: Several handlers; each verb is O(handlers) and returns the number that it found
 
-  /// Locks those handlers that are there, and returns how many.
+  /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
+  /// them that exist.
   @discardableResult public nonisolated func lock(_ tokens: [HandlerToken], holding: Holding = .nothing) -> Int {
     tokens.count { lock($0, holding: holding) }
   }
-  /// Unlocks those handlers that are there, and returns how many.
+  /// Unlocks several handlers, as ``unlock(_:)-(HandlerToken)`` does. Returns the number of them
+  /// that exist.
   @discardableResult public nonisolated func unlock(_ tokens: [HandlerToken]) -> Int {
-    core.end(.lock, of: tokens.filter(contains).map(\.record))
+    core.end(.handler, of: tokens.filter(contains).map(\.record))
   }
 
-  /// Locks all handlers of that name, and returns how many there are.
+  /// Locks all handlers with a name, as ``lock(_:holding:)-(HandlerToken,_)`` does.
+  ///
+  /// Handlers that are added later are not locked.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
+  ///     ends.
+  /// - Returns: The number of handlers with that name.
+  /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func lock(named name: String, holding: Holding = .nothing) -> Int {
     lock(named(name), holding)
   }
-  /// Unlocks all handlers of that name, and returns how many there are.
+  /// Unlocks all handlers with a name, as ``unlock(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: The number of handlers with that name.
+  /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func unlock(named name: String) -> Int { unlock(named(name)) }
 
-  /// Locks all handlers of these names, and returns how many there are.
+  /// Locks all handlers with one of several names; see ``lock(named:holding:)-(String,_)``.
   @discardableResult public nonisolated func lock(named names: [String], holding: Holding = .nothing) -> Int {
     lock(named(names), holding)
   }
-  /// Unlocks all handlers of these names, and returns how many there are.
+  /// Unlocks all handlers with one of several names; see ``unlock(named:)-(String)``.
   @discardableResult public nonisolated func unlock(named names: [String]) -> Int { unlock(named(names)) }
 
-  /// Locks all handlers with that tag, and returns how many there are.
+  /// Locks all handlers with a tag; see ``lock(named:holding:)-(String,_)``.
   @discardableResult public nonisolated func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
     lock(tagged(tag), holding)
   }
-  /// Unlocks all handlers with that tag, and returns how many there are.
+  /// Unlocks all handlers with a tag; see ``unlock(named:)-(String)``.
   @discardableResult public nonisolated func unlock(tagged tag: String) -> Int { unlock(tagged(tag)) }
 
-  /// Locks all handlers of that very object, and returns how many there are.
+  /// Locks all handlers of an owner, compared by identity; see ``lock(named:holding:)-(String,_)``.
   @discardableResult public nonisolated func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
     lock(owned(owner), holding)
   }
-  /// Unlocks all handlers of that very object, and returns how many there are.
+  /// Unlocks all handlers of an owner, compared by identity; see ``unlock(named:)-(String)``.
   @discardableResult public nonisolated func unlock(ownedBy owner: AnyObject) -> Int { unlock(owned(owner)) }
 
-  /// Locks the handlers that are there now, and returns how many; those added later are not locked.
+  /// Locks the handlers that are there now, but none that is added later; see
+  /// ``lock(named:holding:)-(String,_)``.
   @discardableResult public nonisolated func lockAll(holding: Holding = .nothing) -> Int {
     lock({ _, _ in true }, holding)
   }
-  /// Unlocks all handlers, and returns how many there are.
+  /// Unlocks all handlers; see ``unlock(named:)-(String)``. The lock of the event stays in force.
   @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
 
   private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
-    defer { core.identityReference.load()?.noteChange() }  // even for those that another thread ended: it may not have noted that yet
-    return core.livingRecords(where: isIncluded).count { core.begin(.lock, of: $0, holding) }
+    // Also for handlers that another thread has deactivated: it may not have counted that change
+    // yet.
+    defer { core.identityReference.load()?.noteChange() }
+    return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
   }
 
   private nonisolated func unlock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
-    core.end(.lock, of: core.livingRecords(where: isIncluded))
+    core.end(.handler, of: core.livingRecords(where: isIncluded))
   }
 
   // MARK: The event itself
 
-  /// Silences the event: all its handlers, those added later included. The snapshots of its handlers do not show it; ``isLocked`` does.
+  /// Locks the event: none of its handlers is called until ``unlock()``, those added later
+  /// included.
   ///
-  /// O(handlers), so that a send pays nothing for it.
-  public nonisolated func lock(holding: Holding = .nothing) { core.eventLock(true, holding) }
+  /// Effective on return, and callable from any thread and inside a handler, as
+  /// ``lock(_:holding:)-(HandlerToken,_)``. The locks of single handlers are independent of it.
+  /// Snapshots of handlers do not show this lock; ``isLocked`` does.
+  ///
+  /// - Parameter holding: What happens to occurrences meanwhile: they are skipped, or held for each
+  ///   handler until the lock ends. The last `holding` counts.
+  /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for it.
+  public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
 
-  /// Ends the event's own lock; those of its handlers stay.
-  public nonisolated func unlock() { core.eventLock(false) }
+  /// Ends the lock of the event. The locks of single handlers stay in force.
+  ///
+  /// Held occurrences are delivered as ``unlock(_:)-(HandlerToken)`` says.
+  ///
+  /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
+  public nonisolated func unlock() { core.setEventLock(false) }
 
-  /// Whether the event itself is locked.
+  /// Whether the event itself is locked. O(1).
   public nonisolated var isLocked: Bool { core.mutex.withLock { unsafe core.isEventLocked } }
 }

@@ -1,71 +1,74 @@
 import Synchronization
 
-// Locks, and what they hold. A lock that holds nothing is a bit of the handler's record and nothing else. With one that holds, the handler gets a `HoldingBuffer`: from then
-// on its locks are made under the core's lock, and end as items of the core, when all that was sent before has been delivered. Atomics alone lose or
-// reorder: who delivers finds the lock, it is unlocked, then the occurrence is held, and the next one overtakes it.
-
+// Locks, and what they hold.
+//
+// A lock that holds nothing is a flag of the handler's record. With a lock that holds, the handler gets
+// a `HoldingBuffer`. From then on its locks begin under the core's mutex. They end as items of the
+// mailbox, after everything that was sent before.
+//
+// Atomics alone lose or reorder occurrences: the thread inside finds the lock; it is unlocked; then
+// the occurrence is held, and the next one overtakes it.
 extension EventCore {
   // MARK: From any thread
 
-  /// Silences a handler; false if it is gone.
-  func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
-    // Noted whatever comes out: another thread that ended the handler may not have noted that yet.
+  /// Locks a handler. Returns false if the handler has gone.
+  func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
+    // In any case: a thread that deactivated the handler may not have noted its change yet.
     defer { identity.noteChange() }
-    if holding == .nothing, let before = record.changeUnlessHeld(lockReason.begun) {
+    if holding == .nothing, let before = record.changeUnlessHeld(reason.begun) {
       return before & HandlerFlags.ended == 0
     }
     let pendingWork = pendingWork
-    return mutex.withLock { begin(lockReason, of: record, holding, pendingWork) }
+    return mutex.withLock { begin(reason, of: record, holding, pendingWork) }
   }
 
-  /// Under the lock: the same with a `HoldingBuffer`.
-  private func begin(_ lockReason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork)
-    -> Bool
-  {
+  /// Locks a handler that has a holding buffer, or gets one. The caller holds `mutex`.
+  private func begin(
+    _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
+  ) -> Bool {
     guard !record.has(HandlerFlags.ended) else { return false }
-    let hold = unsafe pendingWork.holds[record.id] ?? HoldingBuffer(type)
-    unsafe pendingWork.holds[record.id] = hold
-    // If the handler is removed meanwhile, whoever tidies it away finds the bit.
-    unsafe hold.locks.begin(lockReason, holding)
-    let holds = hold.holdsBit
-    record.change { lockReason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | holds }
+    let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
+    // A thread that removes the handler meanwhile finds the flag when it unregisters it.
+    unsafe buffer.locks.begin(reason, holding)
+    let flag = buffer.holdingFlag
+    record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }
     return true
   }
 
-  /// Ends a lock of handlers: at once, or, where something may be held, when the turn of that comes.
+  /// Ends a lock of handlers: at once, or in its turn for those that have a holding buffer.
   ///
-  /// - Returns: how many of the handlers are there.
-  @discardableResult func end(_ lockReason: LockReason, of records: [HandlerRecord]) -> Int {
+  /// - Returns: The number of handlers that are there.
+  @discardableResult func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
     var held: [HandlerRecord] = []
     let count = records.count { record in
-      if let before = record.changeUnlessHeld(lockReason.ended) { return before & HandlerFlags.ended == 0 }
+      if let before = record.changeUnlessHeld(reason.ended) { return before & HandlerFlags.ended == 0 }
       held.append(record)
       return !record.has(HandlerFlags.ended)
     }
     if !held.isEmpty {
       mutex.withLock {
-        for record in held { unsafe pendingWorkReference.load()?.holds[record.id]?.locks.end(lockReason) }
+        for record in held { unsafe pendingWorkReference.load()?.holding[record]?.locks.end(reason) }
       }
-      if mutant(.unlockIsEarly) { for record in held { record.change(lockReason.ended) } }
+      if mutant(.unlockIsEarly) { for record in held { record.change(reason.ended) } }
       if enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
     }
     return count
   }
 
-  /// The event's own lock: a bit in every record, those that join later included.
-  func eventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
-    if holding != .nothing { _ = pendingWork }  // made now, not under the lock
+  /// Locks or unlocks the event: a flag of every record, also of handlers that join later.
+  func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
+    if holding != .nothing { _ = pendingWork }  // made now, not under the mutex
     var held: [HandlerRecord] = []
     mutex.lock()
-    let pendingWork = pendingWorkReference.load()  // under the lock: another lock may have made it a moment ago
+    let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just made it
     unsafe isEventLocked = isOn
-    unsafe pendingWork?.eventLockHolding = holding
+    unsafe pendingWork?.holding.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
-        if holding == .nothing, record.changeUnlessHeld(LockReason.eventLock.begun) != nil { return }
-        if let pendingWork { _ = begin(.eventLock, of: record, holding, pendingWork) }
-      } else if record.changeUnlessHeld(LockReason.eventLock.ended) == nil {
-        unsafe pendingWork?.holds[record.id]?.locks.end(.eventLock)
+        if holding == .nothing, record.changeUnlessHeld(LockReason.event.begun) != nil { return }
+        if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
+      } else if record.changeUnlessHeld(LockReason.event.ended) == nil {
+        unsafe pendingWork?.holding[record]?.locks.end(.event)
         held.append(record)
       }
     }
@@ -74,27 +77,27 @@ extension EventCore {
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// Under the lock: a handler joins while the event is locked.
-  @usableFromInline func applyEventLock(_ record: HandlerRecord) {
+  /// Locks a handler that joins while the event is locked. The caller holds `mutex`.
+  @usableFromInline func applyEventLock(to record: HandlerRecord) {
     let pendingWork = pendingWorkReference.load()
-    let holding = unsafe pendingWork?.eventLockHolding ?? .nothing
-    if holding == .nothing, record.changeUnlessHeld(LockReason.eventLock.begun) != nil { return }
-    if let pendingWork { _ = begin(.eventLock, of: record, holding, pendingWork) }
+    let holding = unsafe pendingWork?.holding.eventLockHolding ?? .nothing
+    if holding == .nothing, record.changeUnlessHeld(LockReason.event.begun) != nil { return }
+    if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
   }
 
-  /// Whether a lock or a `withLocked` of a handler is in force.
+  /// Returns whether a lock or a `withLocked` of a handler is in force.
   func isLocked(_ record: HandlerRecord) -> Bool {
     mutex.withLock {
       let flags = record.state.load(ordering: .acquiring)
       let locks =
-        flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holds[record.id]?.locks
+        flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holding[record]?.locks
       return (locks?.flags(flags) ?? flags) & HandlerFlags.lockedByCaller != 0
     }
   }
 
-  // MARK: Inside
+  // MARK: Inside the core
 
-  /// Holds an occurrence for a handler; false if that is to be skipped.
+  /// Holds an occurrence for a handler. Returns false if it must be skipped. Isolation: core.
   @usableFromInline func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
@@ -105,84 +108,71 @@ extension EventCore {
     }
     syncPoint(.holding)
     guard
-      let (hold, holding) = mutex.withLock({ unsafe pendingWork.holds[record.id].map { unsafe ($0, $0.locks.holding) } }
-      )
-    else {
-      return false
-    }
-    let (isKept, replaced) = hold.keep(payload, HeldOccurrence(tally, holding))
+      let (buffer, holding) = mutex.withLock({
+        unsafe pendingWork.holding[record].map { unsafe ($0, $0.locks.holding) }
+      })
+    else { return false }
+    let (isKept, replaced) = buffer.keep(payload, HeldOccurrence(tally, holding))
     if let replaced {
       unsafe slot.pointee.countSkipped()
       observed(replaced.sequence)?.skipped(HandlerToken(record, identity))
     }
-    if isKept { tally.held &+= 1 }
+    if isKept { tally.report.deferred &+= 1 }
     return isKept
   }
 
-  /// The turn of locks that have ended: what they held is delivered, unless another lock keeps it.
+  /// Delivers what ended locks held, unless another lock goes on holding it. Isolation: core.
   @usableFromInline func release(_ records: [HandlerRecord]) {
     for record in records {
-      guard let hold = mutex.withLock({ takeEnded(of: record) }) else { continue }
-      deliver(hold, to: record)
+      guard let buffer = mutex.withLock({ takeEndedLocks(of: record) }) else { continue }
+      deliver(buffer, to: record)
       mutex.lock()
       let isDone =
-        unsafe hold.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && hold === pendingWork.holds[record.id]
+        unsafe buffer.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && buffer === pendingWork.holding[record]
       if isDone {
-        unsafe pendingWork.holds[record.id] = nil
-        unsafe pendingWork.holds.giveBackRoom()
+        _ = unsafe pendingWork.holding.removeBuffer(of: record)
         record.clear(HandlerFlags.hasHoldingBuffer | HandlerFlags.isHolding)
       }
       mutex.unlock()
     }
   }
 
-  /// Under the lock.
-  private func takeEnded(of record: HandlerRecord) -> HoldingBuffer? {
-    guard let hold = unsafe pendingWork.holds[record.id] else { return nil }
-    let locks = unsafe hold.locks
-    unsafe hold.locks.forgetEnded()
-    let holds = hold.holdsBit
-    record.change { locks.flags($0) & ~HandlerFlags.isHolding | holds }
-    return hold
+  /// Clears the flags of ended locks. The caller holds `mutex`.
+  private func takeEndedLocks(of record: HandlerRecord) -> HoldingBuffer? {
+    guard let buffer = unsafe pendingWork.holding[record] else { return nil }
+    let locks = unsafe buffer.locks
+    unsafe buffer.locks.forgetEnded()
+    let flag = buffer.holdingFlag
+    record.change { locks.flags($0) & ~HandlerFlags.isHolding | flag }
+    return buffer
   }
 
-  private func deliver(_ hold: HoldingBuffer, to record: HandlerRecord) {
-    while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !hold.items.isEmpty {
-      let held = unsafe hold.items.takeFirst()
+  private func deliver(_ buffer: HoldingBuffer, to record: HandlerRecord) {
+    while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty {
+      let held = unsafe buffer.items.takeFirst()
       var tally = DeliveryTally(held)
       tally.observed = observed(held.sequence)
       if mutant(.heldIsLost) {
       } else if let context = held.context {
-        within(context) { _ = unsafe visit(slot, hold.items.taken, &tally) }
+        within(context) { _ = unsafe visit(slot, buffer.items.taken, &tally) }
       } else {
-        _ = unsafe visit(slot, hold.items.taken, &tally)
+        _ = unsafe visit(slot, buffer.items.taken, &tally)
       }
-      if tally.isHeldOn { unsafe hold.items.untake(held) } else { unsafe hold.items.destroyTaken() }
+      if tally.isHeldOn { unsafe buffer.items.untake(held) } else { unsafe buffer.items.destroyTaken() }
       unregisterDead()
     }
-    if !record.has(HandlerFlags.notCallable) { unsafe record.details?.work?.lane?.resume() }
+    if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
   }
 
-  private func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
-    guard unsafe record.index >= 0 else { return nil }
-    let priority = record.details?.options.priority ?? 0
-    let list = unsafe record.details?.keyTable
-    guard let bucket = unsafe list.map({ unsafe $0.table.bucket(of: priority) }) ?? table.bucket(of: priority) else {
-      return nil
-    }
-    return unsafe bucket.pointee.slots + Int(record.index)
-  }
-
-  /// Inside: of a handler whose life is over, or that only has what is on its lane any more; then its locks go on.
-  @usableFromInline func forgetHold(of record: HandlerRecord, isEnding: Bool = false) {
+  /// Drops what locks hold for a handler whose life is over. Isolation: core.
+  ///
+  /// - Parameter isRetiring: Whether its lane still holds calls. Then its locks go on.
+  @usableFromInline func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
-    let holds = unsafe pendingWorkReference.load()?.holds[record.id]
-    if !isEnding, let pendingWork = pendingWorkReference.load() {
-      unsafe pendingWork.holds[record.id] = nil
-      unsafe pendingWork.holds.giveBackRoom()
-    }
+    let pendingWork = pendingWorkReference.load()
+    let buffer = unsafe isRetiring ? pendingWork?.holding[record] : pendingWork?.holding.removeBuffer(of: record)
     mutex.unlock()
-    // User code may run here: outside of the lock.
-    while let holds, unsafe !holds.items.isEmpty { _ = unsafe holds.items.removeLast() }
+    // Outside of the mutex: payloads may run user code as they go.
+    while let buffer, unsafe !buffer.items.isEmpty { _ = unsafe buffer.items.removeLast() }
   }
 }

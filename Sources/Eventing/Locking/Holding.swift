@@ -1,24 +1,30 @@
-/// What a lock does with the occurrences that its handler is silent for.
+/// The fate of occurrences that are delivered while a handler is locked: they are skipped, or held.
 ///
-/// What is held is delivered when the lock ends, before anything newer. It counts as deferred in its report, and no `send` waits for it; what does not fit counts as
-/// skipped. A lock made meanwhile wins, and keeps the rest held; a lane gets all of it at once, and it waits there as anything else. It goes with its handler. What
-/// waits on the handler's own lane when the lock is made waits on, beyond the count.
+/// Held occurrences are delivered when the lock ends, before anything newer. Reports count them as
+/// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
+/// handler is removed, its held occurrences go with it.
+///
+/// - Of several locks of one handler, the one that was made last decides.
+/// - A lock that is made while held occurrences are being delivered keeps the rest held.
+/// - A handler with a lane gets all of them at once. They wait on the lane as others do.
+/// - Occurrences that wait on the lane when a lock that holds is made stay there, beyond the count.
 public struct Holding: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case nothing, upTo(Int), latest }
   let kind: Kind
 
-  /// They are skipped. This is the default.
+  /// Nothing is held: occurrences are skipped. This is the default.
   public static var nothing: Holding { Holding(kind: .nothing) }
 
-  /// The latest is held; the one before it counts as skipped then.
+  /// The latest occurrence is held. The one before it then counts as skipped.
   public static var latest: Holding { Holding(kind: .latest) }
 
-  /// The first `count` are held, the others skipped. A count below 0 counts as 0.
+  /// Holds the first `count` occurrences and skips the others.
+  ///
+  /// - Parameter count: The number of occurrences. A number below 0 counts as 0.
   public static func upTo(_ count: Int) -> Holding { Holding(kind: .upTo(max(0, count))) }
 }
 
 extension Holding: CustomStringConvertible {
-  /// In one line.
   public var description: String {
     switch kind {
     case .nothing: "nothing"

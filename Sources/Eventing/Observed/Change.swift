@@ -1,13 +1,19 @@
-/// A change of a value.
+/// One change of an ``Observed`` value, or of a property that an event observes.
 public struct Change<Value: Sendable>: Sendable {
-  /// The value before, if ``ChangeOptions/old`` was asked for and there is one.
+  /// The value before the change. `nil` if the handler did not ask for ``ChangeOptions/old``, and
+  /// for a call with the current value (``ChangeOptions/initial``).
   public let old: Value?
-  /// The value after, if ``ChangeOptions/new`` was asked for.
+  /// The value after the change. `nil` if the handler did not ask for ``ChangeOptions/new``.
   public let new: Value?
-  /// Before the change rather than after it.
+  /// Whether this call announces the change before it is delivered; see ``ChangeOptions/prior``.
   public let isPrior: Bool
 
-  /// A change, as ``Observed`` makes them.
+  /// Creates a change. The library creates them itself; tests may need one.
+  ///
+  /// - Parameters:
+  ///   - old: The value before the change, if known.
+  ///   - new: The value after the change, if known.
+  ///   - isPrior: Whether the change is announced before it is delivered.
   @inlinable public init(old: Value?, new: Value?, isPrior: Bool = false) {
     self.old = old
     self.new = new
@@ -18,33 +24,39 @@ public struct Change<Value: Sendable>: Sendable {
 extension Change: Equatable where Value: Equatable {}
 
 extension Change: CustomStringConvertible {
-  /// In one line.
   public var description: String {
     "\(isPrior ? "before " : "")\(old.map { "\($0)" } ?? "–") → \(new.map { "\($0)" } ?? "–")"
   }
 }
 
-/// What a handler of changes is told.
+/// Which calls a handler of changes receives, and what each of them contains.
 public struct ChangeOptions: OptionSet, Sendable {
-  /// The flags.
   public let rawValue: UInt8
-  /// From the flags.
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// The value as it is, at once, and then every change: none is missed in between, and none comes twice. Say ``new``, too: the value itself is told as a new one.
+  /// Calls the handler with the current value once, when it is added.
+  ///
+  /// The call comes on the handler's own delivery, before every later change. The handler misses no
+  /// change in between and receives none twice. The value arrives as ``Change/new``, so combine
+  /// this option with ``new``.
   @inlinable public static var initial: ChangeOptions { ChangeOptions(rawValue: 1) }
-  /// The value before the change.
+  /// Fills in ``Change/old``, the value before the change.
   @inlinable public static var old: ChangeOptions { ChangeOptions(rawValue: 2) }
-  /// The value after the change.
+  /// Fills in ``Change/new``, the value after the change.
   @inlinable public static var new: ChangeOptions { ChangeOptions(rawValue: 4) }
-  /// A call before the change, too: before the value changes if the handler is inline and nothing else is going on, otherwise directly before the
-  /// change is told. It comes once for each change. What is set in between, by such a call or by another thread, is then the old value that the
-  /// change tells. A handler that is added while the others are told of a change beforehand is told of the change alone.
+  /// Calls the handler before each change, too, with ``Change/isPrior`` set.
+  ///
+  /// If the handler is inline and the event is idle, the call comes before the value changes.
+  /// Otherwise it comes directly before the change is delivered. There is one such call for each
+  /// change.
+  ///
+  /// Such a handler may set the value itself, and another thread may set it meanwhile. The change
+  /// that was announced then has that newer value as its ``Change/old``. A handler that is added
+  /// while others receive the announcement receives the change without one.
   @inlinable public static var prior: ChangeOptions { ChangeOptions(rawValue: 8) }
 }
 
 extension ChangeOptions: CustomStringConvertible {
-  /// In one line.
   public var description: String {
     let names: KeyValuePairs<ChangeOptions, String> = [.initial: "initial", .old: "old", .new: "new", .prior: "prior"]
     return "[" + names.filter { contains($0.key) }.map(\.value).joined(separator: ", ") + "]"

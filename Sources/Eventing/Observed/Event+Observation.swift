@@ -1,14 +1,20 @@
 import Observation
 
 extension Event {
-  /// An event of a value that is computed from `@Observable` objects: as it is after each change.
-  ///
-  /// It begins to look soon after it was made, and sends the value as it is then, too: a handler that is added on the next line may come too late for that one.
+  /// Creates an event that posts a value computed from `@Observable` objects, now and after each
+  /// change.
   ///
   ///     let count = Event(observing: { @MainActor in model.items.count })
   ///
-  /// Several changes between two looks, which are made where the closure is isolated, come as one. The event does not keep itself alive; when it goes it stops
-  /// looking. What the closure captures is kept until then.
+  /// The first value is posted by a task soon after the event was created. A handler that is added
+  /// on the next line may come too late for it. Changes that follow one another before the closure
+  /// is evaluated again arrive as one payload.
+  ///
+  /// The event retains the closure and what it captures. Nothing retains the event: when its last
+  /// reference goes, the observation ends.
+  ///
+  /// - Parameter value: A closure that computes the payload from `@Observable` objects. It is
+  ///   evaluated where it is isolated, for instance on the main actor.
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   public init(observing value: @escaping @isolated(any) @Sendable () -> Payload) {
     self.init()

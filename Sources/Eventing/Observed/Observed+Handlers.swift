@@ -1,27 +1,46 @@
-// The four kinds of handlers, with what they are told.
+// The four kinds of handlers, each with options that select what a handler receives.
 
 extension Observed {
-  /// Adds a handler of changes.
+  /// Adds a synchronous handler of changes.
+  ///
+  /// The handler receives every change that is made after this call returns, in the order in which
+  /// the value took them. This can be called from any thread, and inside a handler. A handler that
+  /// is added while a change is being delivered receives the next one.
+  ///
+  /// - Parameters:
+  ///   - name: A name for logs and snapshots. Several handlers may have one name.
+  ///   - options: Which calls the handler receives, and what they contain.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority are called first. Among equals, the order of adding
+  ///     counts.
+  ///   - once: Whether the handler is called at most once. With ``ChangeOptions/initial`` that is
+  ///     the call with the current value.
+  ///   - body: The closure to call. An error that it throws stops no other handler.
+  /// - Returns: The token of the handler. Dropping it changes nothing.
+  /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: Delivery = .inline, priority: Int = 0,
     once: Bool = false,
     _ body: @escaping @Sendable (Change<Value>) throws -> Void
   ) -> HandlerToken { changes(options).addHandler(named: name, on: delivery, priority: priority, once: once, body) }
 
-  /// Adds an asynchronous handler of changes.
+  /// Adds an asynchronous handler of changes. Otherwise like
+  /// ``addHandler(named:options:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false,
     _ body: @escaping @Sendable (Change<Value>) async throws -> Void
   ) -> HandlerToken { changes(options).addHandler(named: name, on: delivery, priority: priority, once: once, body) }
 
-  /// Adds a handler of changes on the main actor.
+  /// Adds a synchronous handler of changes on the main actor. Otherwise like
+  /// ``addHandler(named:options:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     _ body: @escaping @MainActor @Sendable (Change<Value>) throws -> Void
   ) -> HandlerToken { changes(options).addHandler(named: name, on: delivery, priority: priority, once: once, body) }
 
-  /// Adds an asynchronous handler of changes on the main actor.
+  /// Adds an asynchronous handler of changes on the main actor. Otherwise like
+  /// ``addHandler(named:options:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     _ body: @escaping @MainActor @Sendable (Change<Value>) async throws -> Void

@@ -1,24 +1,43 @@
-// What an event does with its handlers, for those who are told of changes.
+// Verbs of the event of changes: locking, removing and inspecting its handlers.
 
 extension Observed {
-  /// Silences a handler until it is unlocked; see ``Event/lock(_:holding:)-(HandlerToken,_)``.
+  /// Locks a handler until it is unlocked: it is not called, as
+  /// ``Event/lock(_:holding:)-(HandlerToken,_)`` says.
+  ///
+  /// The value changes nevertheless.
+  ///
+  /// - Parameters:
+  ///   - token: The token of the handler.
+  ///   - holding: What happens to changes made meanwhile: they are skipped, or held until the lock
+  ///     ends.
+  /// - Returns: Whether the handler exists.
+  /// - Complexity: O(1).
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     storage.event.lock(token, holding: holding)
   }
-  /// Ends a handler's lock.
+  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: Whether the handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { storage.event.unlock(token) }
-  /// Whether a handler is locked; `nil` if there is no such handler.
+  /// Returns whether a handler is locked; `false` if there is no such handler. Complexity: O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { storage.event.isLocked(token) }
 
-  /// Removes all handlers, and returns how many there were.
+  /// Removes all handlers, as ``Event/removeAll()`` does.
+  ///
+  /// - Returns: The number of handlers that were there.
+  /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public func removeAll() -> Int { storage.event.removeAll() }
-  /// Removes all handlers of that very object, and returns how many there were.
+  /// Removes all handlers of an owner, as ``Event/remove(ownedBy:)`` does.
+  ///
+  /// - Parameter owner: The owner, compared by identity.
+  /// - Returns: The number of handlers that were there.
+  /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { storage.event.remove(ownedBy: owner) }
 
-  /// Whether the handler is there. O(1).
+  /// Returns whether a handler exists. Complexity: O(1).
   public func contains(_ token: HandlerToken) -> Bool { storage.event.contains(token) }
-  /// How many handlers there are now. O(handlers).
+  /// The number of handlers now. Complexity: O(*n*) for *n* handlers.
   public var handlerCount: Int { storage.event.handlerCount }
-  /// What the handlers are like, between two changes.
+  /// Snapshots of the handlers, taken between two changes; see ``Event/handlers``.
   public var handlers: [HandlerSnapshot] { get async { await storage.event.handlers } }
 }

@@ -1,33 +1,52 @@
-// Without options a handler is told the old and the new value.
+// A handler that is added without options receives the old and the new value.
 
 extension Observed: EventSource {
-  /// Adds handlers as a group: every one of them sees a change, or none.
+  /// Adds handlers as a group: each change reaches all of them or none. They receive the old and
+  /// the new value.
+  ///
+  /// - Returns: The tokens, in the order of the handlers.
   @inlinable @discardableResult public func add(_ handlers: [Handler<Change<Value>>]) -> [HandlerToken] {
     changes([.old, .new]).add(handlers)
   }
-  /// Adds a handler.
+  /// Adds a handler value. It receives the old and the new value of each change.
+  ///
+  /// All other adding verbs call this.
+  ///
+  /// - Returns: The token of the handler.
+  /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.
   @inlinable @discardableResult public func attach(_ handler: Handler<Change<Value>>) -> HandlerToken {
     changes([.old, .new]).attach(handler)
   }
-  /// Removes a handler; false if it was gone, or is another's.
+  /// Removes a handler, as ``Event/remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: `false` if the handler was gone, or belongs to another event.
+  /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
-  /// The changes, with what the options ask for. It keeps the value alive.
+  /// Returns a source of the changes whose handlers receive what the options select.
+  ///
+  /// The source retains the value. A handler that is added through it does not.
+  ///
+  /// - Parameter options: Which calls the handlers receive, and what they contain.
   @inlinable public func changes(_ options: ChangeOptions) -> some EventSource<Change<Value>> {
     ChangeSource(storage: storage, options: options)
   }
 
-  /// The new value of each change, for those who want nothing else. It keeps the value alive.
+  /// A source of the new value of each change. The source retains the value.
   @inlinable public var values: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: false) }
 
-  /// The same, with the value as it is at once: what a view of it shows.
+  /// A source of the current value, at once, and then of the new value of each change.
+  ///
+  /// A view that shows the value listens to this. The source retains the value. No change is missed
+  /// after the first call, and none arrives twice.
   @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
 
-  /// Returns when no change that was made before is still being told; see ``Event/quiesce()``.
+  /// Waits until no handler is running because of a change made before this call; see
+  /// ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await storage.event.quiesce() }
 }
 
-/// The changes of a value, as options say.
+/// A source of the changes of a value, reduced to what the options select.
 @usableFromInline struct ChangeSource<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let options: ChangeOptions
@@ -56,7 +75,7 @@ extension Observed: EventSource {
   }
 }
 
-/// The new value of each change.
+/// A source of the new value of each change.
 @usableFromInline struct NewValues<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let wantsReplayValue: Bool

@@ -1,19 +1,23 @@
 extension Observed {
   /// The value, and the event of its changes.
   ///
-  /// The value changes in the step that queues its change, or, if the event is idle, while nothing is queued: so both have one order.
-  // Safe: `current` and `version` are guarded by the core's lock.
+  /// The value and its changes have one order. On an idle event the value changes while nothing is
+  /// queued. On a busy event it changes in the critical section that enqueues the change.
+  // Safe: `current`, `version`, `computing` and `isComputing` are guarded by `core.mutex`.
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<Change<Value>>
     @usableFromInline let core: EventCore
     @usableFromInline let pendingWork: PendingWork
+    /// Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var current: Value
-    /// How often the value was set.
+    /// The number of times the value was set. Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
-    /// The threads that compute a value for the second time, or more often, and the version that each expects. Under the lock.
+    /// The threads in a second or later attempt of `update`, with the version that each expects.
+    /// Guarded by: core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
       didSet { unsafe isComputing = unsafe !computing.isEmpty }
     }
+    /// Whether `computing` has elements, for inlinable code. Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var isComputing = false
 
     init(_ value: Value) {
@@ -21,12 +25,13 @@ extension Observed {
       core = event.core
       pendingWork = core.pendingWork
       unsafe current = value
-      unsafe pendingWork.makeCurrentReplayValue = { [unowned self] in
+      unsafe pendingWork.replayValue.makeCurrent = { [unowned self] in
         OwnedPayload(Change<Value>(old: nil, new: unsafe self.current))
       }
-      // What those have been told who joined before, which is not always the value as it is.
-      unsafe event.core.pendingWork.replayValue = OwnedPayload(Change<Value>(old: nil, new: value))
-      unsafe event.core.pendingWork.makeReplayValue = { loan in
+      // The replay value follows the delivered changes, not `current`. A change that is still
+      // queued reaches a new handler as a change.
+      unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: value))
+      unsafe pendingWork.replayValue.make = { loan in
         let change = loan.payload(Change<Value>.self)
         return change.isPrior ? nil : OwnedPayload(Change<Value>(old: nil, new: change.new))
       }
@@ -34,7 +39,9 @@ extension Observed {
 
     @inlinable var value: Value { core.mutex.withLock { unsafe current } }
 
-    /// Nothing is made, and nothing is queued, where nobody listens; a change is told as a post is.
+    /// Sets the value, and delivers the change as a post does.
+    ///
+    /// With no handlers, nothing is allocated and nothing is queued.
     @inlinable func set(_ new: Value) {
       let own = core.enter()
       guard own != 0 else { return setLate(new) }
@@ -47,8 +54,8 @@ extension Observed {
         unsafe core.sequence &+= 1
       } else {
         lend(Change(old: old, new: new)) { change in
-          if let position = core.deliver(change, isPost: true) {
-            core.postSlowPath(change, from: position, sender: nil)
+          if let cursor = unsafe core.deliver(change, isPost: true) {
+            core.postSlowPath(change, from: cursor, sender: nil)
           }
         }
       }
@@ -65,15 +72,20 @@ extension Observed {
       if queue(new, ifStill: nil) == true { OverloadControl.slowDown() }
     }
 
-    /// Computes again if another thread was faster. Not under the lock: computing a value is the caller's code.
+    /// Replaces the value by the result of a closure.
+    ///
+    /// Calls the closure again if another thread changed the value meanwhile. The closure is the
+    /// caller's code, so no mutex is held while it runs.
     func update(_ next: (Value) -> Value) {
       let core = event.core
       let thread = Thread.current
-      // Entered once at most: a handler that is called before the change may change the value each time.
+      // Enters the core at most once. A handler with `.prior` may change the value, which would
+      // make every attempt through the core fail.
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second attempt on it is known which thread computes: its closure may be what changes the value each time.
+          // From the second attempt on, the thread is registered: its own closure may be what
+          // changes the value each time.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (current, version)
         }
@@ -92,13 +104,18 @@ extension Observed {
       }
     }
 
-    /// Under the lock: the version that the innermost `update` of a thread expects.
+    /// Returns the version that the innermost `update` of a thread expects. The caller holds
+    /// `core.mutex`.
     private func endComputing(_ thread: UInt) -> UInt64? {
       unsafe computing.lastIndex { $0.thread == thread }.map { unsafe computing.remove(at: $0).version }
     }
 
-    /// Under the lock: the value has changed. If the closure of an `update` has changed it, that `update` is to go on all the same:
-    /// it would call its closure, which changes the value, for ever.
+    /// Counts a change of the value. The caller holds `core.mutex`.
+    ///
+    /// If the closure of an `update` on this thread made the change, that `update` accepts the new
+    /// version. Otherwise it would call its closure, which changes the value, for ever.
+    ///
+    /// - Returns: Whether the closure of an `update` on this thread made the change.
     private func noteChange() -> Bool {
       unsafe version += 1
       guard unsafe !computing.isEmpty else { return false }
@@ -112,19 +129,22 @@ extension Observed {
       return isNested
     }
 
-    /// A change was made by the closure of an `update` of the same value.
+    /// Stops a debug build: the closure of an `update` changed the value that it updates.
     private func refuseNested() {
       assertionFailure(
         "expected the closure of Observed.update to leave the value alone; it sets it, or updates it. What it sets is overwritten: change what the closure is given."
       )
     }
 
-    /// Inside, and idle till now: false if another thread was faster.
+    /// Sets the value and delivers the change on an event that was idle. Isolation: core.
+    ///
+    /// - Parameter seen: The version that the value must still have; `nil` for any.
+    /// - Returns: `false` if another thread has changed the value.
     private func setInside(_ new: Value, ifStill seen: UInt64?) -> Bool {
       let core = event.core
       let pendingWork = core.pendingWork
       let completion = completionOfSender
-      let isPriorTold = unsafe pendingWork.wantPrior > 0
+      let isPriorTold = unsafe pendingWork.priorHandlerCount > 0
       if isPriorTold { lend(Change(old: value, new: new, isPrior: true)) { core.deliverQueued($0, nil) } }
       core.mutex.lock()
       if let seen, unsafe version != seen {
@@ -135,8 +155,9 @@ extension Observed {
       let change = unsafe Change(old: current, new: new)
       unsafe current = new
       let isNested = noteChange()
-      // What was queued meanwhile comes first: it may be another change, or a handler that wants to hear of this one.
-      let isNext = unsafe pendingWork.queue.isEmpty
+      // Queued work comes first: it may be another change, or a handler that waits to receive this
+      // one.
+      let isNext = unsafe pendingWork.mailbox.items.isEmpty
       if !isNext { append(change, to: pendingWork, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()
       if isNested { refuseNested() }
@@ -144,12 +165,16 @@ extension Observed {
       return true
     }
 
-    /// Busy: nil if another thread was faster, otherwise whether to slow down.
+    /// Sets the value and enqueues the change on a busy event.
+    ///
+    /// - Parameter seen: The version that the value must still have; `nil` for any.
+    /// - Returns: `nil` if another thread has changed the value; otherwise whether the caller must
+    ///   slow down.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
-      var old: Value?  // released after the lock
+      var old: Value?  // Released after the mutex.
       var isNested = false
       let completion = completionOfSender
-      let isFlooded = event.core.queue { pendingWork in
+      let isOverloaded = event.core.enqueue { pendingWork in
         if let seen, unsafe version != seen { return false }
         keepReplayValue()
         let change = unsafe Change(old: current, new: new)
@@ -157,36 +182,37 @@ extension Observed {
         unsafe current = new
         isNested = noteChange()
         append(change, to: pendingWork, completion, isPriorTold: false)
-        return pendingWork.isFlooded
+        return pendingWork.isOverloaded
       }
       if isNested { refuseNested() }
-      return old == nil ? nil : isFlooded
+      return old == nil ? nil : isOverloaded
     }
 
-    /// Under the lock, before a change that is told later.
+    /// Fixes the replay value before a change that is delivered later. The caller holds
+    /// `core.mutex`.
     private func keepReplayValue() {
-      guard unsafe pendingWork.isReplayValueCurrent else { return }
-      unsafe pendingWork.replayValue = OwnedPayload(Change<Value>(old: nil, new: current))
-      unsafe pendingWork.isReplayValueCurrent = false
+      guard unsafe pendingWork.replayValue.isCurrent else { return }
+      unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: current))
+      unsafe pendingWork.replayValue.isCurrent = false
     }
 
-    /// What has the task-local values of whoever sets the value.
+    /// A completion that carries the task-local values of the caller; `nil` if none are carried.
     private var completionOfSender: Completion? { CarriedContext.isCarrying ? Completion(.post) : nil }
 
-    /// Under the lock: queues a change, after what is told before it, unless that was told already.
+    /// Enqueues a change, preceded by its announcement unless that was delivered already. The
+    /// caller holds `core.mutex`.
     private func append(
       _ change: Change<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
     ) {
       let thread = Thread.current
-      if !isPriorTold, unsafe pendingWork.wantPrior + pendingWork.pendingPriorCount > 0 {
+      if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // A completion of its own: lanes may have this one while the change gets its observers.
-          unsafe pendingWork.queue.append(.occurrence(by: thread, completion?.withoutWaiting), $0)
+          // The announcement has a completion of its own: lanes may hold this one while the change
+          // gets its observers.
+          unsafe pendingWork.mailbox.append($0, completion?.withoutWaiting, by: thread)
         }
-        unsafe pendingWork.occurrences &+= 1
       }
-      lend(change) { unsafe pendingWork.queue.append(.occurrence(by: thread, completion), $0) }
-      unsafe pendingWork.occurrences &+= 1
+      lend(change) { unsafe pendingWork.mailbox.append($0, completion, by: thread) }
     }
   }
 }

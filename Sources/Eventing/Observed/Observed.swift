@@ -1,44 +1,64 @@
 /// A value whose changes are an event.
 ///
-///     final class Player { @Observed var volume = 0.5 }             // also in an actor, and in a @MainActor class
-///     final class Mixer: Sendable { let gain = Observed(0.5) }      // where no wrapper can be
+///     final class Player { @Observed var volume = 0.5 }         // or an actor or @MainActor class
+///     final class Mixer: Sendable { let gain = Observed(0.5) }  // where no wrapper can be
 ///
 ///     player.$volume.addHandler(options: [.initial, .old, .new]) { change in print(change) }
 ///     mixer.gain.value = 0.7
 ///
-/// Reading and setting are safe from any thread; reading after setting gives what was set, or something later. The changes arrive in the order in which the value
-/// took them, each with what was there before it. Setting an equal value is a change, too. Of two threads that read, compute and set, one may be lost: use
-/// ``update(_:)``.
+/// The value can be read and set from any thread. A read after a set returns the value that was
+/// set, or a later one. Handlers receive the changes in the order in which the value took them,
+/// each with the value before it. Setting an equal value is a change, too.
 ///
-/// A copy is the same value: it is a reference.
+/// Reading, computing and setting are three steps, so one of two racing threads may overwrite the
+/// other's result. Use ``update(_:)`` to compute a value from the old one.
+///
+/// An `Observed` is a reference: its copies share one value and one event.
 @propertyWrapper
 public struct Observed<Value: Sendable>: Sendable {
   @usableFromInline let storage: Storage
 
-  /// A value, as it is to begin with.
+  /// Creates a value without handlers.
+  ///
+  /// - Parameter value: The value to begin with.
   public init(_ value: Value) { storage = Storage(value) }
-  /// The same, for the property wrapper.
+  /// Creates the value of a property; the compiler calls this for `@Observed`.
   public init(wrappedValue: Value) { self.init(wrappedValue) }
 
-  /// The value as it is. Setting it tells the handlers, as ``Event/post(_:from:)`` does.
+  /// The current value.
+  ///
+  /// Reading takes a mutex for a few instructions. Setting delivers the change as
+  /// ``Event/post(_:from:)`` delivers a payload: it does not wait. On an idle event the inline
+  /// handlers have returned when the setter does.
+  ///
+  /// Inside a handler of changes, setting takes effect at once. The new change is delivered after
+  /// the current one has reached every handler.
+  ///
+  /// - Complexity: O(1) to read; O(*n*) for *n* handlers to set.
   @inlinable public var value: Value {
     get { storage.value }
     nonmutating set { storage.set(newValue) }
   }
 
-  /// The value as it is.
+  /// The current value of the property; see ``value``.
   @inlinable public var wrappedValue: Value {
     get { value }
     nonmutating set { value = newValue }
   }
 
-  /// The whole, to listen to its changes.
+  /// The value together with its event, to add handlers to: `player.$volume`.
   @inlinable public var projectedValue: Observed { self }
 
-  /// Changes the value in one step: no other change comes in between.
+  /// Changes the value in one step: no other change comes between reading and setting.
   ///
-  /// - Parameter change: is called again if another thread was faster (and so are the handlers that are told before a change). It changes what it is given, not this
-  ///   value: a change that it makes to that itself is overwritten, and stops a debug build.
+  /// If another thread changes the value meanwhile, `change` is called again with the newer value.
+  /// Handlers with ``ChangeOptions/prior`` may then be called again, too. Handlers are called as
+  /// they are when ``value`` is set.
+  ///
+  /// - Parameter change: A closure that changes the value it is given. It runs on the calling
+  ///   thread with no mutex held. It must leave this `Observed` alone: a debug build stops if it
+  ///   sets or updates it. In a release build, its result overwrites such a change.
+  /// - Complexity: That of setting ``value``, and a call of `change` for each attempt.
   public func update(_ change: (inout Value) -> Void) {
     storage.update { old in
       var value = old
@@ -49,6 +69,5 @@ public struct Observed<Value: Sendable>: Sendable {
 }
 
 extension Observed: CustomStringConvertible {
-  /// The value, in one line.
   public var description: String { "observed \(value)" }
 }

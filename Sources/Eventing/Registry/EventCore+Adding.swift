@@ -1,40 +1,79 @@
+// How handlers join the table.
 extension EventCore {
-  // MARK: Adding
+  // MARK: From any thread
 
-  /// Adds handlers as a group, from any thread: every occurrence sent after this reaches them all, none sent before any.
-  @usableFromInline @inline(never) func add(_ newHandlers: ContiguousArray<PendingHandler>) {
+  /// Adds handlers as a group. Every occurrence that is sent after the return reaches them all; none
+  /// that was sent before reaches any.
+  @usableFromInline @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
+    let own = enter()
+    guard own != 0 else { return enqueue(handlers) }
+    for handler in handlers { insert(handler) }
+    leave(own)
+  }
+
+  /// Adds one handler.
+  @usableFromInline @inline(never) func add(_ handler: PendingHandler) {
+    let own = enter()
+    guard own != 0 else { return enqueue([handler]) }
+    insert(handler)
+    leave(own)
+  }
+
+  /// Adds a handler that is called inline and has no options.
+  @usableFromInline func attachInline(once: Bool, _ body: ErasedHandler) -> HandlerToken {
+    let identity = identity  // made before the handler, which may be called before the return
+    let record = HandlerRecord(once ? HandlerFlags.once : 0)
     let own = enter()
     if own != 0 {
-      for newHandler in newHandlers { insert(newHandler) }
+      insertInline(body, record)
       leave(own)
     } else {
-      enqueueHandlers(newHandlers)
+      enqueue([PendingHandler(body, record)])
     }
-  }
-
-  /// The same for one.
-  @usableFromInline @inline(never) func add(_ newHandler: PendingHandler) {
-    let own = enter()
-    guard own != 0 else { return enqueueHandlers([newHandler]) }
-    insert(newHandler)
-    leave(own)
-  }
-
-  /// The same for one that is called inline and has nothing else.
-  @usableFromInline @inline(__always) func add(_ body: ErasedHandler, _ record: HandlerRecord) {
-    let own = enter()
-    guard own != 0 else { return enqueueHandlers([PendingHandler(body, record)]) }
-    insertInline(body, record)
-    leave(own)
-  }
-
-  @usableFromInline func attachInline(once: Bool, _ body: ErasedHandler) -> HandlerToken {
-    let identity = identity  // there before the handler, which may be called before this returns
-    let record = HandlerRecord(once ? HandlerFlags.once : 0)
-    add(body, record)
     return HandlerToken(record, identity)
   }
 
+  /// Enqueues handlers of a busy event.
+  @usableFromInline @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
+    var isLate = false
+    let mustSlowDown = enqueue { pendingWork in
+      isLate = unsafe isFinished
+      if isLate { return false }
+      unsafe pendingWork.mailbox.append(handlers)
+      return unsafe pendingWork.mailbox.newHandlers.count > OverloadControl.changeLimit
+    }
+    if isLate { for handler in handlers { discard(handler.record) } }
+    if mustSlowDown { OverloadControl.slowDown() }
+  }
+
+  // MARK: Inside the core
+
+  /// Lets enqueued handlers join. Isolation: core.
+  @usableFromInline func join(_ count: Int) {
+    let pendingWork = pendingWork
+    for _ in 0..<count {
+      let keyTable =
+        unsafe pendingWork.keyIndex == nil
+        ? nil : keyTable(for: mutex.withLock { unsafe pendingWork.mailbox.nextRecord })
+      mutex.lock()
+      let handler = unsafe pendingWork.mailbox.takeNewHandler()
+      if !handler.record.has(HandlerFlags.ended), !mutant(.queuedAddIsLost) { register(handler, keyTable) }
+      mutex.unlock()
+      if unsafe handler.record.index < 0 { discard(handler.record, keyTable) } else { welcome(handler.record) }
+    }
+  }
+
+  /// Lets a handler join, unless the event has ended. Isolation: core.
+  @usableFromInline func insert(_ handler: PendingHandler) {
+    let keyTable = keyTable(for: handler.record)
+    mutex.lock()
+    let isLate = unsafe isFinished
+    if !isLate { register(handler, keyTable) }
+    mutex.unlock()
+    if isLate { discard(handler.record, keyTable) } else { welcome(handler.record) }
+  }
+
+  /// Lets a handler join that is called inline and has no options. Isolation: core.
   @usableFromInline @inline(never) func insertInline(_ body: ErasedHandler, _ record: HandlerRecord) {
     mutex.lock()
     if unsafe isFinished || isEventLocked {
@@ -45,200 +84,99 @@ extension EventCore {
     unsafe table.append(body, record, priority: 0)
     mutex.unlock()
     if record.has(HandlerFlags.once) { withIdentity { $0.invalidateFastPath() } }
-    if hasOwners { sweepTwo() }
+    if hasOwners { sweepOwners() }
   }
 
-  @usableFromInline @inline(never) func enqueueHandlers(_ newHandlers: ContiguousArray<PendingHandler>) {
-    var isLate = false
-    let mustSlowDown = queue { pendingWork in
-      isLate = unsafe isFinished
-      if isLate { return false }
-      for newHandler in newHandlers { pendingWork.append(newHandler) }
-      unsafe pendingWork.queue.append(.join(newHandlers.count, by: Thread.current))
-      return unsafe pendingWork.pendingHandlers.count - pendingWork.admittedCount > OverloadControl.changeLimit
+  /// Enters a handler into its table. Isolation: core. The caller holds `mutex`.
+  @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?) {
+    let record = handler.record
+    if unsafe isEventLocked, !mutant(.newcomerIsNotGated) { applyEventLock(to: record) }
+    unsafe record.offeredBefore = offered(to: keyTable)
+    let options = record.details?.options
+    if let options {
+      if options.isClocked { unsafe clockedCount += 1 }
+      if options.wantsPrior { unsafe pendingWork.priorHandlerCount += 1 }
+      if options.owner != nil { hasOwners = true }
     }
-    if isLate { for newHandler in newHandlers { drop(newHandler.record) } }
-    if mustSlowDown { OverloadControl.slowDown() }
-  }
-
-  /// Inside: the next queued adds.
-  @usableFromInline func join(_ count: Int) {
-    let pendingWork = pendingWork
-    for _ in 0..<count {
-      let list = unsafe pendingWork.keyIndex == nil ? nil : list(for: mutex.withLock { pendingWork.nextRecord })
-      mutex.lock()
-      let newHandler = pendingWork.takeNextHandler()
-      if !newHandler.record.has(HandlerFlags.ended), !mutant(.queuedAddIsLost) { enrol(newHandler, list) }
-      mutex.unlock()
-      if unsafe newHandler.record.index < 0 { drop(newHandler.record, list) } else { welcome(newHandler.record) }
+    if let keyTable {
+      unsafe record.details?.keyTable = keyTable
+      unsafe pendingWork.keyIndex?.link(keyTable)
+      unsafe keyTable.table.append(handler.body, record, priority: options?.priority ?? 0)
+    } else {
+      unsafe table.append(handler.body, record, priority: options?.priority ?? 0)
+    }
+    if record.has(HandlerFlags.slowPathMask) {
+      withIdentity { $0.invalidateFastPath() }
+      unsafe keyTable?.fastPathEpoch = 0
     }
   }
 
-  /// Inside.
-  @usableFromInline func insert(_ newHandler: PendingHandler) {
-    let list = list(for: newHandler.record)
-    mutex.lock()
-    let isLate = unsafe isFinished
-    if !isLate { enrol(newHandler, list) }
-    mutex.unlock()
-    if isLate { drop(newHandler.record, list) } else { welcome(newHandler.record) }
+  /// Returns the table of a handler that listens to one key. Isolation: core. Never called under the
+  /// mutex: it hashes the key.
+  @usableFromInline func keyTable(for record: HandlerRecord) -> KeyTable? {
+    guard let key = unsafe record.details?.key else { return nil }
+    return unsafe pendingWork.keyIndex?.lookup.find(key)
   }
 
-  /// Inside: after a handler joined.
-  private var currentReplayValue: OwnedPayload? {
-    let pendingWork = pendingWork
-    return mutex.withLock {
-      unsafe pendingWork.isReplayValueCurrent ? pendingWork.makeCurrentReplayValue?() : pendingWork.replayValue?.copy()
-    }
-  }
-
+  /// Gives a handler that has just joined the replay value and the history. Isolation: core.
   @usableFromInline func welcome(_ record: HandlerRecord) {
-    tellOf(record, isAdded: true)
-    if let details = record.details, details.options.wantsReplayValue, let replayValue = currentReplayValue {
-      unsafe tell(details, replayValue.loan, details.options.priority, sequence: sequence, from: nil)
+    reportHandler(record, isAdded: true)
+    if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
+      unsafe deliver(value.loan, to: details, sequence: sequence, from: nil)
     }
     if let history = pendingWorkReference.load()?.history {
       for _ in 0..<(mutant(.replayComesTwice) ? 2 : 1) { replay(history, to: record) }
     }
-    sweepOwners()
+    if hasOwners { sweepOwners() }
+    if unsafe pendingWorkReference.load()?.keyIndex != nil { sweepKeys() }
   }
 
-  /// Inside: tells one handler something, which no occurrence does.
-  @usableFromInline func tell(
-    _ record: HandlerRecord, _ payload: BorrowedPayload, _ priority: Int, sequence: UInt64,
-    from sender: (any AnyObject & Sendable)?
+  /// Delivers a payload that belongs to no occurrence to one handler. Isolation: core.
+  @usableFromInline func deliver(
+    _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
-    guard unsafe record.index >= 0, let bucket = unsafe table.bucket(of: priority) else { return }
+    guard let slot = unsafe slot(of: record) else { return }
     unsafe record.offeredBefore &-= 1  // it counts as a call
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil, isClocked: clocked > 0)
+      sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil, isClocked: clockedCount > 0)
     tally.observed = observed(sequence)
-    _ = unsafe visit(bucket.pointee.slots + Int(record.index), payload, &tally)
+    _ = unsafe visit(slot, payload, &tally)
     unregisterDead()
   }
 
-  /// Inside, not under the lock: the table of a handler that listens to one key.
-  @usableFromInline func list(for record: HandlerRecord) -> KeyTable? {
-    guard let address = unsafe record.details?.address else { return nil }
-    return unsafe pendingWork.keyIndex?.find(address)
-  }
-
-  /// Inside, under the lock.
-  @usableFromInline func enrol(_ newHandler: PendingHandler, _ list: KeyTable?) {
-    let record = newHandler.record
-    if unsafe isEventLocked, !mutant(.newcomerIsNotGated) { applyEventLock(record) }
-    unsafe record.offeredBefore = offered(to: list)
-    let options = record.details?.options
-    if let options {
-      if options.isClocked { unsafe clocked += 1 }
-      if options.wantsPrior { unsafe pendingWork.wantPrior += 1 }
-      if options.owner != nil { hasOwners = true }
-    }
-    if let list {
-      unsafe record.details?.keyTable = list
-      unsafe pendingWork.keyIndex?.link(list)
-      unsafe list.table.append(newHandler.body, record, priority: options?.priority ?? 0)
-    } else {
-      unsafe table.append(newHandler.body, record, priority: options?.priority ?? 0)
-    }
-    if record.has(HandlerFlags.slowPathMask) {
-      withIdentity { $0.invalidateFastPath() }
-      unsafe list?.fastPathEpoch = 0
-    }
-  }
-
-  @usableFromInline func sweepOwners() {
-    if hasOwners { sweepTwo() }
-    if let orphans = unsafe pendingWorkReference.load()?.keyIndex?.sweepTwo(mutex) {
-      for record in orphans {
-        record.set(HandlerFlags.removed)
-        unregister(record)
-      }
-    }
-  }
-
-  /// Ends a handler that never joined.
-  @usableFromInline func drop(_ record: HandlerRecord, _ list: KeyTable? = nil) {
+  /// Ends a handler that never joined. Isolation: core.
+  @usableFromInline func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
     record.set(HandlerFlags.removed)
     retire(record)
-    if record.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: record) }
-    if let list { forgetIfEmpty(list) }
-  }
-
-  /// Inside: a key without handlers leaves nothing behind.
-  @usableFromInline func forgetIfEmpty(_ list: KeyTable) {
-    guard unsafe list.table.count == 0, let keyIndex = unsafe pendingWork.keyIndex else { return }
-    mutex.lock()
-    keyIndex.unlink(list)
-    mutex.unlock()
-    keyIndex.forget(list)
-  }
-
-  /// Inside: two slots are looked at with every add, so that handlers of owners that went away go even if nothing is ever sent.
-  @usableFromInline func sweepTwo() {
-    for _ in 0..<2 {
-      guard let record = mutex.withLock({ unsafe table.nextToSweep() }) else { continue }
-      guard let owner = record.details?.options.owner, owner.object == nil else { continue }
-      record.set(HandlerFlags.removed)
-      unregister(record)
-    }
-  }
-
-  // MARK: The end
-
-  /// Queues the end of the event: each time, since whoever ends it second relies on it, too.
-  @usableFromInline func finish() {
-    mutex.withLock { unsafe isFinished = true }
-    if enqueue(.finish) { OverloadControl.slowDown() }
-  }
-
-  /// Inside: what was sent has been delivered; lanes end after what they hold.
-  @usableFromInline func finishTable() {
-    var records: [HandlerRecord] = []
-    unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
-    for record in records {
-      unregister(record)
-    }
-    pendingWorkReference.load()?.unheardReference.load()?.finish()
-  }
-
-  /// Inside: sends a completion through all lanes after what they hold.
-  @usableFromInline func barrier(_ completion: Completion) {
-    unsafe forEachSlot { slot in
-      unsafe slot.pointee.record.details?.work?.lane?.sendBarrier(completion)
-    }
-    if let pendingWork = pendingWorkReference.load() {
-      for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
-    }
-    completion.finishDelivery(SendReport())
+    if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
+    if let keyTable { dropIfEmpty(keyTable) }
   }
 }
 
 extension EventCore {
-  /// Makes the record of a handler.
-  @usableFromInline func newHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
+  /// Makes the record of a handler, and the closure of its slot.
+  @usableFromInline func pendingHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
     let once = handler.isOnce ? HandlerFlags.once : 0
-    if handler.options.owner == nil, handler.options.address == nil, case .inline = handler.place,
+    if handler.options.owner == nil, handler.options.key == nil, case .inline = handler.place,
       case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
-      // All else that a direct handler may have costs its calls nothing.
+      // Options other than these cost the handler's calls nothing.
       return PendingHandler(body, DetailedRecord(once, handler.options, handler.place))
     }
-    return detailedNewHandler(handler, once, identity)
+    return detailedPendingHandler(handler, once, identity)
   }
 
-  @usableFromInline func detailedNewHandler(_ handler: AnyHandler, _ once: UInt32, _ identity: EventIdentity)
-    -> PendingHandler
-  {
+  private func detailedPendingHandler(
+    _ handler: AnyHandler, _ once: UInt32, _ identity: EventIdentity
+  ) -> PendingHandler {
     var options = handler.options
-    let address = options.address
-    options.address = nil
+    let key = options.key
+    options.key = nil
     if case .inline = handler.place, case .direct(let body) = handler.body {
-      // An owner is asked for before each call.
-      let special = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
-      let record = DetailedRecord(once | special, options, handler.place)
-      unsafe record.address = address
+      let needsSlowPath = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
+      let record = DetailedRecord(once | needsSlowPath, options, handler.place)
+      unsafe record.key = key
       guard let owner = options.owner, !handler.isOnce else { return PendingHandler(body, record) }
       unsafe record.takesPosts = true
       return PendingHandler(
@@ -249,23 +187,23 @@ extension EventCore {
           }, handler.type), record)
     }
     let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place)
-    unsafe record.address = address
-    var taking = ErasedHandler.none
-    if case .view(let viewer, _) = handler.body {
-      unsafe record.viewer = viewer
-      let record = unsafe Unmanaged.passUnretained(record)  // the slot has it
-      taking = viewer.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { unsafe $0.unheard &+= 1 } }
+    unsafe record.key = key
+    var slotBody = ErasedHandler.none
+    if case .view(let view, _) = handler.body {
+      unsafe record.view = view
+      let record = unsafe Unmanaged.passUnretained(record)  // the slot holds it
+      slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { unsafe $0.unheard &+= 1 } }
     }
-    let work = HandlerRunner(handler.place, handler.body, handler.type, record, identity)
-    unsafe record.work = work
-    if !handler.isOnce, let body = work.bodyForPosts(options.owner, handler.type) {
+    let runner = HandlerRunner(handler.place, handler.body, handler.type, record, identity)
+    unsafe record.runner = runner
+    if !handler.isOnce, let body = runner.postBody(options.owner, handler.type) {
       unsafe record.takesPosts = true
-      taking = body
+      slotBody = body
     }
     if handler.options.owner == nil {
-      if case .serial(let lane) = work { unsafe record.plainLane = .passUnretained(lane) }
-      if case .sequence(let lane) = work { unsafe record.plainSequence = .passUnretained(lane) }
+      if case .serial(let lane) = runner { unsafe record.plainLane = .passUnretained(lane) }
+      if case .sequence(let sink) = runner { unsafe record.plainSequence = .passUnretained(sink) }
     }
-    return PendingHandler(taking, record)
+    return PendingHandler(slotBody, record)
   }
 }

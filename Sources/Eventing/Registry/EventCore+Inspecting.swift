@@ -1,30 +1,40 @@
 import Synchronization
 
-// Looking from outside: under the lock, which keeps the table as it is.
-//
-// Nothing is released there that could run user code: what is found is kept until the lock is free again.
+// Inspecting from outside: under the mutex, which keeps the table as it is. Nothing is released there
+// that could run user code: whatever is found is kept until the mutex is free again.
 extension EventCore {
-  /// Under the lock, or inside: all slots of all tables.
+  /// Calls `body` with each slot of each table, dead ones too. The caller is inside, or holds `mutex`.
   @usableFromInline func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
-  /// Under the lock, or inside: the records of the handlers that have joined and may still be called, in the order of the table.
+  /// Calls `body` with the record of each handler that has joined and may still be called, in the
+  /// order of the table. The caller is inside, or holds `mutex`.
   func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
-      if unsafe record.index >= 0 { body(record) }  // a dead slot's may be among those that are ending
+      if unsafe record.index >= 0 { body(record) }  // the lane of a dead slot's handler may retire
     }
     forEachRetiring { lane in body(lane.record) }
   }
 
-  private func forEachRetiring(_ body: (AnyLane) -> Void) {
+  private func forEachRetiring(_ body: (DeliveryTarget) -> Void) {
     guard let pendingWork = pendingWorkReference.load() else { return }
     for lane in unsafe pendingWork.retiringLanes { body(lane) }
   }
 
-  /// The records of all handlers that are there, those on their way in too, in the order of the table.
+  /// Returns the slot of a handler; `nil` if it has none. Isolation: core.
+  @usableFromInline func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
+    guard unsafe record.index >= 0 else { return nil }
+    let details = record.details
+    let priority = details?.options.priority ?? 0
+    let bucket = unsafe details?.keyTable.map { unsafe $0.table.bucket(of: priority) } ?? table.bucket(of: priority)
+    guard let bucket = unsafe bucket else { return nil }
+    return unsafe bucket.pointee.slots + Int(record.index)
+  }
+
+  /// Returns the records of all handlers, enqueued ones too, in the order of the table.
   func records(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
     var found: [HandlerRecord] = []
     func include(_ record: HandlerRecord) {
@@ -33,65 +43,65 @@ extension EventCore {
     mutex.lock()
     forEachRecord(include)
     if let pendingWork = pendingWorkReference.load() {
-      for newHandler in unsafe pendingWork.pendingHandlers {
-        if let newHandler { include(newHandler.record) }
-      }
+      unsafe pendingWork.mailbox.newHandlers.forEach { include($0.record) }
     }
     mutex.unlock()
     return found
   }
 
-  /// The same without those whose owner is gone.
+  /// Returns the records of all handlers whose owner is not gone.
   func livingRecords(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
 
-  /// Not under the lock: if this held the last reference to an owner, its `deinit` runs here.
+  /// Returns whether a handler may still be called. Never called under the mutex: the reference to
+  /// the owner may be the last one, whose `deinit` then runs here.
   @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else { return false }
     guard let owner = record.details?.options.owner else { return true }
     return owner.object != nil
   }
 
-  /// Ends all that match. Returns how many there were; those whose owner is gone do not count.
+  /// Removes all handlers that match. Returns how many there were, without those whose owner is gone.
   func removeAll(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
     var count = 0
-    let ended = records(where: isIncluded).filter { record in
+    let deactivated = records(where: isIncluded).filter { record in
       let wasAlive = isAlive(record)
       guard record.deactivate() else { return false }
       if wasAlive { count += 1 }
       return true
     }
-    identityReference.load()?.noteChange()  // even for those that another thread ended: it may not have noted that yet
-    requestUnregistration(ended)
+    // In any case: a thread that deactivated one of them may not have noted its change yet.
+    identityReference.load()?.noteChange()
+    requestUnregistration(deactivated)
     return count
   }
 
-  /// Inside: how many occurrences there were for those of a table.
-  @usableFromInline func offered(to list: KeyTable?) -> UInt64 {
-    if let list { return unsafe list.offered }
+  /// Returns the number of occurrences for the handlers of a table. Isolation: core.
+  @usableFromInline func offered(to keyTable: KeyTable?) -> UInt64 {
+    if let keyTable { return unsafe keyTable.offered }
     return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny ?? sequence
   }
 
-  /// Inside: what the handlers are like.
+  /// Returns a snapshot of each handler that matches. Isolation: core.
   func snapshots(
     where isIncluded: (HandlerOptions?) -> Bool, in isInTable: (KeyTable?) -> Bool = { _ in true }
   ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
-    func include(_ record: HandlerRecord, _ lane: AnyLane?, skipped: Int) {
-      let (options, list) = unsafe (record.details?.options, record.details?.keyTable)
-      guard isIncluded(options), isInTable(list), isAlive(record) else { return }
+    func include(_ record: HandlerRecord, _ lane: DeliveryTarget?, skipped: Int) {
+      let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
+      guard isIncluded(options), isInTable(keyTable), isAlive(record) else { return }
       let flags = record.state.load(ordering: .acquiring)
       let held =
         flags & HandlerFlags.hasHoldingBuffer == 0
-        ? 0 : mutex.withLock { unsafe pendingWork.holds[record.id]?.items.count ?? 0 }
+        ? 0 : mutex.withLock { unsafe pendingWork.holding.count(for: record) }
       found.append(
         HandlerSnapshot(
           id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
           priority: options?.priority ?? 0, tags: options?.tags ?? [],
           isLocked: flags & HandlerFlags.lockedByCaller != 0,
           isOnce: flags & HandlerFlags.once != 0, hasOwner: options?.owner != nil,
-          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: list) &- record.offeredBefore)
+          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: keyTable) &- record.offeredBefore)
             - skipped - held,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),
           droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0, heldCount: held))
@@ -99,7 +109,7 @@ extension EventCore {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe include(
-        record, record.details?.work?.lane,
+        record, record.details?.runner?.lane,
         skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard ?? 0))
     }
     forEachRetiring { lane in include(lane.record, lane, skipped: 0) }

@@ -1,80 +1,181 @@
 import Synchronization
 
-// Handlers that are gone: their closures go at once, where user code may run, and their slots when that is cheap.
+// The end of a handler's life has three phases.
+//
+// 1. *Deactivate* (`HandlerRecord.deactivate`): one atomic step, effective at once, from any thread.
+//    No call is claimed after it.
+// 2. *Unregister* (`unregister(_:)`): the slot and the closure go. Only the thread inside does this.
+// 3. *Retire* (`retire(_:)`): the lane ends after what it holds, and gives the handler's closure up.
 extension EventCore {
-  /// Inside: drops a dead handler's closure now, and its slot when that is cheap.
+  // MARK: From any thread
+
+  /// Deactivates and unregisters a handler. Returns false if its life was over.
+  @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
+    let own = enter()
+    if own != 0 {
+      let isMine = record.deactivate()
+      if isMine {
+        unregister(record)
+      } else if unsafe record.index >= 0 {
+        // Another thread deactivated it, and may not have noted the change yet.
+        withIdentity { $0.invalidateFastPath() }
+      }
+      leave(own)
+      return isMine
+    }
+    let isMine = record.deactivate()
+    withIdentity { $0.noteChange() }  // in any case: another thread may not have noted its change yet
+    guard isMine else { return false }
+    enqueueUnregistration(CollectionOfOne(record))
+    return true
+  }
+
+  /// Unregisters a deactivated handler, at once or in its turn.
+  @usableFromInline func requestUnregistration(_ record: HandlerRecord) {
+    requestUnregistration(CollectionOfOne(record))
+  }
+
+  /// Unregisters deactivated handlers, at once or in their turn.
+  func requestUnregistration(_ records: some Collection<HandlerRecord>) {
+    guard !records.isEmpty else { return }
+    let own = enter()
+    guard own != 0 else { return enqueueUnregistration(records) }
+    for record in records { unregister(record) }
+    leave(own)
+  }
+
+  @usableFromInline @inline(never) func enqueueUnregistration(_ records: some Collection<HandlerRecord>) {
+    let mustSlowDown = enqueue { pendingWork in
+      for record in records { unsafe pendingWork.mailbox.unregistering.append((record, Thread.current)) }
+      return unsafe pendingWork.mailbox.unregistering.count > OverloadControl.changeLimit
+    }
+    if mustSlowDown { OverloadControl.slowDown() }
+  }
+
+  /// Enqueues the end of the event. A second call enqueues it again, because its caller relies on it.
+  @usableFromInline func finish() {
+    mutex.withLock { unsafe isFinished = true }
+    if enqueue(.finish) { OverloadControl.slowDown() }
+  }
+
+  // MARK: Unregister
+
+  /// Takes a dead handler out of its table: the closure now, the slot when that is cheap. Isolation:
+  /// core.
   @usableFromInline func unregister(_ record: HandlerRecord) {
-    guard unsafe record.index >= 0 else { return finishRetiring(record) }  // or it is still pendingHandlers, which sees to it
-    tellOf(record, isAdded: false)
+    // A handler without a slot has a lane that retires, or has not joined yet and never will.
+    guard unsafe record.index >= 0 else { return finishRetiring(record) }
+    reportHandler(record, isAdded: false)
     let details = record.details
-    if let details, unsafe details.work != nil || details.address != nil || details.keyTable != nil {
-      return unregisterDetailed(details)
-    }
-    record.set(HandlerFlags.removed)
+    let retiring = retire(record)
+    let pendingWork = retiring == nil ? nil : pendingWork
     mutex.lock()
-    let slot = unsafe table.remove(record, priority: details?.options.priority ?? 0)
-    if let details {
-      if details.options.isClocked { unsafe clocked -= 1 }
-      if details.options.wantsPrior { unsafe pendingWork.wantPrior -= 1 }
-    }
-    if unsafe table.dead > 0 { withIdentity { $0.invalidateFastPath() } }
-    mutex.unlock()
-    if record.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: record) }
-    withIdentity { $0.forgetFailures(of: record) }
-    _ = consume slot  // user code may run here: outside of the lock. And the record may go
-  }
-
-  /// The same for one that may have a lane: as long as that still holds something, those who look, lock or remove find it in `ending`.
-  @usableFromInline func unregisterDetailed(_ details: DetailedRecord) {
-    let ending = retireRunner(details)
-    let pendingWork = ending == nil ? nil : pendingWork
-    mutex.lock()
-    let list = unsafe details.keyTable
+    let keyTable = unsafe details?.keyTable
+    let priority = details?.options.priority ?? 0
     let slot: HandlerSlot
-    if let list {
-      slot = unsafe list.table.remove(details, priority: details.options.priority)
-      unsafe details.keyTable = nil
+    if let keyTable {
+      slot = unsafe keyTable.table.remove(record, priority: priority)
+      unsafe details?.keyTable = nil
     } else {
-      slot = unsafe table.remove(details, priority: details.options.priority)
+      slot = unsafe table.remove(record, priority: priority)
     }
-    if details.options.isClocked { unsafe clocked -= 1 }
-    if details.options.wantsPrior { unsafe self.pendingWork.wantPrior -= 1 }
-    if unsafe table.dead > 0 { withIdentity { $0.invalidateFastPath() } }
-    if let ending, let pendingWork {
-      unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
-      unsafe pendingWork.retiringLanes.append(ending)
-      ending.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
+    if let details {
+      if details.options.isClocked { unsafe clockedCount -= 1 }
+      if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
+    }
+    if unsafe table.deadCount > 0 { withIdentity { $0.invalidateFastPath() } }
+    if let retiring, let pendingWork {
+      // As long as the lane has something, those who look, lock or remove find the handler there.
+      unsafe retiring.record.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
+      unsafe pendingWork.retiringLanes.append(retiring)
+      retiring.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
     }
     mutex.unlock()
-    if let list { forgetIfEmpty(list) }
-    if details.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: details, isEnding: ending != nil) }
-    withIdentity { $0.forgetFailures(of: details) }
-    _ = consume slot
+    if let keyTable { dropIfEmpty(keyTable) }
+    if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record, isRetiring: retiring != nil) }
+    withIdentity { $0.forgetFailures(of: record) }
+    _ = consume slot  // the closure may run user code as it goes: outside of the mutex
   }
 
-  /// Inside: gives up how a handler runs, which is in no table any more.
-  @usableFromInline func retire(_ record: HandlerRecord) {
-    if let details = record.details { _ = retireRunner(details) } else { record.set(HandlerFlags.removed) }
+  /// Notes a handler that the current occurrence found dead. Its slot is in use until the delivery
+  /// ends. Isolation: core.
+  @usableFromInline func noteDead(_ record: HandlerRecord) {
+    guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
+    if unsafe firstDead == nil {
+      unsafe firstDead = .passUnretained(record)
+    } else {
+      unsafe pendingWork.deadRecords.append(record)
+    }
   }
 
-  /// Inside, not under the lock: gives up what is the user's, and ends a lane after what it holds; gives it if that is something.
-  @usableFromInline func retireRunner(_ details: DetailedRecord) -> AnyLane? {
-    let work = unsafe details.work
-    unsafe details.work = nil
+  /// Unregisters the handlers that an occurrence found dead, and closes the gaps. Isolation: core.
+  @usableFromInline @inline(__always) func unregisterDead() {
+    if let record = unsafe firstDead {
+      unsafe firstDead = nil
+      unsafe record._withUnsafeGuaranteedRef { unregister($0) }
+      unregisterOtherDead()
+    }
+    if unsafe table.deadCount > 0 { compact() }
+  }
+
+  @usableFromInline @inline(never) func unregisterOtherDead() {
+    guard let pendingWork = pendingWorkReference.load(), unsafe !pendingWork.deadRecords.isEmpty else { return }
+    while let record = unsafe pendingWork.deadRecords.popLast() { unregister(record) }
+    if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
+  }
+
+  @usableFromInline @inline(never) func compact() {
+    mutex.lock()
+    unsafe table.compact()
+    mutex.unlock()
+  }
+
+  /// Drops the table of a key that has no handlers. Isolation: core.
+  @usableFromInline func dropIfEmpty(_ keyTable: KeyTable) {
+    guard unsafe keyTable.table.count == 0, let keyIndex = unsafe pendingWork.keyIndex else { return }
+    mutex.lock()
+    keyIndex.unlink(keyTable)
+    mutex.unlock()
+    keyIndex.lookup.forget(keyTable)
+  }
+
+  /// Unregisters all handlers: the event ends. Everything that was sent has been delivered; lanes end
+  /// after what they hold. Isolation: core.
+  @usableFromInline func finishTable() {
+    var records: [HandlerRecord] = []
+    unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
+    for record in records { unregister(record) }
+    pendingWorkReference.load()?.unheardReference.load()?.finish()
+  }
+
+  // MARK: Retire
+
+  /// Ends the lane of a handler after what it holds, and gives up what is the user's. Isolation: core.
+  /// Never called under the mutex.
+  ///
+  /// - Returns: The lane, if it still holds something.
+  @usableFromInline @discardableResult func retire(_ record: HandlerRecord) -> DeliveryTarget? {
+    guard let details = record.details else {
+      record.set(HandlerFlags.removed)
+      return nil
+    }
+    let runner = unsafe details.runner
+    unsafe details.runner = nil
     unsafe details.plainLane = nil
     unsafe details.plainSequence = nil
-    unsafe details.address = nil
-    unsafe details.viewer = nil
-    guard let lane = work?.lane else {
+    unsafe details.key = nil
+    unsafe details.view = nil
+    guard let lane = runner?.lane else {
       details.set(HandlerFlags.removed)
       return nil
     }
     return lane.finish() ? nil : lane
   }
 
-  /// Inside: a lane that says that it is over.
+  /// Drops a lane that has run its last call. Isolation: core.
   @usableFromInline func finishRetiring(_ record: HandlerRecord) {
-    guard let details = record.details, unsafe details.retiringIndex >= 0, let pendingWork = pendingWorkReference.load()
+    guard let details = record.details, unsafe details.retiringIndex >= 0,
+      let pendingWork = pendingWorkReference.load()
     else { return }
     let at = unsafe Int(details.retiringIndex)
     guard unsafe pendingWork.retiringLanes[at].isOver else { return }
@@ -87,39 +188,7 @@ extension EventCore {
     unsafe details.retiringIndex = -1
     if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
     mutex.unlock()
-    if record.has(HandlerFlags.hasHoldingBuffer) { forgetHold(of: record) }
-    withExtendedLifetime(ended) {}  // user code may run here: outside of the lock
-  }
-
-  /// Inside: what the occurrence that is being delivered met dead.
-  @usableFromInline func noteDead(_ record: HandlerRecord) {
-    guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
-    if unsafe firstDead == nil {
-      unsafe firstDead = .passUnretained(record)
-    } else {
-      unsafe pendingWork.deadRecords.append(record)
-    }
-  }
-
-  /// Inside, after an occurrence: one that met dead slots leaves none.
-  @usableFromInline @inline(__always) func unregisterDead() {
-    if let record = unsafe firstDead {
-      unsafe firstDead = nil
-      unsafe record._withUnsafeGuaranteedRef { unregister($0) }
-      unregisterOthers()
-    }
-    if unsafe table.dead > 0 { compact() }
-  }
-
-  @usableFromInline @inline(never) func unregisterOthers() {
-    guard let pendingWork = pendingWorkReference.load(), unsafe !pendingWork.deadRecords.isEmpty else { return }
-    while let record = unsafe pendingWork.deadRecords.popLast() { unregister(record) }
-    if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
-  }
-
-  @usableFromInline @inline(never) func compact() {
-    mutex.lock()
-    unsafe table.compact()
-    mutex.unlock()
+    if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
+    withExtendedLifetime(ended) {}  // it may run user code as it goes: outside of the mutex
   }
 }

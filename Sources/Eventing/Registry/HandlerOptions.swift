@@ -8,7 +8,7 @@
   /// The closure is called with that very owner, which therefore stays what it is.
   @usableFromInline var isOwnerBound = false
   /// Of a handler of a keyed event: what it listens to, unless that is every key.
-  @usableFromInline var address: AnyKeyBox?
+  @usableFromInline var key: AnyKeyBox?
   /// It wants to know the instant at which a delivery begins.
   @usableFromInline var isClocked = false
   /// It is told at once how things are (`PendingWork.replayValue`).
@@ -21,6 +21,6 @@
   @inlinable init() {}
 
   @inlinable var isEmpty: Bool {
-    name == nil && priority == 0 && tags == nil && owner == nil && address == nil && !isClocked
+    name == nil && priority == 0 && tags == nil && owner == nil && key == nil && !isClocked
   }
 }

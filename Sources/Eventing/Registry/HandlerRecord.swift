@@ -62,12 +62,10 @@ public import Synchronization
   @usableFromInline final func claim() -> Bool {
     syncPoint(.claiming)
     var seen = state.load(ordering: .acquiring)
-    while seen & HandlerFlags.notCallable == 0 || (mutant(.claimIgnoresLocks) && seen & HandlerFlags.ended == 0)
-      || (mutant(.claimIgnoresRemovals) && seen & HandlerFlags.lockedAtAll == 0)
-    {
-      if seen & HandlerFlags.once == 0 || mutant(.onceIsNotSpent) { return true }
+    while seen & HandlerFlags.refusingClaims == 0 {
+      if seen & HandlerFlags.once == 0 { return true }
       let (done, now) = state.compareExchange(
-        expected: seen, desired: seen | HandlerFlags.spent, ordering: .acquiringAndReleasing)
+        expected: seen, desired: seen | HandlerFlags.spentByClaim, ordering: .acquiringAndReleasing)
       if done { return true }
       seen = now
     }
@@ -107,19 +105,19 @@ public import Synchronization
   /// Where its lane is in `PendingWork.ending`; -1 for nowhere.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
   /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
-  @usableFromInline @exclusivity(unchecked) var work: HandlerRunner?
-  /// The lane, if that is all there is to `work`: no owner to ask for. Lent without a retain; `work` holds it.
+  @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
+  /// The lane, if that is all there is to `runner`: no owner to ask for. Lent without a retain; `runner` holds it.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane>?
   /// The same of a sequence.
-  @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceLane>?
+  @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   /// It is a view, and how it is called if there is nothing to decide.
-  @usableFromInline @exclusivity(unchecked) var viewer: ErasedView?
+  @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// How many posts said nothing to it.
   @usableFromInline @exclusivity(unchecked) var unheard = 0
   /// The body of its slot gives posts to the lane.
   @usableFromInline @exclusivity(unchecked) var takesPosts = false
   /// What it listens to on a keyed event, unless that is every key: the user's, so it is given up before the record goes, which may be under the lock.
-  @usableFromInline @exclusivity(unchecked) var address: AnyKeyBox?
+  @usableFromInline @exclusivity(unchecked) var key: AnyKeyBox?
   /// The table that it is in, if that is not the core's own.
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 

@@ -40,15 +40,15 @@ public import Synchronization
       if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
         unsafe takePosts(record, lane.takeUnretainedValue())
       }
-      return .sends
+      return .slowForSends
     }
     guard let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
     unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
-    if unsafe lane._withUnsafeGuaranteedRef({ $0.hub.isBounded }) { return .always }
+    if unsafe lane._withUnsafeGuaranteedRef({ $0.hub.isBounded }) { return .slow }
     if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
       unsafe takePosts(record, lane.takeUnretainedValue())
     }
-    return .sends
+    return .slowForSends
   }
 
   @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SerialLane) {
@@ -56,7 +56,7 @@ public import Synchronization
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
 
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SequenceLane) {
+  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SequenceSink) {
     body = .of({ lane.takePost($0) }, lane.hub.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
@@ -70,13 +70,4 @@ enum SlotSignal: Error {
   case decide
   /// The handlers that follow are not to be called.
   case stop
-}
-
-/// For which occurrences a handler has to be looked at.
-@usableFromInline enum PathNeeded: UInt8 {
-  /// A call of its slot's body is all.
-  case never
-  /// For a post it is: that gives the payload to a lane, and nobody wants to know what becomes of it.
-  case sends
-  case always
 }

@@ -10,7 +10,7 @@
   /// How many slots there are, dead ones included.
   @usableFromInline var count: Int32 = 0
   /// How many of them are dead.
-  @usableFromInline var dead: Int32 = 0
+  @usableFromInline var deadCount: Int32 = 0
   /// The slot that is looked at next for an owner that is gone, and so is changed under the lock, too: the bucket's place in the index, and the slot's in the bucket.
   @usableFromInline var sweep: (bucket: Int32, slot: Int32) = (0, 0)
   /// The bucket of the highest priority; each knows the next.
@@ -35,19 +35,19 @@
     guard let bucket = unsafe bucket(of: priority) else {
       preconditionFailure("a slot is in the bucket of its priority")
     }
-    let before = unsafe (count: bucket.pointee.count, dead: bucket.pointee.dead)
+    let before = unsafe (count: bucket.pointee.count, dead: bucket.pointee.deadCount)
     let slot = unsafe bucket.pointee.remove(record)
     unsafe count &-= before.count &- bucket.pointee.count
-    unsafe dead &+= bucket.pointee.dead &- before.dead
+    unsafe deadCount &+= bucket.pointee.deadCount &- before.dead
     if unsafe bucket.pointee.count == 0, priority != 0 { dropBucket(priority) }
     return slot
   }
 
   /// Closes the gaps that removed handlers left.
   @usableFromInline mutating func compact() {
-    count &-= dead
-    dead = 0
-    unsafe forEachBucket { bucket in if unsafe bucket.pointee.dead > 0 { unsafe bucket.pointee.compact() } }
+    count &-= deadCount
+    deadCount = 0
+    unsafe forEachBucket { bucket in if unsafe bucket.pointee.deadCount > 0 { unsafe bucket.pointee.compact() } }
     let empty = unsafe index.filter { unsafe $0.pointee.count == 0 && $0.pointee.priority != 0 }.map {
       unsafe $0.pointee.priority
     }

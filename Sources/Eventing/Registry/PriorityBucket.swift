@@ -5,7 +5,7 @@
   @usableFromInline var slots: UnsafeMutablePointer<HandlerSlot>
   @usableFromInline var count: Int32 = 0
   @usableFromInline var capacity: Int32
-  @usableFromInline var dead: Int32 = 0
+  @usableFromInline var deadCount: Int32 = 0
   @usableFromInline let priority: Int
   @usableFromInline var next: Pointer?
 
@@ -50,14 +50,14 @@
       count &-= 1
       while count > 0, unsafe slots[Int(count) - 1].record.index < 0 {
         count &-= 1
-        dead &-= 1
+        deadCount &-= 1
         unsafe (slots + Int(count)).deinitialize(count: 1)
       }
     } else {
       unsafe (slots + Int(index)).initialize(to: HandlerSlot(.none, record))
-      dead &+= 1
+      deadCount &+= 1
     }
-    if dead > count / 2 { compact() } else { shrink() }
+    if deadCount > count / 2 { compact() } else { shrink() }
     return slot
   }
 
@@ -75,7 +75,7 @@
       }
       to += 1
     }
-    dead = 0
+    deadCount = 0
     count = Int32(to)
     shrink()
   }

@@ -117,13 +117,14 @@ extension EventCore {
   func keep(_ history: History) {
     _ = pendingWork.historyReference.set(history)
     mustEnqueue = true
-    word.store(CoreState.mustEnqueue, ordering: .relaxed)
+    stateWord.store(CoreState.mustEnqueue, ordering: .relaxed)
   }
 
   /// Delivers a post to an idle event with a history at once, as far as that goes; false if the event is not idle.
   func postWithReplay(_ payload: BorrowedPayload) -> Bool {
     let own = Thread.current | CoreState.busy
-    guard word.compareExchange(expected: CoreState.mustEnqueue, desired: own, ordering: .acquiring).exchanged else {
+    guard stateWord.compareExchange(expected: CoreState.mustEnqueue, desired: own, ordering: .acquiring).exchanged
+    else {
       return false
     }
     var replaced: Bool?
@@ -133,7 +134,7 @@ extension EventCore {
       unsafe history._withUnsafeGuaranteedRef { history in
         mutex.lock()
         let isPlain =
-          unsafe pendingWork.queue.isEmpty && pendingWork.unheardReference.lend() == nil
+          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unheardReference.lend() == nil
           && withIdentity { unsafe $0.observers == nil }
         if isPlain { replaced = unsafe history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()
@@ -142,11 +143,11 @@ extension EventCore {
     }
     if replaced == nil {
       enqueue(payload, nil)  // another thread was faster, or somebody observes the event: in its turn
-    } else if let position = deliver(payload, isPost: true) {
-      postSlowPath(payload, from: position, sender: nil)
+    } else if let cursor = unsafe deliver(payload, isPost: true) {
+      postSlowPath(payload, from: cursor, sender: nil)
     }
     syncPoint(.leaving)
-    if !word.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged {
+    if !stateWord.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged {
       drain(own & ~CoreState.flags)
     }
     return true
@@ -154,12 +155,11 @@ extension EventCore {
 
   /// Inside: tells a handler that has just joined what was sent before.
   func replay(_ history: History, to record: HandlerRecord) {
-    let priority = record.details?.options.priority ?? 0
     var past = history.copyOfPast(mutex)
     while !past.isEmpty {
       let item = past.takeFirst()
       if unsafe record.index >= 0, !record.has(HandlerFlags.ended) {
-        tell(record, past.taken, priority, sequence: item.sequence, from: item.sender)
+        deliver(past.taken, to: record, sequence: item.sequence, from: item.sender)
       }
       past.destroyTaken()
     }

@@ -1,8 +1,8 @@
-/// What a sequence yields that counts its losses.
+/// An element of a sequence that shows its losses: see ``EventSource/arrivals(buffering:)``.
 public enum Arrival<Payload: Sendable>: Sendable {
   /// The next payload.
   case payload(Payload)
-  /// So many were dropped here.
+  /// The number of payloads that were dropped at this place.
   case lagged(Int)
 }
 

@@ -1,20 +1,30 @@
 extension EventSource {
-  /// Waits for the next payload that fits.
+  /// Waits for the next payload that satisfies a condition.
   ///
   ///     let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
   ///
-  /// It listens from the moment of the call, and has left the event when it returns. It keeps what it listens to alive for that long.
+  /// The call listens from its beginning, and has left the event when it returns. It retains the
+  /// source until then.
   ///
-  /// - Of an event with a history it is the first of what a newcomer is told: see ``Replay``.
-  /// - In a handler of that very event it is one that is delivered after the call of `next`: whoever awaits that handler before sending it waits for ever.
-  /// - A task that is started to await it (`async let`) listens only when it runs; take a sequence if nothing may be missed.
-  /// - In a task that is cancelled, before or meanwhile, it throws `CancellationError` at once.
-  /// - Complexity: O(1) for each payload that comes by.
+  /// - On an event with a history, the past payloads that a new handler receives come first; see
+  ///   ``Replay``.
+  /// - Inside a handler of the event, it receives payloads that are delivered after the call of
+  ///   `next`. A task that awaits that handler before it sends such a payload waits for ever.
+  /// - A child task (`async let`) listens only when it runs. If nothing may be missed, take a
+  ///   sequence before: ``payloads(buffering:)``.
+  /// - If the task is cancelled, before or meanwhile, the call throws at once.
+  ///
   /// - Parameters:
-  ///   - limit: how long to wait; `nil` for ever, and so is more than a hundred years.
-  ///   - clock: what measures that.
-  ///   - isIncluded: whether a payload fits; asked in the order of the event, where no lock is held, not on the thread that sends.
-  /// - Throws: ``EventingError`` if nothing came in time or the event was finished; what `isIncluded` throws.
+  ///   - limit: The longest time to wait. `nil`, or more than a hundred years, means for ever.
+  ///   - clock: The clock that measures the limit.
+  ///   - isIncluded: The condition. It is asked in the order of the event, with no mutex held, and
+  ///     not on the thread that sends.
+  /// - Returns: The first payload that satisfies the condition.
+  /// - Throws: An ``EventingError`` if no such payload came in time
+  ///   (``EventingError/Code/timedOut``), or if the event was finished or all its handlers were
+  ///   removed (``EventingError/Code/eventEnded``). A `CancellationError` if the task is cancelled.
+  ///   The error that `isIncluded` throws.
+  /// - Complexity: O(1) for each payload that is sent meanwhile.
   public nonisolated(nonsending) func next(
     within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
     where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
@@ -38,7 +48,7 @@ extension EventSource {
 }
 
 extension SequenceHub {
-  /// The first payload that fits.
+  /// Returns the first payload that satisfies a condition.
   fileprivate nonisolated(nonsending) func first<Payload: Sendable>(
     where isIncluded: @Sendable (Payload) throws -> Bool
   ) async throws

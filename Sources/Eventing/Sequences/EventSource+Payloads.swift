@@ -1,29 +1,40 @@
 extension EventSource {
-  /// What is sent from now on, as a sequence.
+  /// Returns a sequence of the payloads that are sent from now on.
   ///
   ///     for await fraction in progress.payloads(buffering: .newest(16)) { print(fraction) }
   ///
-  /// - Effective on return: every occurrence sent after it is seen, in order, whenever the loop begins.
-  /// - Several iterators are independent: each sees everything. One that is made when another has taken something begins with what is sent then, and one that is made when
-  ///   the last has gone finds nothing.
-  /// - Cancelling the task ends the loop at once, and the sequence has left its event before `next` returns. In a task that is cancelled already `next` returns at once.
-  /// - It ends with its event, after what was sent; it does not keep the event alive. It is a handler: what removes all handlers ends it, and a lock silences it. It
-  ///   leaves its event with its last iterator, or, if it never had one, when it is released.
-  /// - `send` does not wait for loops, unless `buffering` says ``Buffering/suspendingSender(_:)`` and there is no room. A loop that itself sends to its
-  ///   event, or awaits a handler that does, is not waited for; of a loop outside of handlers, what its child tasks send is not known to be its own.
-  /// - An iterator belongs to one task at a time. If a second task asks one for which another task waits, the second is told `nil`, and a line on
-  ///   standard error says so.
-  /// - An iterator of one's own is asked with `next(isolation: #isolation)`: of an opaque type the compiler does not see that `next()` does not throw.
-  /// - Complexity: O(1) for each payload, however many wait.
+  /// - Effective on return: the sequence has every payload that is sent after this call, in order,
+  ///   whenever the loop begins.
+  /// - Iterators are independent, and each has every payload. An iterator that is made after
+  ///   another one has taken something begins with what is sent from then on. One that is made
+  ///   after the last iterator has gone finds nothing.
+  /// - Cancelling the task ends the loop at once. The sequence has left its event before `next`
+  ///   returns. In a task that is cancelled already, `next` returns at once.
+  /// - The sequence ends with its event, after what was sent. It does not retain the event. It
+  ///   leaves the event with its last iterator or, if it never had one, when it is released.
+  /// - The sequence is a handler of the event: removing all handlers ends it, and a lock of the
+  ///   event silences it.
+  /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait
+  ///   for room. Even then, it does not wait for a loop that itself sends to the event, or awaits a
+  ///   handler that does. Sends by child tasks of a loop outside of handlers are not known to be
+  ///   the loop's own.
+  /// - An iterator belongs to one task at a time. If a second task asks it while another task
+  ///   waits, the second one gets `nil`, and a warning is written to standard error.
+  /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type the
+  ///   compiler does not see that `next()` does not throw.
   ///
-  /// - Parameter buffering: how many payloads wait for an iterator that is slow, and what is dropped then.
+  /// - Parameter buffering: How many payloads wait for a slow iterator, and which are dropped
+  ///   beyond that.
+  /// - Returns: The sequence, which already listens.
+  /// - Complexity: O(1) for each payload, however many wait.
   @inlinable public nonisolated func payloads(
     buffering: Buffering = .unbounded
   ) -> some AsyncSequence<Payload, Never> & Sendable {
     PayloadSequence(Subscription(to: self, buffering))
   }
 
-  /// The same, and how much was dropped where.
+  /// Returns a sequence of the payloads that are sent from now on, and of the places where some
+  /// were dropped. Otherwise like ``payloads(buffering:)``.
   @inlinable public nonisolated func arrivals(
     buffering: Buffering = .unbounded
   ) -> some AsyncSequence<Arrival<Payload>, Never> & Sendable {
@@ -32,7 +43,8 @@ extension EventSource {
 }
 
 extension Event {
-  /// What is sent from now on, with sender, event name, sequence number and instant; see ``EventSource/payloads(buffering:)``.
+  /// Returns a sequence of the occurrences that are sent from now on, with sender, event name,
+  /// sequence number and instant. Otherwise like ``EventSource/payloads(buffering:)``.
   public nonisolated func occurrences(
     buffering: Buffering
   ) -> some AsyncSequence<Occurrence<Payload>, Never> & Sendable {
@@ -40,7 +52,7 @@ extension Event {
   }
 }
 
-/// A sequence that is there: it listens.
+/// The registration of a sequence with its source, which ends when the sequence is released.
 @usableFromInline final class Subscription<Payload: Sendable>: Sendable {
   @usableFromInline let hub: SequenceHub
 

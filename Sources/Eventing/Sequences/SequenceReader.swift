@@ -65,7 +65,7 @@
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
     unsafe batch.recycle()
     // As a lane does: batches get longer, and waking a task again would cost a sender more.
-    if !hub.isBounded, unsafe hasBegun { Thread.spin(1_000) }
+    if !hub.isBounded, unsafe hasBegun { Thread.spin(Thread.spinLimit) }
     unsafe hasBegun = true
     while unsafe !isOver {
       guard mayGoOn else {

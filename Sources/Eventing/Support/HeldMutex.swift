@@ -9,7 +9,7 @@
     import Android
   #endif
 
-  /// Whether the calling thread holds a ``UnfairMutex``. In debug builds only.
+  /// Whether the calling thread holds an ``UnfairMutex``. In debug builds only.
   @usableFromInline enum HeldMutex {
     private static let key: pthread_key_t = {
       var key = pthread_key_t()
@@ -25,11 +25,13 @@
   }
 #endif
 
-/// Stops a debug build if the calling thread holds a ``UnfairMutex``.
+/// Stops a debug build if the calling thread holds an ``UnfairMutex``.
 ///
-/// Two locks are never held together, user code never runs under one, and no weak reference is read
-/// there: the strong reference that it gives may be the last one a moment later, and then the
-/// object's `deinit` runs under the lock.
+/// Two mutexes are never held together, and user code never runs under one. No weak reference is
+/// read under one either: the strong reference that it gives may be the last one a moment later,
+/// and then the object's `deinit` would run under the mutex.
+///
+/// - Parameter action: The action that needs a thread without a mutex, for the message.
 @inlinable @inline(__always) func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
   #if DEBUG
     if HeldMutex.isHeld { preconditionFailure("expected to \(action()) without a lock; this thread holds one") }

@@ -1,23 +1,24 @@
 public import Dispatch
 package import Synchronization
 
-/// The one place of the package that starts tasks and schedules blocks.
+/// The only place in the package that starts tasks and schedules blocks.
 @usableFromInline package enum Scheduling {
-  /// Where the tasks of handlers run that are added while it is bound; a test puts its scheduler here.
+  /// The executor for the tasks of handlers that are added while it is bound. Tests bind one.
   @TaskLocal package static var executor: (any TaskExecutor)?
 
-  /// What takes all over, for the tasks in which it is bound.
+  /// The simulation that takes over all scheduling in the tasks where it is bound.
   @TaskLocal package static var simulation: (any SimulatedScheduling)?
-  /// How many simulations run, so that others need not look.
+  /// The number of running simulations. If it is 0, the task-local value need not be read.
   package static let simulations = Atomic<Int>(0)
   private static var currentSimulation: (any SimulatedScheduling)? {
     simulations.load(ordering: .relaxed) == 0 ? nil : simulation
   }
 
-  /// Whether the caller belongs to a simulation.
+  /// Whether the calling task belongs to a simulation.
   @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
 
   #if DEBUG
+    /// Returns whether a test has planted a fault here.
     @usableFromInline static func isPlanted(_ mutant: Mutant) -> Bool {
       unsafe Mutant.everywhere == mutant || currentSimulation.map { $0.mutant == mutant } ?? false
     }
@@ -25,7 +26,7 @@ package import Synchronization
 
   @usableFromInline static var executorOfThisTask: (any TaskExecutor)? { executor }
 
-  /// A task that inherits nothing from whoever happens to start it.
+  /// Starts a task that inherits nothing from the task that happens to start it.
   @usableFromInline static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
@@ -41,7 +42,7 @@ package import Synchronization
     }
   }
 
-  /// Runs a task until it ends, or until what this gives is dropped.
+  /// Starts a task, and returns an object that cancels it when it is released.
   static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
     RunningTask(currentSimulation.map { Task(executorPreference: $0) { await body() } } ?? Task { await body() })
   }
@@ -52,26 +53,28 @@ package import Synchronization
     deinit { task.cancel() }
   }
 
-  /// Swift's pool takes no priority above that of the user's own interaction.
+  /// Returns a task priority, at most user-interactive: Swift's pool takes none above that.
   static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 
+  /// Schedules a block on a serial queue.
   @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: queue, isMain: false) }
     queue.async(execute: body)
   }
 
-  /// Whatever order such blocks take.
+  /// Schedules a block on the global queue, in no order with other such blocks.
   @usableFromInline static func concurrentBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: false) }
     DispatchQueue.global().async(execute: body)
   }
 
+  /// Schedules a block on the main queue.
   @usableFromInline static func mainBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: true) }
     DispatchQueue.main.async(execute: body)
   }
 
-  /// A serial queue of the quality of service that has the name of the priority.
+  /// Creates a serial queue with the quality of service that is named like the priority.
   @usableFromInline static func backgroundQueue(_ rawPriority: UInt8) -> DispatchQueue {
     let priority = TaskPriority(rawValue: rawPriority)
     let quality: DispatchQoS =
@@ -95,26 +98,33 @@ package import Synchronization
     return key
   }()
 
-  /// True only on the main queue, and so on the main actor. Not asked of the thread: on Linux the main actor leaves the main thread at its first suspension.
+  /// Whether the caller runs on the main queue, and so on the main actor.
+  ///
+  /// The identity of the thread is not enough: on Linux the main actor leaves the main thread at
+  /// its first suspension.
   @usableFromInline package static var isOnMainQueue: Bool {
     currentSimulation.map(\.isInMainBlock) ?? (DispatchQueue.getSpecific(key: mainKey) == true)
   }
 
-  /// Whether a queue is the main one. Not by its identity: on Linux `DispatchQueue.main` is another object each time.
+  /// Returns whether a queue is the main queue.
+  ///
+  /// The identity of the object is not enough: on Linux `DispatchQueue.main` is another object each
+  /// time.
   static func isMainQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) == true }
 
-  /// In a block for the main queue.
+  /// Stops the program if the caller, a block for the main queue, runs elsewhere.
   @usableFromInline static func checkMain() {
     if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() }
   }
 }
 
-/// What a test puts in the place of tasks and queues.
+/// Scheduling by a test, in place of tasks and queues.
 package protocol SimulatedScheduling: TaskExecutor {
-  /// A fault that is planted.
+  /// The planted fault, if there is one.
   var mutant: Mutant? { get }
-  /// Runs it some time, after what was scheduled on the same serial queue, or on main, before.
+  /// Runs a block later, after all blocks that were scheduled before on the same serial queue, or
+  /// on the main queue.
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
-  /// Whether a block that was scheduled on main is running.
+  /// Whether a block for the main queue is running.
   var isInMainBlock: Bool { get }
 }

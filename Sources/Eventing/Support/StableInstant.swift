@@ -1,5 +1,7 @@
-/// An instant whose layout clients of this module know: that of `ContinuousClock.Instant` is the standard library's own affair, and a struct that holds one is
-/// handled through tables at run time (+150 instructions a post).
+/// An instant whose layout clients of this module know.
+///
+/// Clients do not know the layout of `ContinuousClock.Instant`, so the runtime handles a struct
+/// that contains one through metadata. On x86-64 a post then took 216 instructions instead of 65.
 @usableFromInline struct StableInstant: Sendable {
   private static let origin = ContinuousClock.now
   @usableFromInline let sinceOrigin: Duration

@@ -1,8 +1,9 @@
-/// Names a task for good.
+/// Numbers that name tasks and are never used again.
 ///
-/// Not its address, which comes back: another task there would be taken for one that has ended.
+/// An address does not name a task: a later task at the same address would be taken for one that
+/// has ended.
 package enum TaskID {
-  /// Of the calling task; 0 for none.
+  /// The number of the calling task; 0 outside of tasks.
   static var current: UInt64 {
     unsafe withUnsafeCurrentTask { task in
       guard let task = unsafe task else { return 0 }
@@ -11,12 +12,14 @@ package enum TaskID {
     }
   }
 
-  /// Of the task that a job belongs to.
+  /// Returns the number of the task that a job belongs to.
   package static func of(_ job: UnownedJob) -> UInt64 {
-    // Safe: so is an UnownedJob.
+    // Safe: an UnownedJob is the reference to the job, which is the task, and nothing else.
     unsafe jobTaskID(unsafeBitCast(job, to: UnsafeRawPointer.self))
   }
 }
 
-/// The number that a task has in the description of its jobs and in the debugger; the runtime exports it, the standard library has no other name for it.
+/// Returns the number of a task, which descriptions of its jobs and the debugger show.
+///
+/// The runtime exports this function. The standard library has no other name for it.
 @_silgen_name("swift_task_getJobTaskId") private func jobTaskID(_ task: UnsafeRawPointer) -> UInt64

@@ -9,9 +9,9 @@
 #endif
 internal import Synchronization
 
-/// What the package asks of the platform's threads.
+/// The operations on threads that the package uses.
 @usableFromInline package enum Thread {
-  /// A number that no other living thread has; its three lowest flags are clear.
+  /// A number that no other living thread has. Its three lowest bits are 0.
   @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
       pthread_self()
@@ -20,15 +20,20 @@ internal import Synchronization
     #endif
   }
 
-  /// Passes a short time without touching memory that others write: some nanoseconds a round. Not optimised: the compiler would find that there is nothing in it.
+  /// The rounds that a thread spins before it does something that costs more: about a microsecond.
+  @usableFromInline static var spinLimit: Int { 1_000 }
+
+  /// Spins for some rounds without touching memory that other threads write.
+  ///
+  /// Not optimised: the compiler would remove the loop.
   @usableFromInline @inline(never) @_optimize(none) static func spin(_ rounds: Int) {
     var left = rounds
     while left > 0 { left &-= 1 }
   }
 
-  /// Lets another thread have the core.
+  /// Offers the core to another thread.
   @usableFromInline static func giveWay() { sched_yield() }
 
-  /// Sleeps, holding nothing and waiting for nobody. Linux makes 65 microseconds of 10.
+  /// Sleeps, without waiting for another thread. On Linux 10 microseconds last about 65.
   @usableFromInline static func nap(microseconds: UInt32) { _ = usleep(microseconds) }
 }

@@ -1,9 +1,11 @@
 #if canImport(Darwin)
   public import Darwin
 
-  /// The one lock of the package: for a few instructions, never held together with another, nor while user code runs.
+  /// The only mutex of the package. It guards a few instructions, and is never held together with
+  /// another one or while user code runs.
   ///
-  /// On Apple's systems it is `os_unfair_lock`: it lends its holder the priority of those who wait.
+  /// On Apple's systems it is an `os_unfair_lock`, which lends its holder the priority of the
+  /// waiters.
   @usableFromInline package struct UnfairMutex: ~Copyable, @unchecked Sendable {
     // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
     @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
@@ -19,11 +21,13 @@
 #else
   public import Synchronization
 
-  /// The one lock of the package: for a few instructions, never held together with another, nor while user code runs.
+  /// The only mutex of the package. It guards a few instructions, and is never held together with
+  /// another one or while user code runs.
   ///
-  /// It looks some times, then gives its core away, then naps, so that a holder that lost its core gets one: to spin for two microseconds before that halved what four
-  /// threads on two cores got done. The thread sanitizer sees it,
-  /// unlike `Synchronization.Mutex` when that is contended; it takes one byte of the event.
+  /// A waiter spins for some rounds, then yields, then sleeps, so that a holder that lost its core
+  /// gets one. Spinning for two microseconds first halved the throughput of four threads on two
+  /// cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a contended
+  /// `Synchronization.Mutex`. It takes one byte.
   @usableFromInline package struct UnfairMutex: ~Copyable, Sendable {
     @usableFromInline let word = Atomic<UInt8>(0)
 
@@ -31,7 +35,7 @@
     @inlinable @inline(__always) borrowing func acquire() {
       if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
     }
-    // A plain store would let retains leave the critical section: Publishing.swift.
+    // A plain store would let retains leave the critical section; see Publishing.swift.
     @inlinable @inline(__always) borrowing func release() { word.publish(0) }
 
     @usableFromInline @inline(never) borrowing func wait() {
@@ -63,7 +67,7 @@ extension UnfairMutex {
     release()
   }
 
-  /// Runs `body` under the lock.
+  /// Runs a closure while the mutex is held.
   @inlinable @inline(__always) package borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
     lock()
     defer { unlock() }

@@ -8,8 +8,9 @@
   import Android
 #endif
 
-/// Tells the standard error of a wrong use that the compiler cannot see and that nothing can throw.
+/// Warnings about wrong uses that the compiler cannot see and that nothing can throw.
 enum Warning {
+  /// Writes one line to standard error.
   static func tell(_ text: String) {
     let bytes = Array("eventing: \(text)\n".utf8)
     _ = unsafe write(2, bytes, bytes.count)

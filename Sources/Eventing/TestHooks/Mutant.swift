@@ -1,52 +1,55 @@
-/// A fault that a test plants to see that it is found: in a debug build, for one simulation or for a process of its own. In a release build nothing of it is left.
+/// A fault that a test plants to see that the checks find it.
+///
+/// Planted in debug builds only, for one simulation or for a whole process. A release build
+/// contains nothing of it.
 @usableFromInline package enum Mutant: String, CaseIterable, Sendable {
-  /// A once handler may be claimed again.
+  /// A once handler can be claimed again.
   case onceIsNotSpent
-  /// A claim does not look whether the handler is locked.
+  /// A claim does not ask whether the handler is locked.
   case claimIgnoresLocks
-  /// A claim does not look whether the handler was removed.
+  /// A claim does not ask whether the handler was removed.
   case claimIgnoresRemovals
-  /// A removal is not noted, so a delivery that has begun goes on the quick way.
+  /// A removal does not count as a change, so a delivery that has begun stays on the fast path.
   case removalIsNotNoted
-  /// A handler that was added to a busy event never joins.
+  /// A handler that was added to a busy event is lost.
   case queuedAddIsLost
-  /// What a handler posts to its own event is not delivered.
+  /// A payload that a handler posts to its own event is lost.
   case nestedPostIsLost
-  /// A once handler that was used up is not tidied away.
+  /// A once handler that was used up is not unregistered.
   case usedUpHandlerStays
-  /// A handler whose owner is gone is not tidied away.
+  /// A handler whose owner is gone is not unregistered.
   case orphanStays
-  /// A lane takes what came last first.
+  /// A lane dequeues the newest item first.
   case laneIsReversed
-  /// A lane calls its handler beside a call that runs.
+  /// A lane calls its handler beside a call that is running.
   case laneRunsTwice
-  /// A lane that has run dry does not know.
+  /// A lane that has become empty does not note that it must be scheduled again.
   case laneIsNotWoken
-  /// What a lock held is lost when it ends.
+  /// The occurrences that a lock held are lost when the lock ends.
   case heldIsLost
-  /// A lock that holds ends at once, and not in its turn.
+  /// A lock that holds ends at once instead of in its turn.
   case unlockIsEarly
-  /// A handler that joins a locked event is not locked.
+  /// A handler that is added to a locked event is not locked.
   case newcomerIsNotGated
-  /// A newcomer is told twice of what was sent before.
+  /// A new handler receives past payloads twice.
   case replayComesTwice
-  /// What is skipped is in no report.
+  /// A skipped handler appears in no report.
   case skipIsNotCounted
-  /// A call waits for what waits for it.
+  /// A call waits for work that waits for that call.
   case cycleIsNotSeen
-  /// What waits for a lane to run dry does not wait.
+  /// A barrier does not wait for the items of a lane.
   case barrierOvertakes
-  /// A loop that was cancelled stays in its event.
+  /// A sequence whose loop was cancelled stays in its event.
   case cancelledLoopStays
 
   #if DEBUG
-    /// The one that is planted in the whole process.
+    /// The fault that is planted in the whole process.
     // Safe: set before the threads that read it start.
     nonisolated(unsafe) package static var everywhere: Mutant?
   #endif
 }
 
-/// Whether a fault is planted here.
+/// Returns whether a fault is planted here. Always `false` in a release build.
 @inlinable @inline(__always) func mutant(_ mutant: @autoclosure () -> Mutant) -> Bool {
   #if DEBUG
     Scheduling.isPlanted(mutant())

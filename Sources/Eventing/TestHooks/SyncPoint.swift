@@ -1,19 +1,21 @@
-/// A place between two steps where another thread may come in between.
+/// A point between two steps where another thread may intervene.
 ///
-/// In a debug build, and where `EVENTING_EDGES` is defined, a test can hold a thread there, or make every thread stumble there at random;
-/// in a release build nothing of it is left. Each case is one of the interleavings that the tests force.
+/// In a debug build, and where `EVENTING_EDGES` is defined, a test can hold a thread there, or
+/// delay all threads at random. A release build contains nothing of it. Each case is one of the
+/// interleavings that the tests force.
 @usableFromInline package enum SyncPoint: Sendable {
-  /// A thread found the event busy and is about to queue.
+  /// A thread found the event busy and is about to enqueue.
   case foundBusy
-  /// The thread inside has delivered and is about to leave.
+  /// The thread inside the core has delivered and is about to leave.
   case leaving
-  /// The thread inside could not leave, because something was queued, and is about to take it.
+  /// The thread inside the core could not leave, because work was enqueued, and is about to dequeue
+  /// it.
   case draining
-  /// The lock is held, and the item is in the queue.
+  /// The mutex is held, and the item is in the queue.
   case queued
-  /// A handler was found locked, and what it is silent for is about to be held.
+  /// A handler was found locked, and the occurrence is about to be held for it.
   case holding
-  /// A claim is about to be made.
+  /// A handler is about to be claimed.
   case claiming
 
   #if DEBUG || EVENTING_EDGES
@@ -23,6 +25,7 @@
   #endif
 }
 
+/// Passes a point where a test may hold the thread. Empty in a release build.
 @inlinable @inline(__always) func syncPoint(_ syncPoint: @autoclosure () -> SyncPoint) {
   #if DEBUG || EVENTING_EDGES
     SyncPoint.pass(syncPoint())

@@ -4,29 +4,31 @@
 
   @testable import Eventing
 
-  /// The way into an event, and where in memory that is.
+  /// How a thread enters the core, and where in memory the core's fields lie.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CoreStateTests {
     private let core = EventCore(Int.self)
     private let own: UInt = 0x1000 | CoreState.busy
 
-    @Test func whoFindsAnIdleEventIsInside() {
+    @Test func aThreadThatFindsTheEventIdleEnters() {
       #expect(core.enterSoon(own) == own)
-      #expect(core.word.load(ordering: .relaxed) == own)
+      #expect(core.stateWord.load(ordering: .relaxed) == own)
     }
 
-    /// Whoever is inside: it does not wait for anybody.
+    /// Checks that a thread never blocks to enter, whichever thread or drain is inside.
+    ///
+    /// An idle event with `mustEnqueue` is not entered either.
     @Test(arguments: [
       0x2000 | CoreState.busy, 0x2000 | CoreState.busy | CoreState.queued, 0x1000 | CoreState.busy,
       0x1000 | CoreState.busy | CoreState.queued, CoreState.busy,
       CoreState.busy | CoreState.queued, CoreState.mustEnqueue,
     ])
-    func whoFindsItBusyGoesOn(word: UInt) {
-      core.word.store(word, ordering: .relaxed)
+    func aThreadThatFindsTheEventBusyDoesNotEnter(word: UInt) {
+      core.stateWord.store(word, ordering: .relaxed)
       #expect(core.enterSoon(own) == 0)
-      #expect(core.word.load(ordering: .relaxed) == word)
+      #expect(core.stateWord.load(ordering: .relaxed) == word)
     }
 
-    @Test func onlyOneOfThoseWhoComeSoonIsInside() async {
+    @Test func ofSeveralThreadsThatSpinOnlyOneIsInside() async {
       let core = core
       let count = ConditionLock(0)
       await onThreads(4) { thread in
@@ -34,18 +36,21 @@
         for _ in 0..<20_000 {
           guard core.enterSoon(own) == own else { continue }
           count.withLock { $0 += 1 }
-          #expect(core.word.load(ordering: .relaxed) == own)
+          #expect(core.stateWord.load(ordering: .relaxed) == own)
           #expect(core.tryLeave(own))
         }
       }
       #expect(count.withLock { $0 } > 0)
-      #expect(core.word.load(ordering: .relaxed) == 0)
+      #expect(core.stateWord.load(ordering: .relaxed) == 0)
     }
 
-    /// What delivers reads and writes nothing that lies on a line of the cache, 64 bytes, with what those write who queue, or who make and drop tokens.
-    @Test func whoDeliversAndWhoQueuesDoNotShareLines() {
+    /// Checks that a delivery shares no cache line (64 bytes) with contending threads.
+    ///
+    /// The fields that a delivery uses lie on other lines than the fields that threads write to
+    /// enqueue, or to make and drop tokens.
+    @Test func deliveryAndContendingThreadsDoNotShareCacheLines() {
       let identity = core.identity, pendingWork = core.pendingWork
-      let word = address(of: core.word), mutex = address(of: core.mutex)
+      let word = address(of: core.stateWord), mutex = address(of: core.mutex)
       #expect(abs(mutex - word) < 16)
       for place in unsafe [address(of: &core.sequence), address(of: &core.table.first)] {
         #expect(abs(place - word) >= 64 && abs(place - mutex) >= 64)
@@ -56,10 +61,10 @@
       ] {
         #expect(abs(place - counts) >= 64)
       }
-      for place in [address(of: &pendingWork.pending), address(of: pendingWork.historyReference)] {
+      for place in [address(of: &pendingWork.batch), address(of: pendingWork.historyReference)] {
         for other in [
-          address(of: &pendingWork.occurrences), address(of: &pendingWork.queue),
-          address(of: &pendingWork.unregistering),
+          address(of: &pendingWork.mailbox), address(of: &pendingWork.mailbox.items),
+          address(of: &pendingWork.mailbox.unregistering),
         ] {
           #expect(abs(place - other) >= 64)
         }

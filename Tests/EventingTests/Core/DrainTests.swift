@@ -1,10 +1,10 @@
 import Eventing
 import Testing
 
-/// G5, G15 and G20: what a thread does that finds something queued when it leaves.
+/// G5, G15 and G20: the drain of a thread that finds work enqueued when it leaves the core.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DrainTests {
   @Test func aPosterMakesSomeChangesOfOtherThreadsAndHandsTheRestOver() async {
-    // Or a thread that adds and removes without end would keep it for as long.
+    // Without a limit, a thread that adds and removes without end would keep the poster for ever.
     let event = Event<Int>()
     let (inside, gate, closures) = (Gate(), Gate(), LiveCount())
     let releasedBy = Recorder<ThreadNumber>()
@@ -18,7 +18,9 @@ import Testing
       event.post(1)
     }
     await inside.opened()
-    for _ in 0..<2_000 {  // queued, and over before they join: their closures go where they would have joined
+    // Each add is enqueued, and its handler is removed while the add waits. The thread that takes
+    // the add from the queue releases the closure.
+    for _ in 0..<2_000 {
       let canary = Canary(closures) { releasedBy.record(.current) }
       event.remove(event.addHandler { _ in canary.sing() })
     }

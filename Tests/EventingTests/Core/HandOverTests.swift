@@ -2,14 +2,16 @@ import Dispatch
 import Eventing
 import Testing
 
-// Interleavings that break a careless implementation, each forced. The ones that hold a thread between two steps of the library are in
-// `SyncPointTests`; 5 (an unlock with held occurrences) comes with holding.
+// Each test forces an interleaving that breaks a careless implementation. The marks number them.
+// Interleaving 1 holds a thread at a sync point of the library, so it is in `SyncPointTests`.
+// Interleaving 5, an unlock with held occurrences, is in `HoldingTests`.
 
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandOverTests {
-  // MARK: 2. Foreign before nested
+  // MARK: 2. A post of another thread before a nested post
 
-  @Test func whatAHandlerPostsBehindAnotherThreadsPostIsHandedOverWithIt() async {
-    // A posts 1; while its handler runs, B posts 2; the handler posts 3; A leaves, delivers neither, and posts 4: 2, 3, 4 on the event's queue.
+  @Test func aNestedPostBehindAnotherThreadsPostIsHandedOverWithThatPost() async {
+    // Thread A posts 1. While the handler runs, thread B posts 2, and then the handler posts 3. A
+    // leaves without delivering either, and posts 4. The event's queue delivers 2, 3 and 4.
     let event = Event<Int>()
     let (inside, second, draining, goOn) = (Gate(), Gate(), Gate(), Gate())
     let (seen, threads) = (Recorder<Int>(), ConditionLock<[Int: ThreadNumber]>([:]))
@@ -40,7 +42,7 @@ import Testing
     }
     await inside.opened()
     await startThread { event.post(2) }.opened()
-    #expect(seen.values == [1])  // not by B
+    #expect(seen.values == [1])  // B has not delivered 2
     second.open()
     await posterA.opened()
     await event.quiesce()
@@ -50,8 +52,8 @@ import Testing
     for number in 2...4 { #expect(threads.withLock { $0[number] != $0[1] }) }
   }
 
-  @Test func whatAHandlerPostsBeforeAnotherThreadDoesIsDeliveredByItsOwnThread() async {
-    // The poster delivers what its own handlers posted, up to the first item of another thread.
+  @Test func aNestedPostBeforeAnotherThreadsPostIsDeliveredByItsOwnThread() async {
+    // The poster delivers the posts of its own handlers, up to the first item of another thread.
     let event = Event<Int>()
     let (inside, second) = (Gate(), Gate())
     let (seen, threads) = (Recorder<Int>(), ConditionLock<[Int: ThreadNumber]>([:]))
@@ -130,7 +132,7 @@ import Testing
       tickets = (1...3).map { event.submit($0) }
       await began.opened()
     }
-    #expect(await eventually { events.alive == 0 })  // the event is gone, and its inline handler with it
+    #expect(await eventually { events.alive == 0 })  // the event and its inline handler are released
     #expect(handlers.alive == 1)
     gate.open()
     for ticket in tickets { #expect(await ticket.report.delivered == 2) }
@@ -150,7 +152,7 @@ import Testing
       }
     }
     event.post(1)
-    // The lane does all that it can do on the pool; the main actor is held meanwhile.
+    // The lane runs all steps that do not need the main actor. This test blocks that meanwhile.
     executor.runWhileThisIsHeld()
     #expect(event.remove(token))
     await executor.runUntilQuiet(event)
@@ -179,7 +181,7 @@ import Testing
   }
 
   @MainActor @Test func nothingBeginsAfterARemovalOnTheMainActorWhileOthersPost() async {
-    // The same against the real pool, many times.
+    // Without a `StepExecutor`: the real pool chooses the moment of each call, in 300 rounds.
     let late = Counter()
     for _ in 0..<300 {
       let event = Event<Int>()

@@ -1,10 +1,13 @@
 import Eventing
 import Testing
 
-/// G22, in bytes: what came and went gives its buffers back. Each in a process of its own, where
-/// nothing else allocates.
+/// G22, measured in bytes: buffers shrink after their content has gone.
+///
+/// Each measurement runs in a process of its own, where nothing else allocates.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HeapTests {
-  /// Fewer in debug builds, which are slow: what stays behind shows at any number.
+  /// Returns `count`, or a tenth of it in debug builds, which are slow.
+  ///
+  /// Memory that stays behind shows at any number.
   static func many(_ count: Int) -> Int {
     #if DEBUG
       count / 10
@@ -25,7 +28,7 @@ import Testing
       let before = heapInUse()
       for number in 0..<count { event.post(number) }
       for number in 0..<count { #expect(await iterator.next(isolation: #isolation) == number) }
-      for number in 0..<10 {  // what it took last is in use as long as nothing else was asked for
+      for number in 0..<10 {  // the iterator keeps its last batch until it takes the next one
         event.post(number)
         _ = await iterator.next(isolation: #isolation)
       }
@@ -76,7 +79,7 @@ import Testing
       var owners = (0..<count).map { _ in Plain() }
       for owner in owners { _ = try? bus.event(key, of: owner) }
       owners = []
-      for _ in 0..<count { _ = try? bus.event(key, of: own) }  // each use looks at two owners
+      for _ in 0..<count { _ = try? bus.event(key, of: own) }  // each call sweeps two owners
       let kept = heapInUse() - before
       #expect(kept < 10 * count, "\(kept) bytes stay of \(count) owners")
     }
@@ -100,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func aBagCountsTheHandlersThatAreThereOnly() {
+  @Test func aBagCountsOnlyTheHandlersThatAreStillInTheirEvent() {
     let (event, bag) = (Event<Int>(), HandlerBag())
     let tokens = (0..<100).map { _ in event.addHandler { _ in } }
     for token in tokens { token.store(in: bag) }

@@ -1,8 +1,9 @@
 import Eventing
 import Testing
 
-/// G20, G22: objects are looked up on one thread while another gives them up. A use after free
-/// crashes the process, so each race has one of its own.
+/// G20, G22: one thread looks objects up while another releases them.
+///
+/// A use after free crashes the process, so each test has a process of its own.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LifetimeRaceTests {
   struct Two: Sendable {
     let first, second: Canary

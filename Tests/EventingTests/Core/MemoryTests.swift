@@ -8,7 +8,7 @@ import Testing
   import Eventing
 #endif
 
-/// G22: what came and went leaves nothing behind.
+/// G22: handlers and occurrences that have ended leave no memory behind.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MemoryTests {
   @Test(arguments: RemovalOrder.allCases) func aMillionHandlersAddedAndRemovedWithoutSendsLeaveNothing(
     order: RemovalOrder
@@ -119,7 +119,8 @@ import Testing
     }
     let poster = startThread { event.post(0) }
     await isInside.opened()
-    await onThread {  // more than wait unslowed, and not many more
+    // The changes exceed the limit from which each of them naps, but only by a few thousand.
+    await onThread {
       event.addAndRemove(10_000, .forwards, closures)
       for _ in 0..<1_000 { event.post(1) }
       event.addAndRemove(5_000, .backwards, closures)
@@ -193,7 +194,7 @@ import Testing
     #expect(excess == nil)
   }
 
-  @Test func lanesThatEndedAfterWhatTheyHeldLeaveNothing() async {
+  @Test func lanesThatEndedAfterTheirWorkLeaveNothing() async {
     let event = Event<Int>()
     let closures = LiveCount()
     let queue = DispatchQueue(label: "test")
@@ -211,7 +212,7 @@ import Testing
     #expect(excess == nil)
   }
 
-  @Test func tokensThatAreKeptKeepNoHandler() async {
+  @Test func retainedTokensKeepNoHandlerAlive() async {
     let event = Event<Int>()
     let closures = LiveCount()
     let tokens = await onThread { event.addMany(many / 10, closures) }
@@ -236,7 +237,10 @@ import Testing
   #endif
 }
 
-/// How many: a debug build needs 3 microseconds for each, and 30 under the thread sanitizer. What stays behind shows at any number.
+/// The number of handlers in the tests with many.
+///
+/// Memory that stays behind shows at any number. Debug builds are slow, so the number is smaller
+/// there: a handler takes 3 µs, and 30 µs under the thread sanitizer.
 private let many: Int = {
   #if DEBUG
     100_000
@@ -245,7 +249,7 @@ private let many: Int = {
   #endif
 }()
 
-/// In which order many handlers are removed.
+/// The orders in which many handlers are removed.
 enum RemovalOrder: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case forwards, backwards, halfAndHalf, mixed
 
@@ -265,7 +269,7 @@ enum RemovalOrder: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 extension Event<Int> {
   fileprivate nonisolated func addMany(_ count: Int, _ closures: LiveCount) -> [HandlerToken] {
-    let canary = Canary(closures)  // one for all: it dies with the last closure
+    let canary = Canary(closures)  // shared: it dies with the last closure
     return (0..<count).map { _ in addHandler { _ in canary.sing() } }
   }
 

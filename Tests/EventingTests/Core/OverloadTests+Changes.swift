@@ -6,7 +6,7 @@ import Testing
   import Eventing
 #endif
 
-// G15, G22: changes of all kinds wait in a queue that is bounded as that of occurrences is.
+// G15, G22: the number of waiting changes, of any kind, is bounded like that of occurrences.
 extension OverloadTests {
   struct Nothing: EventObserver {}
 
@@ -43,7 +43,7 @@ extension OverloadTests {
   }
 
   #if DEBUG
-    /// Changes that an event makes when their turn comes.
+    /// The changes that a busy event enqueues and makes in their turn.
     enum Repeated: CaseIterable, Sendable {
       case observe, unlockEvent, unlockHandler, finish
 
@@ -61,8 +61,9 @@ extension OverloadTests {
       }
     }
 
-    /// The queue stays short, or each change beyond some puts its thread to sleep, as posts do:
-    /// behind a handler that blocks nothing else is possible.
+    /// Checks that the queue stays short, or that each further change naps, as posts do.
+    ///
+    /// Behind a handler that blocks the queue cannot be drained, so nothing else is possible.
     @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated)
       async
     {
@@ -73,7 +74,7 @@ extension OverloadTests {
           let before = sleepsOfThisThread()
           for _ in 0..<6_000 { change.make(on: event, token) }
           let sleeps = sleepsOfThisThread() - before
-          let waiting = event.core.mutex.withLock { event.core.pendingWork.queue.count }
+          let waiting = event.core.mutex.withLock { event.core.pendingWork.mailbox.items.count }
           found.withLock { $0 = (sleeps, waiting) }
         }
         func block(_ wait: () -> Void) { wait() }
@@ -86,7 +87,7 @@ extension OverloadTests {
   #endif
 
   @Test func aPosterHandsTheChangesOfOtherThreadsOverAfterSome() async {
-    /// Notes which threads tell it of handlers: each change of who observes is one call.
+    /// Records the threads that report handlers. Each new observation reports the one handler once.
     final class Where: EventObserver {
       let threads = Recorder<ThreadNumber>()
       func added(_ handler: HandlerToken, event: String?) { threads.record(.current) }

@@ -2,11 +2,12 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G15, its last sentences: a flood stays bounded, and disturbs nobody else.
+/// G15, its last sentences: the queue of an overloaded event stays bounded.
 ///
-/// The tests hold both cores while they run, so they run one after the other.
+/// Overload does not slow sends, changes, or posts of the event's own handlers. The tests occupy
+/// both cores, so they run one after the other.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct OverloadTests {
-  @Test(arguments: [2, 4]) func backlogOfAFloodStaysBounded(posters: Int) async {
+  @Test(arguments: [2, 4]) func queueOfAnOverloadedEventStaysBounded(posters: Int) async {
     let flood = Flood(posters)
     let event = Event<Int>()
     for _ in 0..<8 { event.addHandler { _ in } }
@@ -20,7 +21,7 @@ import Testing
     #expect(flood.peak < flood.bound)
   }
 
-  @Test func backlogOfAFloodOfTicketsStaysBounded() async {
+  @Test func queueOfAnEventOverloadedByTicketsStaysBounded() async {
     let flood = Flood(2)
     let event = Event<Int>()
     event.addHandler { _ in flood.delivered() }
@@ -33,8 +34,9 @@ import Testing
     #expect(flood.peak < flood.bound)
   }
 
-  @Test func backlogBehindAHandlerThatBlocksGrowsSlowly() async {
-    // While a delivery lasts, a post returns a short time later: so long as that is, so few are queued meanwhile.
+  @Test func queueBehindAHandlerThatBlocksGrowsSlowly() async {
+    // While the handler blocks, each post beyond the limit naps before it returns. The longer the
+    // nap, the fewer occurrences are enqueued meanwhile.
     let event = Event<Int>()
     let (inside, gate, posted) = (Gate(), Gate(), Counter())
     event.addHandler { number in
@@ -50,14 +52,14 @@ import Testing
       let duration = clock.measure { for number in 0..<3_000 { event.post(number); posted.add() } }
       took.withLock { $0 = duration }
     }.opened()
-    #expect(posted.value == 3_000)  // nobody waits for the handler
+    #expect(posted.value == 3_000)  // no post waits for the handler
     #expect(took.withLock { $0 } > .microseconds(10) * (3_000 - 1_100))
     gate.open()
     await blocked.opened()
     await event.quiesce()
   }
 
-  @Test func isolatedCallsAndQuiesceComeBackDuringAFlood() async {
+  @Test func isolatedCallsAndQuiesceReturnDuringOverload() async {
     let event = Event<Int>()
     let isOver = Gate()
     for _ in 0..<8 { event.addHandler { _ in } }
@@ -77,7 +79,7 @@ import Testing
     #expect(counts == Array(repeating: 8, count: 20))
   }
 
-  @Test func sendsAndChangesAreNotSlowedByAFlood() async {
+  @Test func sendsAndChangesAreNotSlowedByOverload() async {
     let event = Event<Int>()
     let isOver = Gate()
     event.addHandler { _ in }
@@ -109,7 +111,8 @@ import Testing
       took.withLock { $0 = duration }
     }.opened()
     #expect(count.value == 200_001)
-    #expect(took.withLock { $0 } < .seconds(10))  // 13 at 65 microseconds a post, in theory; a tenth of one as it should be
+    // With a nap of 65 µs for each post it would be 13 s in theory. Without naps it is about 0.1 s.
+    #expect(took.withLock { $0 } < .seconds(10))
   }
 
   @Test func handlerOnTheEventsOwnQueueThatPostsManyTimesToItIsNotSlowed() async {
@@ -130,7 +133,7 @@ import Testing
     }
     let poster = startThread { event.post(-1) }
     await inside.opened()
-    event.post(0)  // of another thread than the one that is inside: so it is delivered on the event's own queue
+    event.post(0)  // this thread is not inside, so the event's own queue delivers the occurrence
     gate.open()
     await poster.opened()
     await event.quiesce()
@@ -139,7 +142,8 @@ import Testing
   }
 
   @Test func ringOfThreeEventsDoesNotCrawl() async {
-    // 2,000 payloads go round at the same time, so every event is in a flood, and all that posts is drains.
+    // Up to 3,000 payloads circulate at a time, so the events are overloaded. After the first posts
+    // only drains post.
     let events = (0..<3).map { _ in Event<Int>() }
     let count = Counter()
     for index in 0..<3 {
@@ -155,7 +159,7 @@ import Testing
     #expect(took < .seconds(10))
   }
 
-  @Test func drainThatMeetsAFloodElsewhereSlowsThoseWhoPostToItsOwnEvent() async {
+  @Test func drainThatMeetsAnotherOverloadedEventSlowsThePostersOfItsOwnEvent() async {
     let (first, last) = (Event<Int>(), Event<Int>())
     let (firstIsBusy, firstGoesOn, lastIsBusy, hasMetFlood, end) = (Gate(), Gate(), Gate(), Gate(), Gate())
     last.once { _ in
@@ -167,7 +171,7 @@ import Testing
       case 1:
         firstIsBusy.open()
         firstGoesOn.wait()
-      case 2:  // on the first event's own queue: these posts are not slowed
+      case 2:  // runs on the first event's own queue: these posts are not slowed
         for follower in 0..<1_200 { last.post(follower) }
         hasMetFlood.open()
         end.wait()
@@ -185,7 +189,7 @@ import Testing
       let duration = ContinuousClock().measure { for number in 0..<1_000 { first.post(10 + number) } }
       took.withLock { $0 = duration }
     }.opened()
-    #expect(took.withLock { $0 } > .microseconds(10) * 1_000)  // fewer than make a flood by themselves
+    #expect(took.withLock { $0 } > .microseconds(10) * 1_000)  // 1,000 posts alone are no overload
     end.open()
     for poster in posters { await poster.opened() }
     await first.quiesce()
@@ -193,7 +197,7 @@ import Testing
   }
 }
 
-/// Counts what was posted and what was delivered of it.
+/// Counts the occurrences that were posted and delivered, and measures slow deliveries.
 private final class Flood: Sendable {
   private let posters: Int
   private let nap = shortestNap()
@@ -205,18 +209,19 @@ private final class Flood: Sendable {
   init(_ posters: Int) { self.posters = posters }
 
   var deliveries: Int { done.load(ordering: .acquiring) }
-  /// The most that were posted and not yet delivered.
+  /// The highest number of occurrences that were posted and not yet delivered.
   var peak: Int { highest.load(ordering: .acquiring) }
 
-  /// What the peak cannot reach, however the machine is loaded.
+  /// The number that the peak cannot reach, however loaded the machine is.
   ///
-  /// Beyond 1,024 queued each poster queues one a nap. Deliveries of half a nap divided by the posters would hold a batch at
-  /// 2 x 1,024, with 1,024 behind it; each delivery that takes longer lets as many more come as `delivered` counts.
+  /// If more than 1,024 occurrences wait, each poster enqueues one per nap. If each delivery takes
+  /// half a nap divided by the number of posters, a batch stays at 2 × 1,024 occurrences, with
+  /// 1,024 behind it. A longer delivery admits more occurrences. `delivered()` counts these.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
-  /// Posts once; a handler then keeps the event busy until a flood has gathered.
+  /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.
   ///
-  /// - Returns: a gate that opens when that post has returned.
+  /// - Returns: A gate that opens when the post has returned.
   func begin(_ event: Event<Int>) async -> Gate {
     let inside = Gate()
     event.once { _ in
@@ -245,7 +250,9 @@ private final class Flood: Sendable {
   }
 }
 
-/// How long the shortest of some naps took that were to be 10 microseconds; they are measured, nothing waits for them.
+/// Returns the shortest of 50 naps, each requested for 10 µs.
+///
+/// The naps are only measured. Nothing waits for them.
 private func shortestNap() -> Duration {
   (0..<50).map { _ in ContinuousClock().measure { nap(microseconds: 10) } }.min() ?? .microseconds(10)
 }

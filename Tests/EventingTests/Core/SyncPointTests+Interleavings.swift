@@ -3,13 +3,15 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    // MARK: 1. Leave against queue
+    // MARK: 1. Leaving against enqueueing
 
-    @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftWorksItOffItself(edge: SyncPoint)
-      async
-    {
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftDrainsTheQueueItself(
+      point: SyncPoint
+    ) async {
+      // D delivers 1. T is held after it found the event busy, or after it enqueued 2 but before it
+      // marked the core state. Meanwhile D leaves.
       let event = Event<Int>()
-      let (inside, gate, hold) = (Gate(), Gate(), Hold(at: edge))
+      let (inside, gate, hold) = (Gate(), Gate(), Hold(at: point))
       let (seen, onT) = (Recorder<Int>(), Recorder<Bool>())
       let t = ConditionLock<ThreadNumber?>(nil)
       event.addHandler { number in
@@ -25,7 +27,7 @@ import Testing
       await inside.opened()
       let poster = startThread {
         t.withLock { $0 = .current }
-        hold.during { event.post(2) }  // it found the event busy
+        hold.during { event.post(2) }  // the post found the event busy
       }
       await hold.reached.opened()
       gate.open()
@@ -38,19 +40,19 @@ import Testing
       #expect(await comesBack { await event.send(3) }?.sequence == 3)
     }
 
-    @Test func theFirstHandlerOfAnEventHearsAPostThatComesBeforeAddingItReturns() async {
+    @Test func theFirstHandlerOfAnEventReceivesAPostMadeBeforeAddingReturns() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .leaving), Recorder<Int>())
       let poster = startThread { hold.during { event.post(0) } }
       await hold.reached.opened()
       let adder = startThread {
         var isPosted = false
-        Edges.watch({ edge in
-          if edge == .foundBusy {
+        Edges.watch({ point in
+          if point == .foundBusy {
             hold.release()
             poster.wait()
-          } else if edge == .draining, !isPosted {
+          } else if point == .draining, !isPosted {
             isPosted = true
-            event.post(1)  // behind the handler, by the thread that still adds it
+            event.post(1)  // enqueued behind the new handler, by the thread that adds it
           }
         }) {
           event.addHandler { seen.record($0) }
@@ -60,10 +62,11 @@ import Testing
       #expect(seen.values == [1])
     }
 
-    @Test(arguments: [SyncPoint.foundBusy, .queued]) func addThatFindsTheEventLeftIsDoneByItself(edge: SyncPoint) async
-    {
+    @Test(arguments: [SyncPoint.foundBusy, .queued]) func addThatFindsTheEventLeftIsMadeByItsOwnThread(
+      point: SyncPoint
+    ) async {
       let event = Event<Int>()
-      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: edge), Recorder<Int>())
+      let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: point), Recorder<Int>())
       event.addHandler { number in
         guard number == 1 else { return }
         inside.open()
@@ -83,7 +86,7 @@ import Testing
       #expect(seen.values == [2])
     }
 
-    @Test func removalThatFindsTheEventLeftStillTidiesAway() async {
+    @Test func removalThatFindsTheEventLeftStillUnregistersTheHandler() async {
       let event = Event<Int>()
       let (inside, gate, hold, live) = (Gate(), Gate(), Hold(at: .foundBusy), LiveCount())
       event.addHandler { _ in
@@ -107,8 +110,8 @@ import Testing
       #expect(await comesBack { await event.send(2) }?.delivered == 1)
     }
 
-    @Test func whatIsQueuedWhileTheOneInsideSettlesComesBehindWhatWasQueuedBefore() async {
-      // T posts 2; D fails to leave; before it takes what is queued, T2 posts 3.
+    @Test func anOccurrenceQueuedDuringADrainComesBehindEarlierOnes() async {
+      // T posts 2, so D cannot leave. Before D takes the queue, T2 posts 3.
       let event = Event<Int>()
       let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .draining), Recorder<Int>())
       event.addHandler { number in
@@ -138,7 +141,7 @@ import Testing
       await hold.reached.opened()
       #expect(seen.values == [1])
       await startThread { event.post(2) }.opened()
-      #expect(seen.values == [1])  // D is inside
+      #expect(seen.values == [1])  // D is still inside
       hold.release()
       await d.opened()
       await comesBack { await event.quiesce() }
@@ -156,7 +159,7 @@ import Testing
       }
       let d = startThread { event.post(1) }
       await inside.opened()
-      let first = startThread { hold.during { event.finish() } }  // it has not queued the end yet
+      let first = startThread { hold.during { event.finish() } }  // the end is not enqueued yet
       await hold.reached.opened()
       await startThread {
         event.finish()
@@ -170,10 +173,10 @@ import Testing
       #expect(seen.values == [1])
     }
 
-    @Test func removalBetweenTheLookAndTheClaimIsObeyed() async {
+    @Test func removalBetweenTheCheckAndTheClaimIsObeyed() async {
       let event = Event<Int>()
       let (hold, calls) = (Hold(at: .claiming), Counter())
-      let token = event.once { _ in calls.add() }  // a once handler is claimed, however it runs
+      let token = event.once { _ in calls.add() }  // a once handler is claimed on every path
       let poster = startThread { hold.during { event.post(1) } }
       await hold.reached.opened()
       #expect(event.remove(token))
@@ -182,7 +185,7 @@ import Testing
       #expect(calls.value == 0)
     }
 
-    @Test func lockBetweenTheLookAndTheClaimIsObeyedAndSpendsNothing() async {
+    @Test func lockBetweenTheCheckAndTheClaimIsObeyedAndUsesNoOnceHandlerUp() async {
       let event = Event<Int>()
       let (hold, calls) = (Hold(at: .claiming), Recorder<Int>())
       let token = event.once { calls.record($0) }

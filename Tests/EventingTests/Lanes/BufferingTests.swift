@@ -4,7 +4,7 @@ import Testing
 
 /// G15: lanes are bounded if asked to be, and every item dropped is counted.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BufferingTests {
-  /// A buffering, and what of 1 to 9 is called when the first call holds up the rest.
+  /// Bufferings, each with the payloads of 1 to 9 that are delivered if the first call blocks.
   static let kept: [(Buffering, [Int])] = [
     (.unbounded, Array(1...9)), (.oldest(3), [1, 2, 3, 4]), (.newest(3), [1, 7, 8, 9]), (.latest, [1, 9]),
     (.suspendingSender(3), [1, 2, 3, 4]), (.oldest(0), [1, 2]), (.newest(-1), [1, 9]),
@@ -12,7 +12,7 @@ import Testing
     (.newest(.max), Array(1...9)),
   ]
 
-  @Test(arguments: BoundedLane.allCases, kept) func whatFindsNoRoomIsDroppedAndCounted(
+  @Test(arguments: BoundedLane.allCases, kept) func payloadsBeyondTheBoundAreDroppedAndCounted(
     lane: BoundedLane, kept: (buffering: Buffering, calls: [Int])
   ) async {
     let (event, calls) = (Event<Int>(), Recorder<Int>())
@@ -38,7 +38,7 @@ import Testing
     #expect(snapshot?.callCount == kept.calls.count)
   }
 
-  @Test(arguments: BoundedLane.allCases) func aSendIsTakenBeyondTheBoundInItsPlace(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func aSendBeyondTheBoundIsEnqueuedInItsPlace(lane: BoundedLane) async {
     let (event, calls) = (Event<Int>(), Recorder<Int>())
     let (began, gate) = (Gate(), Gate())
     event.add(
@@ -47,7 +47,7 @@ import Testing
         began.open()
       })
     let taken = Recorder<Int>()
-    event.addHandler { taken.record($0) }  // after the lane has it
+    event.addHandler { taken.record($0) }  // is called after the lane has enqueued the payload
     event.post(1)
     await began.opened()
     event.post(2)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: BoundedLane.allCases, [Buffering.newest(1), .oldest(1), .suspendingSender(1)])
-  func quiesceWaitsForWhatIsKept(lane: BoundedLane, buffering: Buffering) async {
+  func quiesceWaitsForBufferedCalls(lane: BoundedLane, buffering: Buffering) async {
     let (event, calls) = (Event<Int>(), Recorder<Int>())
     let (began, gate) = (Gate(), Gate())
     event.add(
@@ -79,15 +79,16 @@ import Testing
     await began.opened()
     for number in 2...5 { event.post(number) }
     let quiet = Task { await event.quiesce() }
-    for number in 6...9 { event.post(number) }  // may drop what the barrier was behind
+    for number in 6...9 { event.post(number) }  // may drop the calls before the barrier of `quiesce`
     gate.open()
     await comesBack { await quiet.value }
-    await comesBack { await event.quiesce() }  // the first may have waited for nothing but what was dropped
+    // The first `quiesce` may have waited only for calls that were dropped.
+    await comesBack { await event.quiesce() }
     #expect(calls.values.count == 2)
   }
 
-  /// More than a lane calls before it lets others have its thread.
-  @Test(arguments: BoundedLane.allCases) func aLongBacklogWithinItsBoundIsCalledInOrder(lane: BoundedLane) async {
+  /// The queue holds more calls than a lane makes before it yields its thread to others.
+  @Test(arguments: BoundedLane.allCases) func aLongQueueWithinItsBoundIsDeliveredInOrder(lane: BoundedLane) async {
     let (event, calls, began, gate) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
     event.add(
       lane.handler(.oldest(2_000), until: gate) { number in
@@ -102,7 +103,7 @@ import Testing
     #expect(calls.values == Array(0..<2_000))
   }
 
-  @Test(arguments: BoundedLane.allCases) func whatIsDroppedIsReleasedAtOnce(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func droppedPayloadsAreReleasedAtOnce(lane: BoundedLane) async {
     let (event, began, gate) = (Event<Canary>(), Gate(), Gate())
     event.add(lane.handler(.latest, until: gate) { (_: Canary) in began.open() })
     let live = LiveCount()

@@ -1,13 +1,16 @@
 import Eventing
 import Testing
 
-/// All but an actor, which may go.
+/// All kinds except actors: an actor may be released, so its handler is checked before each call.
 private let kinds = SerialKind.allCases.filter { $0 != .actor }
 
-/// After a post for which there was nothing to decide, the next gives its payload to the lanes without a look at their handlers. Whatever changes afterwards must be seen all
-/// the same, by the very next occurrence.
+/// Posts on the fast path to handlers on lanes.
+///
+/// After a post in which no handler needed the slow path, the next post enqueues its payload on the
+/// lanes without reading the handlers' records. A later change of a handler must still take effect
+/// with the very next occurrence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneFastPathTests {
-  /// An event with a handler on a lane, which has had some posts the quick way.
+  /// An event with a handler on a lane, after a few posts that open the fast path.
   private struct Settled {
     let event = Event<Int>()
     let seen = Recorder<Int>()
@@ -20,18 +23,18 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
       await event.quiesce()
     }
 
-    /// What came after that.
+    /// Returns the payloads that were delivered after these first posts.
     func later() async -> [Int] {
       await event.quiesce()
       return seen.values.filter { $0 > 0 }
     }
   }
 
-  @Test(arguments: kinds) func itsLockIsSeen(kind: SerialKind) async {
+  @Test(arguments: kinds) func theLockOfTheHandlerIsSeen(kind: SerialKind) async {
     let settled = await Settled(kind)
     settled.event.lock(settled.token)
     settled.event.post(1)
-    settled.event.unlock(settled.token)  // skipped when it was sent, not when it would run
+    settled.event.unlock(settled.token)  // 1 is skipped when it is posted, not when it would run
     for number in 2...4 { settled.event.post(number) }
     #expect(await settled.later() == [2, 3, 4])
     #expect(await settled.event.handlers.map(\.skippedCount) == [1])
@@ -57,7 +60,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(await settled.later() == [1, 2, 5, 6, 7])
   }
 
-  @Test(arguments: kinds) func itsRemovalIsSeen(kind: SerialKind) async {
+  @Test(arguments: kinds) func theRemovalOfTheHandlerIsSeen(kind: SerialKind) async {
     let settled = await Settled(kind)
     let live = LiveCount()
     let other = add(kind, to: settled.event) { [canary = Canary(live)] _ in withExtendedLifetime(canary) {} }
@@ -81,7 +84,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(await settled.later() == Array(1...100))
   }
 
-  @Test(arguments: kinds) func whoStopsItAndWhoObservesItAreSeen(kind: SerialKind) async {
+  @Test(arguments: kinds) func interceptorsAndObserversAreSeen(kind: SerialKind) async {
     let settled = await Settled(kind)
     let stopping = settled.event.intercept(priority: 1) { $0 % 2 == 0 ? .stop : .proceed }
     for number in 1...4 { settled.event.post(number) }
@@ -98,7 +101,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(await settled.event.handlers.map(\.skippedCount) == [2])
   }
 
-  @Test(arguments: kinds) func whatItThrowsIsKeptAndItsCallsAreCounted(kind: SerialKind) async {
+  @Test(arguments: kinds) func errorsOfTheHandlerAreReportedAndItsCallsAreCounted(kind: SerialKind) async {
     struct Odd: Error {}
     let (event, failed) = (Event<Int>(), Counter())
     event.failures.addHandler { _ in failed.add() }
@@ -109,7 +112,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(await event.handlers.map(\.callCount) == [10])
   }
 
-  @Test func inlineHandlersAndLanesShareTheQuickWay() async {
+  @Test func inlineHandlersAndLanesShareTheFastPath() async {
     let (event, inline, lane, loop) = (Event<Int>(), Recorder<Int>(), Recorder<Int>(), Recorder<Int>())
     let payloads = event.payloads()
     event.addHandler { inline.record($0) }
@@ -126,8 +129,10 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(loop.values == due)
   }
 
-  /// On main it is called where it is posted, nested posts of its own included, which come after it.
-  @Test @MainActor func onMainItIsCalledAtOnce() {
+  /// Checks that a post on the main actor calls the handler at once.
+  ///
+  /// A nested post is also delivered on the spot, after the call that made it.
+  @Test @MainActor func aHandlerOnMainIsCalledAtOnceOnMain() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .main) { [weak event] number in
       seen.record(number)

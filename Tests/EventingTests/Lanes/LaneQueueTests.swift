@@ -3,11 +3,11 @@
 
   @testable import Eventing
 
-  /// What waits on a bounded or parallel lane, without threads.
+  /// The queue of a bounded or parallel lane, without threads.
   @Suite(.fewAtATime) struct LaneQueueTests {
     private func append(_ number: Int, _ queue: inout LaneQueue) { lend(number) { _ = queue.append($0, nil) } }
 
-    private func pop(_ queue: inout LaneQueue) -> ParallelCall? {
+    private func pop(_ queue: inout LaneQueue) -> OverlappingCall? {
       if let call = queue.popReturned() { return call }
       switch queue.popFirst() {
       case nil: return nil
@@ -15,12 +15,12 @@
       }
     }
 
-    private func number(_ call: ParallelCall) -> Int { call.payload.loan.payload() }
+    private func number(_ call: OverlappingCall) -> Int { call.payload.loan.payload() }
 
-    /// Takes all out, and puts them back in the opposite order.
+    /// Appends calls, takes all of them out, and puts them back in the opposite order.
     private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue) {
       for number in 0..<count { append(number, &queue) }
-      var taken: [ParallelCall] = []
+      var taken: [OverlappingCall] = []
       while let call = pop(&queue) { taken.append(call) }
       for call in taken.reversed() { queue.putBack(call, turn: UInt64(number(call))) }
     }
@@ -31,7 +31,7 @@
       append(100, &queue)
       let count = queue.count
       #expect(count == 101)
-      var last: ParallelCall?
+      var last: OverlappingCall?
       for expected in 0...50 {
         last = pop(&queue)
         #expect(last.map(number) == expected)
@@ -50,7 +50,7 @@
           while pop(&queue) != nil {}
         }
       }
-      #expect(growth < 3)  // 8 if each moves all
+      #expect(growth < 3)  // it would be 8 if each call moved all others
     }
   }
 #endif

@@ -49,7 +49,8 @@ extension LaneTests {
     gate.open()
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
-    // The one that is delivered, and those behind it; one more may be on its way out.
+    // The payload of the current call is alive, and all payloads behind it. The payload before it
+    // may be about to be released.
     for (index, count) in alive.values.enumerated() { #expect(count <= 11 - index) }
   }
 
@@ -62,7 +63,7 @@ extension LaneTests {
     #expect(seen.values == (0..<2_000).flatMap { [$0, $0] })
   }
 
-  @Test(arguments: SerialKind.allCases) func laneDeliversWhatItHoldsWhenItsEventGoes(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func laneDeliversItsWorkWhenItsEventIsReleased(kind: SerialKind) async {
     let (live, seen, gate) = (LiveCount(), Recorder<Int>(), Gate())
     do {
       let event = Event<Int>()

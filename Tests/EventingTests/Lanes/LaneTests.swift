@@ -144,7 +144,7 @@ import Testing
     for number in 0..<8 { event.post(number) }
     await executor.run()
     #expect(began.values == [0, 1])
-    for number in [1, 2, 0, 4, 3, 6, 5, 7] {  // whoever ends first: the next in order begins
+    for number in [1, 2, 0, 4, 3, 6, 5, 7] {  // whichever call ends, the next in order begins
       gates[number].open()
       await executor.run()
       #expect(began.values == Array(0..<began.count))
@@ -225,7 +225,7 @@ import Testing
     await event.quiesce()
   }
 
-  @Test func manyBlockedBackgroundHandlersDelayNobody() async {
+  @Test func manyBlockedBackgroundHandlersDelayNoOtherHandler() async {
     let event = Event<Int>()
     let (gate, seen) = (Gate(), Gate())
     let began = Countdown(12)

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-// G14, G15: long calls let other blocks of the main queue in between.
+// G14, G15: other blocks of the main queue run between long calls.
 extension MainTests {
   @Test func longSynchronousCallsLetOtherBlocksIn() async {
     #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ in body() } } <= 8)
@@ -16,8 +16,9 @@ extension MainTests {
     #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ async in body() } } <= 8)
   }
 
-  /// Returns how many of 200 calls of a millisecond each run between two blocks of the main queue,
-  /// at most.
+  /// Makes 200 calls of 1 ms each on the main queue.
+  ///
+  /// - Returns: The highest number of calls between two other blocks.
   private static func longestRun(_ add: (Event<Int>, @escaping @Sendable () -> Void) -> Void) async -> Int {
     let (event, calls, over) = (Event<Int>(), Counter(), Gate())
     add(event) {
@@ -31,7 +32,7 @@ extension MainTests {
       if calls.value == 200 { over.open() } else { DispatchQueue.main.async(execute: mark) }
     }
     DispatchQueue.main.async {
-      // All wait before the first one begins.
+      // All calls are enqueued before the first one begins.
       let posting = startThread { for number in 0..<200 { event.post(number) } }
       posting.wait()
       mark()

@@ -13,7 +13,7 @@ import Testing
     event.post(1)
     #expect(seen.values == [1])
     await Task.yield()
-    event.post(2)  // on Linux that may be another thread
+    event.post(2)  // on Linux the main actor may now be on another thread
     #expect(seen.values == [1, 2])
   }
 
@@ -64,7 +64,7 @@ import Testing
       dispatchPrecondition(condition: .onQueue(.main))
       seen.record(number)
     }
-    // The main actor is held here until the thread has come back from its posts.
+    // This test blocks the main actor until all posts have returned.
     startThread {
       for number in 0..<100 { event.post(number) }
       atReturn.record(seen.values)
@@ -182,7 +182,7 @@ import Testing
       await gate.opened()
     }
     event.post(1)
-    await began.opened()  // this is the main actor, and it is free
+    await began.opened()  // this test runs on the main actor, which is therefore free
     gate.open()
     await event.quiesce()
   }
@@ -192,7 +192,7 @@ import Testing
   var number = 0
 }
 
-/// Blocks the main actor: for what must not need it.
+/// Blocks the main actor until the gate is open. Work that opens the gate must not need that actor.
 @MainActor private func wait(for gate: Gate) {
   func block(_ wait: () -> Void) { wait() }
   block { gate.wait() }

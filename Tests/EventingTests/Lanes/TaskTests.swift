@@ -13,7 +13,7 @@ import Testing
     for _ in 0..<3 {
       event.addHandler(on: .task) { _ in
         began.arrive()
-        await never.opened()  // comes back when its task is cancelled
+        await never.opened()  // returns when its task is cancelled
         cancelled.record(Task.isCancelled)
       }
     }
@@ -126,7 +126,7 @@ import Testing
 
   // MARK: Tasks of their own
 
-  @Test func taskHandlersOfAPostKnowNothingOfThePoster() async {
+  @Test func taskHandlersOfAPostInheritNothingFromThePoster() async {
     let event = Event<Int>()
     let (locals, cancelled) = (Recorder<String?>(), Recorder<Bool>())
     event.addHandler(on: .task) { _ in
@@ -210,7 +210,7 @@ import Testing
     let (delivered, finishedAtReturn) = await sender.value
     #expect(delivered == 3)
     #expect(finishedAtReturn == 3)
-    #expect(cancelled.values == [false, false])  // these are not the sender's tasks
+    #expect(cancelled.values == [false, false])  // these tasks are not children of the sender
   }
 
   @Test func sendOfACancelledTaskToABusyEventWaitsForItsTurn() async {
@@ -237,7 +237,7 @@ import Testing
     await poster.opened()
   }
 
-  @Test func ticketsReportInACancelledTaskWaitsAllTheSame() async {
+  @Test func reportOfATicketInACancelledTaskStillWaits() async {
     let event = Event<Int>()
     let (gate, finished) = (Gate(), Counter())
     event.addHandler { _ in
@@ -256,7 +256,7 @@ import Testing
     #expect(finishedAtReturn == 1)
   }
 
-  @Test func quiesceInACancelledTaskWaitsAllTheSame() async {
+  @Test func quiesceInACancelledTaskStillWaits() async {
     let event = Event<Int>()
     let (gate, finished) = (Gate(), Counter())
     event.addHandler { _ in

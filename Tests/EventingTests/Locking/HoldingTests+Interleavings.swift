@@ -14,28 +14,28 @@
         if round % 2 == 0 { event.unlock(token) }
         event.remove(token)
       }
-      let isEmpty = event.core.pendingWork.holds.isEmpty
+      let isEmpty = event.core.pendingWork.holding.buffers.isEmpty
       #expect(isEmpty)
     }
 
     @Test func silencersRememberWhoseTurnIsDue() {
       var lockReasons = LockReasons()
       var flags: UInt32 = 0
-      for (lockReason, holding) in [(LockReason.lock, Holding.latest), (.scope(1), .nothing), (.eventLock, .upTo(2))] {
+      for (lockReason, holding) in [(LockReason.handler, Holding.latest), (.scope(1), .nothing), (.event, .upTo(2))] {
         flags = lockReason.begun(in: flags)
         lockReasons.begin(lockReason, holding)
         #expect(lockReasons.holding == holding)
       }
-      lockReasons.end(.eventLock)
+      lockReasons.end(.event)
       #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
-      lockReasons.begin(.eventLock, .latest)  // before its turn: the new one wins
+      lockReasons.begin(.event, .latest)  // before its turn: the new one wins
       #expect(lockReasons.flags(flags) == flags)
-      lockReasons.end(.eventLock)
+      lockReasons.end(.event)
       lockReasons.end(.scope(1))
       flags = lockReasons.flags(flags)
       lockReasons.forgetEnded()
       #expect(flags == HandlerFlags.locked && lockReasons.holding == .latest)
-      lockReasons.end(.lock)
+      lockReasons.end(.handler)
       #expect(lockReasons.flags(flags) == 0)
     }
   }
@@ -80,7 +80,7 @@
 
   extension Event {
     /// Nobody observes it, and it keeps nothing.
-    nonisolated var isEnteredTheQuickWay: Bool { core.word.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
+    nonisolated var isEnteredTheQuickWay: Bool { core.stateWord.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
   }
 
   extension SyncPointTests {

@@ -23,7 +23,7 @@ import Testing
     #expect(seen.values == [2])
   }
 
-  @Test func aHandlerAddedByAHandlerIsReachedByWhatThatPostsNext() {
+  @Test func aHandlerAddedByAHandlerIsReachedByTheNextPostOfThatHandler() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { [weak event] _ in
@@ -87,7 +87,7 @@ import Testing
     #expect(overlaps.count > 50)
   }
 
-  @Test func whatAThreadSendsAfterItAddedAHandlerReachesThatUnderRacingPosters() async {
+  @Test func postsOfAThreadAfterItAddedAHandlerReachTheHandlerUnderRacingPosters() async {
     let event = Event<Int>()
     let missed = Atomic<Int>(0)
     let early = Atomic<Int>(0)
@@ -121,8 +121,9 @@ import Testing
       guard thread == 0 else { return overlaps.during { event.post(round + 1) } }
       let group = (0..<3).map { _ in FirstSeen() }
       let tokens = overlaps.during { event.add(group.map { member in Handler { member.see($0) } }) }
-      event.post(.max)  // for the case that nobody else posts
-      for _ in 0..<100_000 where group[2].number == 0 { giveWay() }  // the last one saw its first occurrence, and so all did
+      event.post(.max)  // in case the other thread does not post any more
+      // When the last member has seen its first occurrence, all members have.
+      for _ in 0..<100_000 where group[2].number == 0 { giveWay() }
       if group[0].number != group[2].number || group[1].number != group[2].number {
         torn.wrappingAdd(1, ordering: .relaxed)
       }
@@ -133,7 +134,9 @@ import Testing
   }
 }
 
-/// What a handler saw, and when it was a handler. The variables are written by one thread, and read when all have ended.
+/// The occurrences that a handler saw, and the limits of its registration.
+///
+/// One thread writes the variables. They are read after all threads have ended.
 private final class Membership: @unchecked Sendable {
   private let firstSeen = Atomic<Int>(0)
   private let lastSeen = Atomic<Int>(0)
@@ -154,7 +157,7 @@ private final class Membership: @unchecked Sendable {
   var isContiguous: Bool { first == 0 || count == last - first + 1 }
 }
 
-/// The handlers that one thread added and did not remove yet. For one thread.
+/// The handlers that a thread has added and not yet removed. Only that thread uses it.
 private final class MembershipWindow: @unchecked Sendable {
   var members: [(HandlerToken, Membership)] = []
 }

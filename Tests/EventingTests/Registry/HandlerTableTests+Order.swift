@@ -4,10 +4,11 @@
   @testable import Eventing
 
   extension HandlerTableTests {
-    // MARK: Two that are added at the same time, and looking for owners that are gone
+    // MARK: Concurrent additions, and the sweep for released owners
 
-    @Test func ofTwoThatJoinTheOneWithTheLowerNumberComesFirst() {
-      // The first got its number first, and comes in last; what it passes is told its new slot, unless that is dead.
+    @Test func ofTwoNewHandlersTheOneWithTheLowerNumberComesFirst() {
+      // records[0] has the lowest number and is appended last, so it moves to the front. A record
+      // that it passes gets a new slot, unless that record is dead.
       var table = HandlerTable()
       let records = (0..<3).map { _ in HandlerRecord(0) }
       for record in records[1...] { table.append(.none, record, priority: 0) }
@@ -16,7 +17,7 @@
       #expect(records.map(\.index) == [0, -1, 2])
     }
 
-    @Test func everyRowOfEveryPriorityIsLookedAtInItsTurn() {
+    @Test func theSweepVisitsEverySlotOfEveryPriorityInTurn() {
       var table = HandlerTable()
       let records = (0..<9).map { _ in HandlerRecord(0) }
       for (index, record) in records.enumerated() { table.append(.none, record, priority: index % 3) }

@@ -3,9 +3,9 @@
 
   @testable import Eventing
 
-  /// The plain structs Table, PriorityBucket and HandlerSlot, without threads, against an array.
+  /// Compares `HandlerTable`, `PriorityBucket` and `HandlerSlot` with an array, without threads.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlerTableTests {
-    @Test func rowsAreInTheOrderOfPriorityAndAdditionWhateverIsAddedAndRemoved() async {
+    @Test func slotsAreInTheOrderOfPriorityAndAdditionAfterRandomChanges() async {
       #expect(await onThread(firstMistakeOfRandomChanges) == nil)
     }
 
@@ -18,7 +18,7 @@
       for _ in 0..<60 {
         var checked = CheckedTable()
         for step in 0..<400 {
-          // Grows at first and shrinks at last, so that every size is met.
+          // The table grows at first and shrinks in the end, so that it has every size.
           let wantsMore = Int.random(in: 0..<400, using: &random) > step
           switch Int.random(in: 0..<20, using: &random) {
           case 0: checked.compact()
@@ -33,7 +33,8 @@
     }
 
     @Sendable private func firstMistakeOfShortSequences() -> String? {
-      // Six steps of: add at priority 0, add at 1, remove one of the first three, compact.
+      // All sequences of six changes. A change adds at priority 0, adds at priority 1, removes one
+      // of the first three handlers, or compacts.
       let choices = 6
       for number in 0..<(choices * choices * choices * choices * choices * choices) {
         var checked = CheckedTable()
@@ -52,7 +53,7 @@
       return nil
     }
 
-    @Test func aRemovedRowGivesItsOwnClosureBackAndTheTableLetsGoOfIt() {
+    @Test func removingASlotReturnsItsClosureWhichTheTableNoLongerRetains() {
       var table = HandlerTable()
       let closures = LiveCount()
       let seen = Recorder<Int>()
@@ -76,10 +77,10 @@
       }
       #expect(closures.alive == 0)
       #expect(table.count == 0)
-      #expect(table.dead == 0)
+      #expect(table.deadCount == 0)
     }
 
-    @Test func aDeadRowIsCalledInVainUntilItIsCompactedAway() {
+    @Test func callingADeadSlotDoesNothingUntilCompactionRemovesTheSlot() {
       var table = HandlerTable()
       let seen = Recorder<Int>()
       let records = (0..<4).map { number in
@@ -89,15 +90,15 @@
       }
       _ = table.remove(records[1], priority: 0)
       #expect(table.count == 4)
-      #expect(table.dead == 1)
+      #expect(table.deadCount == 1)
       unsafe table.forEachSlot { slot in lend(1) { unsafe try? slot.pointee.call($0) } }
       #expect(seen.values == [0, 2, 3])
       table.compact()
       #expect(table.count == 3)
-      #expect(table.dead == 0)
+      #expect(table.deadCount == 0)
     }
 
-    @Test func theTableLetsGoOfAllClosuresAndRecordsWhenItGoes() {
+    @Test func theTableReleasesAllClosuresAndRecordsWhenItIsDestroyed() {
       let closures = LiveCount()
       weak var record: HandlerRecord?
       do {
@@ -115,7 +116,7 @@
       #expect(record == nil)
     }
 
-    @Test func aTableOfManyPrioritiesForgetsThoseThatNobodyHas() {
+    @Test func aTableOfManyPrioritiesDropsBucketsWithoutHandlers() {
       var table = HandlerTable()
       let records = (1...200).map { priority in
         let record = HandlerRecord(0)
@@ -148,7 +149,7 @@
       }
     }
 
-    @Test func aSilentRecordIsNotUsedUpByAClaim() {
+    @Test func aLockedRecordIsNotUsedUpByAClaim() {
       let record = HandlerRecord(HandlerFlags.once)
       record.set(HandlerFlags.locked)
       #expect(!record.claim())
@@ -173,7 +174,7 @@
     HandlerClosure<Int>(body).erased
   }
 
-  /// A table beside an array that says what must be in it.
+  /// A table, and an array of its expected content.
   private struct CheckedTable: ~Copyable {
     private var table = HandlerTable()
     private var expected: [(record: HandlerRecord, priority: Int)] = []
@@ -182,7 +183,7 @@
     var count: Int { expected.count }
     var isEmpty: Bool { expected.isEmpty }
 
-    /// Often an end, which a table treats in a way of its own.
+    /// Returns a random index, often the first or the last: the table treats both ends specially.
     func someIndex(using random: inout SeededGenerator) -> Int {
       switch Int.random(in: 0..<4, using: &random) {
       case 0: 0
@@ -205,7 +206,7 @@
 
     mutating func compact() { table.compact() }
 
-    /// What is wrong with the table, if anything is.
+    /// Returns a description of a mistake in the table, or `nil` if there is none.
     func mistake() -> String? {
       var (slots, dead, living) = (0, 0, [ObjectIdentifier]())
       var priorities: [Int] = []
@@ -225,7 +226,7 @@
         }
         dead += deadHere
         let (count, capacity) = unsafe (Int(bucket.pointee.count), Int(bucket.pointee.capacity))
-        if unsafe deadHere != Int(bucket.pointee.dead) { mistake = "a bucket has miscounted its dead" }
+        if unsafe deadHere != Int(bucket.pointee.deadCount) { mistake = "a bucket has miscounted its dead" }
         if deadHere > count / 2 { mistake = "more than half of \(count) slots are dead" }
         if capacity < count || capacity > max(64, 8 * count) {
           mistake = "room for \(capacity) in a bucket of \(count)"
@@ -236,8 +237,8 @@
       if priorities != priorities.sorted(by: >) || Set(priorities).count != priorities.count {
         mistake = "buckets \(priorities)"
       }
-      if slots != table.count || dead != table.dead {
-        mistake = "\(slots) slots, \(dead) dead, counted \(table.count), \(table.dead)"
+      if slots != table.count || dead != table.deadCount {
+        mistake = "\(slots) slots, \(dead) dead, counted \(table.count), \(table.deadCount)"
       }
       if unsafe !table.index.isEmpty, unsafe table.index.count != priorities.count {
         mistake = "the index lacks a bucket"

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G8: once is once.
+/// G8: a once handler is called at most once.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OnceTests {
   @Test func onceHandlerIsCalledByTheFirstSendOnly() async {
     let event = Event<Int>()
@@ -16,7 +16,7 @@ import Testing
     #expect(seen.values == [1])
   }
 
-  @Test func onceHandlerThatSendsIsNotCalledByThat() {
+  @Test func onceHandlerThatPostsIsNotCalledByItsOwnPost() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { [weak event] value in
@@ -83,7 +83,7 @@ import Testing
     #expect(seen.values == [1])
   }
 
-  @Test func onceHandlerIsGoneAsSoonAsItsCallBegan() {
+  @Test func onceHandlerHasEndedAsSoonAsItsCallBegins() {
     let event = Event<Int>()
     let own = ConditionLock<HandlerToken?>(nil)
     let found = Recorder<Bool>()
@@ -228,7 +228,9 @@ private struct CountedEvent: Sendable {
   let calls = CallCount()
 }
 
-/// An event with one once handler. `isRemoved` is written by one thread, and read when that has ended.
+/// An event with one once handler.
+///
+/// One thread writes `isRemoved`. It is read after that thread has ended.
 private final class OnceOrRemoved: @unchecked Sendable {
   let event = Event<Int>()
   let calls = CallCount()

@@ -3,13 +3,16 @@
 
   @testable import Eventing
 
-  // A handler's life is ended in one step, and that this changed something is noted in the next. Whoever is told in between that the handler is
-  // gone notes it too: what that thread sends afterwards is not delivered the quick way. Here `HandlerRecord.end()` is the first step of another thread.
+  // A handler's life ends in two steps: its record is deactivated, then the event's change counter
+  // is incremented, which closes the fast path. Between the steps another thread may already learn
+  // that the handler has ended. That thread increments the counter, too. Otherwise its next post
+  // could take the fast path and call the handler. In these tests `HandlerRecord.deactivate()`
+  // stands for the first step of another thread.
   extension RemovingTests {
     enum Told: CaseIterable, Sendable {
       case remove, bag, removeAll, lock, lockAll
 
-      /// Calls the verb, which must find nothing.
+      /// Returns the number of handlers that the verb finds, which must be 0.
       func find(_ token: HandlerToken, in event: Event<Int>, _ bag: HandlerBag) -> Int {
         switch self {
         case .remove: event.remove(token) ? 1 : 0
@@ -22,20 +25,20 @@
     }
 
     @Test(arguments: Told.allCases, [true, false])
-    func whoIsToldThatAHandlerIsGoneIsNeverHeardByIt(verb: Told, isInside: Bool) {
+    func postsOfAThreadThatLearnedOfAHandlersEndNeverReachTheHandler(verb: Told, isInside: Bool) {
       let event = Event<Int>()
       let (bag, calls, found) = (HandlerBag(), Recorder<Int>(), Recorder<Int>())
       let tokens = ConditionLock<[HandlerToken]>([])
       let endAndFind: @Sendable () -> Void = {
         let token = tokens.withLock { $0[0] }
-        #expect(token.record.deactivate())  // so far has another thread come
+        #expect(token.record.deactivate())  // the first step of another thread
         found.record(verb.find(token, in: event, bag))
       }
       event.addHandler { number in if isInside, number == 2 { endAndFind() } }
       let token = event.addHandler(named: "ended") { number in calls.record(number) }
       token.store(in: bag)
       tokens.withLock { $0 = [token] }
-      for number in 0..<2 { event.post(number) }  // nothing to decide: the quick way is open
+      for number in 0..<2 { event.post(number) }  // afterwards the fast path is open
       if !isInside { endAndFind() }
       for number in 2..<4 { event.post(number) }
       #expect(calls.values == [0, 1])

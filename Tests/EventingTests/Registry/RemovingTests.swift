@@ -60,7 +60,7 @@ import Testing
     #expect(seen.values == ["begins 1", "ends 1"])
   }
 
-  @Test func whatAHandlerPostedBeforeItRemovedAnotherDoesNotReachThat() {
+  @Test func aPostOfAHandlerBeforeItRemovesAnotherDoesNotReachTheRemovedOne() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let later = ConditionLock<HandlerToken?>(nil)
@@ -141,7 +141,7 @@ import Testing
     #expect(seen.values == [1])
   }
 
-  @Test func removedOnItsOwnSerialQueueNothingOfAHandlerRunsAfterwards() async {
+  @Test func noCallOfAHandlerRunsAfterItsRemovalOnItsOwnSerialQueue() async {
     let event = Event<Int>()
     let queue = DispatchQueue(label: "test")
     let late = Atomic<Int>(0)
@@ -152,7 +152,7 @@ import Testing
         if state.isRemoved { late.wrappingAdd(1, ordering: .relaxed) }
         state.calls += 1
       }
-      await event.send(0)  // its first call; a post might be queued, and come too late
+      await event.send(0)  // makes the first call now: a post might be enqueued and delivered too late
       await onThreads(1) { _ in
         queue.async {
           event.remove(token)
@@ -168,13 +168,13 @@ import Testing
     #expect(late.load(ordering: .relaxed) == 0)
   }
 
-  @Test func removedOnItsOwnActorNothingOfAHandlerRunsAfterwards() async {
+  @Test func noCallOfAHandlerRunsAfterItsRemovalOnItsOwnActor() async {
     let event = Event<Int>()
     let listener = Listener()
     for _ in 0..<50 {
       let isRemoved = Gate()
       await listener.listen(to: event)
-      // It is removed while others post, and after its first call.
+      // The handler is removed after its first call, while a thread posts.
       let posted = startThread {
         while !isRemoved.isOpen { event.post(1) }
         for _ in 0..<10 { event.post(2) }
@@ -206,7 +206,7 @@ import Testing
     #expect(overlaps.count > 100)
   }
 
-  @Test func exactlyOneOfTheThreadsThatRemoveAHandlerIsToldThatItDid() async {
+  @Test func exactlyOneOfTheThreadsThatRemoveAHandlerGetsTrue() async {
     let event = Event<Int>()
     let overlaps = Overlaps()
     let added = Atomic<Int>(0)
@@ -222,7 +222,7 @@ import Testing
     #expect(overlaps.count > 10)
   }
 
-  @Test func removingByNameTagOrOwnerEndsAllThatMatchAndSaysHowMany() {
+  @Test func removingByNameTagOrOwnerEndsAllMatchesAndReturnsTheirNumber() {
     let event = Event<Int>()
     let seen = Recorder<String>()
     let owner = Owned()
@@ -247,7 +247,7 @@ import Testing
     withExtendedLifetime(owner) {}
   }
 
-  @Test func removingAllByAHandlerSilencesTheLaterOnesOfTheSameOccurrence() {
+  @Test func removingAllInAHandlerStopsTheLaterHandlersOfTheOccurrence() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler { [weak event] _ in
@@ -292,7 +292,7 @@ private final class Removal: Sendable {
   }
 }
 
-/// Touched on one serial queue only.
+/// State that is accessed on one serial queue only.
 private final class QueueBound: @unchecked Sendable {
   var isRemoved = false
   var calls = 0

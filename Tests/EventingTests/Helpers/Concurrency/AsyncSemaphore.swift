@@ -1,13 +1,13 @@
-/// Whose turn it is among the races.
+/// The semaphore that lets one race run at a time.
 let raceTurns = AsyncSemaphore(1)
 
-/// Lets so many in at a time, in the order in which they come.
+/// A counting semaphore for tasks. Waiting tasks resume in the order of their arrival.
 final class AsyncSemaphore: Sendable {
   private let state: ConditionLock<(free: Int, waiting: [Gate])>
 
   init(_ count: Int) { state = ConditionLock((count, [])) }
 
-  /// Returns when it is the caller's turn.
+  /// Takes a permit. If none is free, the task suspends until another task passes one on.
   func take() async {
     let gate = state.withLock { state -> Gate? in
       guard state.free == 0 else {
@@ -21,7 +21,7 @@ final class AsyncSemaphore: Sendable {
     await gate?.opened()
   }
 
-  /// Gives the turn to the next.
+  /// Hands the permit to the task that has waited longest, or frees it if no task waits.
   func pass() {
     let next = state.withLock { state -> Gate? in
       guard state.waiting.isEmpty else { return state.waiting.removeFirst() }

@@ -9,11 +9,15 @@
 #endif
 import Testing
 
-/// A value under a lock that the thread sanitizer sees; threads can wait for what others make of it.
-// Safe: `value` is touched under the mutex only.
+/// A value behind a mutex with a condition variable.
+///
+/// The thread sanitizer understands both. A thread can block until another thread has changed the
+/// value.
+// Safe: `value` is accessed only while `mutex` is held.
 @safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
+  /// Guarded by: mutex.
   private var value: Value
 
   init(_ value: Value) {
@@ -33,7 +37,7 @@ import Testing
     unsafe mutex.deallocate()
   }
 
-  /// Changes or reads the value, and wakes who waits for it.
+  /// Calls `body` with the value, then wakes all threads that wait for a change.
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer {
@@ -43,7 +47,11 @@ import Testing
     return try body(&value)
   }
 
-  /// Blocks the thread until `isTrue`. After 200 seconds it says so, fails the test and goes on: a hang would say nothing.
+  /// Blocks the thread until `isTrue` returns true for the value.
+  ///
+  /// After 200 seconds the wait ends and the test fails. A hang would not tell which wait it was.
+  ///
+  /// - Parameter what: The name of the awaited change, for the message of the failure.
   @available(*, noasync) func wait(_ what: String, until isTrue: (Value) -> Bool) {
     var deadline = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &deadline)

@@ -1,5 +1,7 @@
-/// True as soon as `isTrue` is; false when it has not become so in time. Only for what nothing
-/// announces, such as the end of an object.
+/// Polls `isTrue`, and returns whether it became true within the limit.
+///
+/// Polling ends early if the task is cancelled. Use it only for a change that nothing signals, such
+/// as the release of an object.
 func eventually(within limit: Duration = .seconds(200), _ isTrue: () -> Bool) async -> Bool {
   let deadline = ContinuousClock.now.advanced(by: limit)
   while !isTrue() {

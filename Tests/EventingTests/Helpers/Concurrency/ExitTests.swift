@@ -10,12 +10,14 @@
 import Foundation
 import Synchronization
 
-// For the bodies of exit tests: there a crash, or a hang, is the failure of one test.
+// Helpers for the bodies of exit tests, where a crash or a hang fails only one test.
 
-/// Ends the process by a signal if it is still there after two minutes.
+/// Ends the process by `SIGALRM` if it still runs after two minutes.
 func endProcessIfItHangs() { alarm(120) }
 
-/// Runs each body on a thread of its own, again and again, for so long; returns how often each ran.
+/// Runs each body again and again on a thread of its own, until the duration is over.
+///
+/// - Returns: The number of rounds of each body.
 @discardableResult func race(for duration: Duration = .milliseconds(600), _ bodies: [@Sendable (_ round: Int) -> Void])
   async -> [Int]
 {
@@ -33,8 +35,9 @@ func endProcessIfItHangs() { alarm(120) }
   return rounds.withLock { $0 }
 }
 
-/// Returns how many seconds of the calling thread's processor time `body` takes: other threads do
-/// not count.
+/// Returns the processor time that `body` takes on the calling thread, in seconds.
+///
+/// The time of other threads does not count.
 func processorTime(of body: () -> Void) -> Double {
   func now() -> Double {
     var time = timespec()
@@ -46,18 +49,23 @@ func processorTime(of body: () -> Void) -> Double {
   return now() - start
 }
 
-/// Returns how often the calling thread has gone to sleep of its own accord; other threads that
-/// take its core do not count. 0 where the system does not tell.
+/// Returns how many times the calling thread has gone to sleep voluntarily.
+///
+/// Preemption by other threads does not count. Returns 0 where the system does not report it.
 func sleepsOfThisThread() -> Int {
   guard let text = try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8) else { return 0 }
   let line = text.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") }
   return line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0
 }
 
-/// Returns how many times as much one item costs among many as among few, in processor time: about
-/// 1 if the whole is linear,
-/// `many / few` if it is quadratic. The best of some attempts, because caches are shared with other
-/// programs.
+/// Returns the cost of one item among `many`, divided by the cost of one item among `few`.
+///
+/// The result is about 1 if the work is linear, and `many / few` if it is quadratic. Other programs
+/// share the caches, so the best of up to four attempts counts.
+///
+/// - Parameters:
+///   - isEnough: The result from which on no further attempt is made.
+///   - work: Returns the processor time of `count` items, in seconds.
 func growth(from few: Int, to many: Int, isEnough: Double, _ work: @escaping @Sendable (_ count: Int) -> Double) async
   -> Double
 {

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-/// Only so many tests run at a time.
+/// The trait that limits how many tests run at a time: two for each core.
 ///
-/// Swift Testing starts all at once. On two cores their hundreds of threads then compete with the tasks that are to open a gate or to come back within a second,
-/// and what takes a millisecond takes a minute.
+/// Swift Testing starts all tests at once. On two cores their hundreds of threads then compete with
+/// the tasks that must open a gate, or return within a second. A step of a millisecond then takes a
+/// minute.
 struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
   private static let places = AsyncSemaphore(2 * ProcessInfo.processInfo.activeProcessorCount)
 

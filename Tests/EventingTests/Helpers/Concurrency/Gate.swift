@@ -1,4 +1,4 @@
-/// Shut until somebody opens it, and open for good then. Threads and tasks wait at it.
+/// A gate at which threads and tasks wait until it is opened. An open gate never closes again.
 final class Gate: Sendable {
   private struct State: Sendable {
     var isOpen = false
@@ -20,10 +20,14 @@ final class Gate: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Blocks the thread until the gate is open: for handlers, and for threads of the test's own, never for a task.
+  /// Blocks the thread until the gate is open.
+  ///
+  /// Handlers and the test's own threads may call it. A task must not: it would block Swift's pool.
   @available(*, noasync) func wait() { state.wait("gate") { $0.isOpen } }
 
-  /// Suspends the task until the gate is open, or the task is cancelled (by the time limit of its suite).
+  /// Suspends the task until the gate is open or the task is cancelled.
+  ///
+  /// The time limit of a suite cancels the tasks of its tests.
   func opened() async {
     let id = state.withLock { state in
       state.nextID += 1
@@ -40,6 +44,6 @@ final class Gate: Sendable {
     } onCancel: {
       state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
     }
-    _ = isOpen  // orders what was before `open` for the thread sanitizer
+    _ = isOpen  // locks the mutex, which orders this task after `open` for the thread sanitizer
   }
 }

@@ -2,12 +2,14 @@
   import Eventing
   import Testing
 
-  /// The parent of all tests that hold a thread between two steps of the library: `extension SyncPointTests { @Test … }`.
+  /// The parent suite of all tests that hold a thread at a sync point of the library.
+  ///
+  /// Such tests stand in extensions: `extension SyncPointTests { @Test … }`.
   @Suite(.serialized, .usesEdges, .fewAtATime, .timeLimit(.minutes(30))) struct SyncPointTests {}
 
-  /// Holds a thread where it passes an edge for the first time, until it is let go.
+  /// Holds a thread the first time that it passes a given sync point, until `release()` is called.
   final class Hold: Sendable {
-    /// Open when the thread is there.
+    /// The gate that opens when the thread has reached the sync point.
     let reached = Gate()
     private let released = Gate()
     private let edge: SyncPoint
@@ -16,7 +18,7 @@
 
     func release() { released.open() }
 
-    /// Runs `body` on the calling thread, which is held where it passes the edge.
+    /// Runs `body` on the calling thread, which is held at the sync point.
     func during(_ body: () -> Void) {
       Edges.watch(
         { [self] edge in

@@ -11,12 +11,13 @@
   import Eventing
   import Testing
 
-  /// Holds a thread between two steps of the library, by `SyncPoint.hook`, which exists in debug builds.
+  /// Runs code of a test at the library's sync points, by `SyncPoint.hook`.
   ///
-  /// The hook is the whole process's, and tests run in parallel: so it is set once, while the tests are discovered and none runs yet (by the trait
-  /// ``usesEdges`` of the suites that need it), and it acts only on threads that asked for it. No test sets `SyncPoint.hook` itself.
+  /// The hook belongs to the whole process, and tests run in parallel. So the trait ``usesEdges``
+  /// sets it once, while the tests are discovered and none runs yet. The hook acts only on threads
+  /// that are inside `watch`. No test sets `SyncPoint.hook` itself.
   enum Edges {
-    /// Calls `onEdge` whenever the calling thread passes an edge in `body`.
+    /// Calls `onEdge` whenever the calling thread passes a sync point in `body`.
     static func watch(_ onEdge: @escaping (SyncPoint) -> Void, during body: () -> Void) {
       let watcher = Watcher(onEdge)
       let before = unsafe pthread_getspecific(key)
@@ -25,7 +26,9 @@
       unsafe pthread_setspecific(key, before)
     }
 
-    /// Makes the calling thread stumble in `body`: at every 16th edge or so it lets others have its core, so that threads meet on two busy cores, too.
+    /// Makes the calling thread yield its core at about every 16th sync point in `body`.
+    ///
+    /// Without yields, threads on two busy cores rarely overlap inside the library.
     static func stumble(_ seed: UInt64, during body: () -> Void) {
       var random = SeededGenerator(seed: seed)
       watch({ _ in if random.next() % 16 == 0 { giveWay() } }, during: body)
@@ -49,13 +52,13 @@
       }
   }
 
-  /// The suite holds threads at edges.
+  /// The trait of a suite that holds threads at sync points.
   struct EdgesTrait: SuiteTrait {
     fileprivate init() { Edges.install }
   }
 
   extension Trait where Self == EdgesTrait {
-    /// Sets `SyncPoint.hook` when the tests are discovered.
+    /// The trait that sets `SyncPoint.hook` when the tests are discovered.
     static var usesEdges: EdgesTrait { EdgesTrait() }
   }
 #endif

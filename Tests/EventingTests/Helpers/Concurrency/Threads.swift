@@ -9,9 +9,12 @@
 #endif
 import Synchronization
 
-// Raw threads: the thread sanitizer sees their races, and they may block, which tasks must not.
+// Raw threads. The thread sanitizer sees their races. Unlike tasks, they may block.
 
-/// Starts a thread; the gate opens when it has ended.
+/// Starts a thread.
+///
+/// - Parameter stack: The size of its stack in bytes, or `nil` for the default of the system.
+/// - Returns: A gate that opens when `body` has returned.
 @discardableResult func startThread(stack: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Gate {
   let ended = Gate()
   let start = ThreadStart {
@@ -43,7 +46,9 @@ private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: Unsa
   #endif
 }
 
-/// Runs `body` on a thread of its own, so that long work does not hold up the other tests in Swift's pool.
+/// Runs `body` on a thread of its own, and returns its result.
+///
+/// Long work would otherwise occupy Swift's pool, which the other tests need.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   let result = ConditionLock<Result?>(nil)
   await startThread {
@@ -53,7 +58,9 @@ private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: Unsa
   return result.withLock { $0! }
 }
 
-/// Runs `body` on so many threads, which begin together; returns when all have ended. In debug builds they stumble inside the library.
+/// Runs `body` on `count` threads that begin together, and returns when all have ended.
+///
+/// In debug builds the threads yield at random sync points of the library.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {
   let barrier = StartBarrier(count)
   let ended = (0..<count).map { index in
@@ -69,9 +76,11 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
   for gate in ended { await gate.opened() }
 }
 
-/// Runs `body` again and again on so many threads, which begin together, until the race was one: until `isEnough`, or for two minutes at most.
+/// Runs `body` again and again on `count` threads that begin together, until `isEnough`.
 ///
-/// Two cores can prove nothing: where the threads happen to run one after the other, a fixed number of rounds has no overlap at all. So races take turns, too.
+/// The race ends after two minutes at the latest. A fixed number of rounds would prove nothing: on
+/// two cores the threads may run one after the other, without any overlap. For the same reason only
+/// one race runs at a time.
 func onThreads(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool,
   _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
@@ -92,9 +101,10 @@ func onThreads(
   }
 }
 
-/// Runs rounds on so many threads until the race was one: the first makes something ready, then `body` runs on all of them together.
+/// Runs rounds on `count` threads, at least 1,000, and then until `isEnough`.
 ///
-/// At least 1,000 rounds, then until `isEnough`, or for two minutes at most.
+/// In each round the first thread calls `prepare`, then all threads call `body` together. The race
+/// ends after two minutes at the latest.
 func inRounds<Stage: Sendable>(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool, prepare: @escaping @Sendable () -> Stage,
   _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
@@ -120,13 +130,13 @@ func inRounds<Stage: Sendable>(
   }
 }
 
-/// Lets another thread have the core.
+/// Yields the core to another thread.
 func giveWay() { sched_yield() }
 
-/// Puts the thread to sleep: to measure how long that takes, never to wait for anything.
+/// Puts the thread to sleep, to measure how long a sleep takes. No test waits this way.
 func nap(microseconds: UInt32) { usleep(microseconds) }
 
-/// Lets the threads that arrive go on when all have come; again and again.
+/// A reusable barrier: `arrive()` returns when all `count` threads have called it.
 final class StartBarrier: Sendable {
   private let count: Int
   private let arrived = Atomic<Int>(0)
@@ -139,14 +149,15 @@ final class StartBarrier: Sendable {
     var round = 0
     while arrived.load(ordering: .acquiring) < all {
       round += 1
-      if round > 200 { giveWay() }  // not at once: who has its core when the last one comes meets that one
+      if round > 200 { giveWay() }  // spins first: a thread that keeps its core overlaps the last one
     }
   }
 }
 
-/// Counts the operations that began while another one was running, so that a race that did not take place is noticed.
+/// Counts the operations that began while another one was running.
 ///
-/// It orders nothing: the thread sanitizer sees as much as without it.
+/// A test expects a minimum, so it notices a race that did not take place. The counters order
+/// nothing, so the thread sanitizer sees as many races as without them.
 final class Overlaps: Sendable {
   private let running = Atomic<Int>(0)
   private let begun = Atomic<Int>(0)
@@ -156,7 +167,10 @@ final class Overlaps: Sendable {
 
   var count: Int { seen.load(ordering: .relaxed) }
 
-  /// Every fourth time it lets others have the core until one of them is here, too, or a short time is over: threads meet on busy cores, too.
+  /// Runs `body`, and counts it if another operation is running.
+  ///
+  /// Every fourth time that no other operation is running, the thread first yields up to 64 times
+  /// until one begins. So threads overlap on busy cores, too.
   func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
     defer { running.wrappingSubtract(1, ordering: .relaxed) }
@@ -172,7 +186,9 @@ final class Overlaps: Sendable {
   }
 }
 
-/// A thread, to be compared: a number that none had before, since the system gives the identity of a thread that has ended to the next.
+/// The identity of a thread: a number that no other thread has or had.
+///
+/// The system may give the identity of a thread that has ended to a new thread.
 struct ThreadNumber: Hashable, Sendable {
   private let number: Int
 

@@ -1,9 +1,14 @@
-/// A counter that nothing guards: only what the library promises keeps its users apart, and the thread sanitizer sees if they are not.
+/// A counter without synchronization.
+///
+/// Only the library's guarantees keep its users apart. If they fail, the thread sanitizer reports a
+/// race.
 final class UnsynchronizedCounter: @unchecked Sendable {
   var value = 0
 }
 
-/// How far apart the deepest and the shallowest place of the stack are where it looked. For one thread.
+/// Measures the depth of a stack: the bytes between the deepest and the shallowest `look()`.
+///
+/// Only one thread at a time may use it.
 final class StackProbe: @unchecked Sendable {
   private var lowest = UInt.max
   private var highest = UInt.min
@@ -20,7 +25,7 @@ final class StackProbe: @unchecked Sendable {
   }
 }
 
-/// An object that is nothing but itself.
+/// An object without state, for tests that need only its identity.
 final class Plain: Sendable {
   init() {}
 }

@@ -1,6 +1,8 @@
 import Eventing
 
-/// Runs `body` while a handler of the event is running, and so the event is busy.
+/// Runs `body` while the event is busy, and returns its result.
+///
+/// A thread posts 0. A once handler of the highest priority blocks the thread until `body` returns.
 func whileBusy<Result: Sendable>(_ event: Event<Int>, _ body: () -> Result) async -> Result {
   let (isInside, mayLeave) = (Gate(), Gate())
   event.once(priority: .max) { _ in

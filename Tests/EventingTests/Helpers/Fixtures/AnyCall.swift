@@ -1,6 +1,6 @@
 import Eventing
 
-/// One of all calls that need no `await`.
+/// The calls on an event that need no `await`.
 enum AnyCall: CaseIterable, Sendable {
   case post, postMany, submit, add, addMany, once, addOnALane, addAndRemove, removeNamed, removeOwned, removeAll
   case lock, lockNamed, lockAll, gate, looks, bag, finish
@@ -51,7 +51,7 @@ enum AnyCall: CaseIterable, Sendable {
   }
 }
 
-/// How a handler's life ends.
+/// The ways in which a handler's life can end.
 enum Ending: CaseIterable, Sendable {
   case removed, removedByName, allRemoved, usedUp, removedInside, finished, removedByABag
 

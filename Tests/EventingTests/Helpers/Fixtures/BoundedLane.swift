@@ -2,11 +2,11 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Where a handler runs whose lane can be bounded.
+/// The places where a handler can run on a bounded lane.
 enum BoundedLane: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, backgroundAsync, concurrent, main, mainAsync
 
-  /// Its calls run `body`, and then last until the gate is open.
+  /// Returns a handler whose calls run `body` and then wait until the gate is open.
   func handler<Payload: Sendable>(
     _ buffering: Buffering, until gate: Gate, _ body: @escaping @Sendable (Payload) -> Void
   ) -> Handler<Payload> {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the canaries that are alive: whatever holds one must have died when there are none.
+/// Counts the canaries that are alive. At 0, every object that held one has been released.
 final class LiveCount: Sendable {
   private let count = Atomic<Int>(0)
 
@@ -11,12 +11,12 @@ final class LiveCount: Sendable {
   fileprivate func add(_ change: Int) { count.wrappingAdd(change, ordering: .acquiringAndReleasing) }
 }
 
-/// Captured by a closure, held by a payload or an owner, it tells whether that is still alive.
+/// An object that shows whether the closure, payload or owner that holds it is still alive.
 final class Canary: Sendable {
   private let live: LiveCount
   private let onDeinit: (@Sendable () -> Void)?
 
-  /// - Parameter onDeinit: called in its `deinit`, on whatever thread that is.
+  /// - Parameter onDeinit: The closure that its `deinit` calls, on any thread.
   init(_ live: LiveCount, onDeinit: (@Sendable () -> Void)? = nil) {
     self.live = live
     self.onDeinit = onDeinit
@@ -28,6 +28,6 @@ final class Canary: Sendable {
     live.add(-1)
   }
 
-  /// Call it in a handler that is to hold the canary.
+  /// Does nothing. A handler that calls it captures the canary.
   func sing() {}
 }

@@ -1,26 +1,25 @@
 import Foundation
 
-/// What the documentation shows as code, to be compared with what the tests run.
+/// The code in the documentation, for comparison with the code that the tests run.
 enum Documentation {
-  /// The root of the package, as seen from this file.
+  /// The root folder of the package.
   static var root: URL {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
   }
 
-  /// The first thing that anybody reads.
   static var readme: URL { root.appending(path: "README.md") }
 
-  /// A file of the documentation catalogue.
+  /// Returns the URL of a file in the documentation catalogue.
   static func article(_ name: String) -> URL { root.appending(path: "Sources/Eventing/Eventing.docc/\(name)") }
 
-  /// The lines of a file that are not empty, without the white space around them.
+  /// Returns the lines of a file that are not empty, without the white space around them.
   static func lines(_ url: URL) throws -> [String] {
     let all = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
     return all.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
 
-  /// The lines of the tests whose file names begin so.
+  /// Returns the lines of the documentation tests whose file names begin with `prefix`.
   static func lines(ofTests prefix: String) throws -> [String] {
     let folder = root.appending(path: "Tests/EventingTests/Documentation")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix(prefix) }
@@ -28,7 +27,7 @@ enum Documentation {
     return try names.flatMap { try lines(folder.appending(path: $0)) }
   }
 
-  /// The examples, line by line, without what they import.
+  /// Returns the lines of each Swift example, without imports.
   static func examples(_ url: URL) throws -> [[String]] {
     var examples: [[String]] = []
     var isSwift = false
@@ -45,7 +44,7 @@ enum Documentation {
     return examples
   }
 
-  /// What the tables have in their last column, each piece of code on its own.
+  /// Returns the pieces of code in the last column of each table row.
   static func lastColumns(_ url: URL) throws -> [[String]] {
     try lines(url).compactMap { line in
       guard line.hasPrefix("| "), !line.hasPrefix("| ---"), line.hasSuffix(" |") else { return nil }

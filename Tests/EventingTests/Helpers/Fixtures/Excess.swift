@@ -7,10 +7,16 @@ import Synchronization
 #endif
 
 extension Event {
-  /// What an idle event has too much of, if it has that many handlers. The next post is as quick as ever if there are no more slots than handlers.
+  /// Describes the memory that an idle event keeps beyond the needs of its handlers.
+  ///
+  /// Dead slots count as well: a post visits every slot, so they would slow it down.
+  ///
+  /// - Parameter handlers: The number of handlers that the event has.
+  /// - Returns: The excess, or `nil` if there is none. In release builds always `nil`.
   nonisolated func excess(over handlers: Int = 0) async -> String? {
     #if DEBUG
-      var own: UInt = 0  // inside, where it may look: a lane that ends comes in, too
+      // The fields may be read only inside the core, which a lane that ends enters, too.
+      var own: UInt = 0
       guard
         await eventually({
           own = core.enter()
@@ -27,12 +33,12 @@ extension Event {
       unsafe look("buckets", core.table.index.count, 2)
       if let pendingWork = core.pendingWorkReference.load() {
         let limit = 2 * OverloadControl.limit
-        look("occurrences counted", pendingWork.occurrences, 0)
+        look("occurrences counted", pendingWork.mailbox.occurrenceCount, 0)
         look("overload", pendingWork.overload.isOn.load(ordering: .relaxed) ? 1 : 0, 0)
-        look("room for queued items", pendingWork.queue.capacity, limit)
-        look("room for items", pendingWork.pending.capacity, limit)
-        look("room for adds", pendingWork.pendingHandlers.capacity, limit)
-        look("room for removals", pendingWork.unregistering.capacity, limit)
+        look("room for queued items", pendingWork.mailbox.items.capacity, limit)
+        look("room for items", pendingWork.batch.capacity, limit)
+        look("room for adds", pendingWork.mailbox.newHandlers.capacity, limit)
+        look("room for removals", pendingWork.mailbox.unregistering.capacity, limit)
         look("room for the deadRecords", pendingWork.deadRecords.capacity, limit)
         look("ended lanes", pendingWork.retiringLanes.count, 64)
         look("room for ended lanes", pendingWork.retiringLanes.capacity, limit)

@@ -4,10 +4,10 @@
   import Glibc
 #endif
 
-/// Returns how many bytes of `malloc` are in use in the whole process; 0 where the system does not
-/// tell.
+/// Returns how many bytes from `malloc` the whole process has in use.
 ///
-/// Other tests allocate meanwhile, so it is for exit tests, which have a process of their own.
+/// Other tests allocate meanwhile, so only exit tests call it: each has a process of its own.
+/// Returns 0 where the system does not report the number.
 func heapInUse() -> Int {
   #if canImport(Darwin)
     return Int(mstats().bytes_used)
@@ -21,7 +21,7 @@ func heapInUse() -> Int {
     unsafe fclose(file)
     defer { unsafe free(buffer) }
     guard let text = unsafe buffer.map({ unsafe String(cString: $0) }) else { return 0 }
-    // The totals stand behind the figures of each arena.
+    // The totals come after the figures of the single arenas, so the last match counts.
     func last(_ element: String) -> Int {
       guard let line = text.split(separator: "\n").last(where: { $0.contains(element) }) else { return 0 }
       return line.split(separator: "\"").last(where: { $0.allSatisfy(\.isNumber) }).flatMap { Int($0) } ?? 0

@@ -2,11 +2,11 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The kinds of lanes, for tests of what all of them promise.
+/// The kinds of lanes, for tests of guarantees that all of them give.
 enum LaneDelivery: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, concurrent, task
 
-  /// Its calls run `body`, and then last until the gate is open.
+  /// Returns a handler whose calls run `body` and then wait until the gate is open.
   func handler(_ queue: DispatchQueue, until gate: Gate = .open, _ body: @escaping @Sendable () -> Void) -> Handler<Int>
   {
     let sync: @Sendable (Int) -> Void = { _ in

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Open when so many have arrived.
+/// A gate that opens after `count` arrivals.
 final class Countdown: Sendable {
   private let left: Atomic<Int>
   private let gate = Gate()
@@ -17,7 +17,7 @@ final class Countdown: Sendable {
   func opened() async { await gate.opened() }
 }
 
-/// How many are inside, and the most that ever were at the same time.
+/// Counts the calls between `enter()` and `leave()`, and the most at any one time.
 final class Crowd: Sendable {
   private let state = ConditionLock((now: 0, peak: 0))
 
@@ -33,7 +33,7 @@ final class Crowd: Sendable {
   func leave() { state.withLock { $0.now -= 1 } }
 }
 
-/// A number that threads add to.
+/// A counter that several threads may change.
 final class Counter: Sendable {
   private let number = Atomic<Int>(0)
 
@@ -44,7 +44,10 @@ final class Counter: Sendable {
   }
 }
 
-/// What `work` returns; nil, and an issue, if it does not come back within 200 seconds, because a test that hangs says nothing.
+/// Returns the result of `work`, or `nil` if it does not return within 200 seconds.
+///
+/// In the second case the task of `work` is cancelled and an issue is recorded. A hang would not
+/// tell which call it was.
 @discardableResult func comesBack<Result: Sendable>(
   sourceLocation: SourceLocation = #_sourceLocation, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -67,7 +70,7 @@ final class Counter: Sendable {
   return value
 }
 
-/// A task that is cancelled before it begins.
+/// Returns a task that runs `work` and is cancelled before `work` begins.
 func cancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> Result) -> Task<Result, Never> {
   Task {
     unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
@@ -75,12 +78,14 @@ func cancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> Res
   }
 }
 
-/// What `work` returns in a task that is cancelled before it begins.
+/// Runs `work` in a task that is cancelled before `work` begins, and returns its result.
 func inCancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> Result) async -> Result {
   await cancelledTask(work).value
 }
 
-/// Runs the tasks of handlers that are added while it is bound, when the test says so, on the thread that says so.
+/// An executor that runs jobs only when a test calls one of its `run` functions.
+///
+/// The tasks of handlers that are added inside ``adding(_:)`` run on it.
 final class StepExecutor: TaskExecutor {
   private let jobs = ConditionLock<[UnownedJob]>([])
 
@@ -89,31 +94,33 @@ final class StepExecutor: TaskExecutor {
     jobs.withLock { $0.append(job) }
   }
 
-  /// Adds handlers whose tasks run here.
+  /// Runs `body`. The tasks of handlers that it adds run on this executor.
   @discardableResult func adding<Result>(_ body: () throws -> Result) rethrows -> Result {
     try Scheduling.$executor.withValue(self) { try body() }
   }
 
-  /// Puts a job of the test's own behind those that wait.
+  /// Enqueues a job of the test behind the waiting jobs.
   func after(_ body: @escaping @Sendable () -> Void) {
     Task(executorPreference: self) { body() }
   }
 
-  /// Runs all that can run, on a thread of its own; false if there was nothing.
+  /// Runs all jobs on a thread of its own.
+  ///
+  /// - Returns: Whether there were any.
   @discardableResult func run() async -> Bool {
     let ran = Counter()
     await startThread { ran.add(self.runHere()) }.opened()
     return ran.value > 0
   }
 
-  /// The same while the caller goes on holding its actor.
+  /// Runs all jobs on a thread of its own, and blocks the caller, which keeps its actor meanwhile.
   func runWhileThisIsHeld() {
     let over = startThread { _ = self.runHere() }
     func block(_ wait: () -> Void) { wait() }
     block { over.wait() }
   }
 
-  /// Runs what there is until the event is quiet.
+  /// Runs jobs until `quiesce()` of the event has returned.
   func runUntilQuiet(_ event: Event<Int>) async {
     let isQuiet = Gate()
     let quiescing = Task {
@@ -124,7 +131,9 @@ final class StepExecutor: TaskExecutor {
     await quiescing.value
   }
 
-  /// Runs all that can run, on the calling thread; returns how much that was.
+  /// Runs all jobs on the calling thread.
+  ///
+  /// - Returns: The number of jobs.
   @discardableResult func runHere() -> Int {
     var count = 0
     while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
@@ -135,7 +144,7 @@ final class StepExecutor: TaskExecutor {
   }
 }
 
-/// The kinds of handlers that run one call at a time, in order, elsewhere.
+/// The kinds of handlers with a lane that runs one call at a time, in order.
 enum SerialKind: CaseIterable, Sendable {
   case main, mainAsync, background, serialQueue, concurrentQueue, inOrder, backgroundAsync, actor, concurrentOfOne
 
@@ -153,11 +162,11 @@ enum SerialKind: CaseIterable, Sendable {
 
 /// An actor for handlers to run on.
 actor Stage {
-  /// Does something on the actor.
+  /// Runs `body` on the actor.
   func hold(_ body: @Sendable () -> Void) { body() }
 }
 
-/// Adds a handler of a kind: its calls run `body`, and then `later` if they can wait.
+/// Adds a handler of the given kind. Its calls run `body`, and then `later` if it is asynchronous.
 @discardableResult func add<Payload: Sendable>(
   _ kind: SerialKind, to event: Event<Payload>, named name: String? = nil, priority: Int = 0, once: Bool = false,
   stage: Stage? = nil,
@@ -189,7 +198,7 @@ actor Stage {
   case .concurrentOfOne:
     return event.addHandler(named: name, on: .concurrent(limit: 1), priority: priority, once: once, both)
   case .actor:
-    // The handler does not keep its actor alive, so something else of the event does.
+    // The handler holds its actor weakly, so another handler keeps the actor alive.
     let stage = stage ?? Stage()
     event.addHandler(named: "holds the stage", priority: .min) { _ in withExtendedLifetime(stage) {} }
     return event.addHandler(named: name, priority: priority, once: once, isolatedTo: stage) { _, payload in

@@ -2,7 +2,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// The ways in which a handler can have an owner.
+/// The ways to add a handler with an owner.
 enum OwnedKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case inline, direct, background, async, method
 
@@ -21,7 +21,7 @@ enum OwnedKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 }
 
-/// An owner with a canary.
+/// An owner whose canary shows whether it is alive.
 final class Owner: Sendable {
   private let canary: Canary
   private let gone = Atomic<Bool>(false)

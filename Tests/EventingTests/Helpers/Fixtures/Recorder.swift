@@ -1,6 +1,7 @@
-/// What handlers were called with, in the order of the calls.
+/// Records the payloads that handlers were called with, in the order of the calls.
 ///
-/// Its lock orders the threads that record. A test that looks for data races with the thread sanitizer records into plain memory instead.
+/// Its mutex orders the threads that record, which hides data races from the thread sanitizer. A
+/// test that looks for such races records into plain memory instead.
 final class Recorder<Element: Sendable>: Sendable {
   private let recorded = ConditionLock<[Element]>([])
 
@@ -12,6 +13,6 @@ final class Recorder<Element: Sendable>: Sendable {
   var count: Int { recorded.withLock { $0.count } }
   func removeAll() { recorded.withLock { $0 = [] } }
 
-  /// Blocks the thread until so many have been recorded.
+  /// Blocks the thread until `count` elements have been recorded.
   @available(*, noasync) func wait(forCount count: Int) { recorded.wait("recorder") { $0.count >= count } }
 }

@@ -9,7 +9,7 @@
 #endif
 import EventingTesting
 
-/// Random numbers that a seed brings back (SplitMix64).
+/// A generator of random numbers whose sequence is determined by its seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator, Sendable {
   let seed: UInt64
   private var random: SplitMix
@@ -19,7 +19,9 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     random = SplitMix(state: seed)
   }
 
-  /// From the seed in `EVENTING_SEED`, or from a new one; prints it, so that it can be given back.
+  /// Returns a generator with the seed in `EVENTING_SEED`, or with a random seed.
+  ///
+  /// Prints the seed, so that a run can be repeated.
   static func fresh(_ purpose: String) -> SeededGenerator {
     let given = unsafe getenv("EVENTING_SEED").flatMap { unsafe UInt64(String(cString: $0)) }
     let seed = given ?? .random(in: 1...UInt64(UInt32.max))

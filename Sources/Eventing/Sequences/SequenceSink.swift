@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What a sequence's handler does with an occurrence.
-@usableFromInline final class SequenceLane: AnyLane, @unchecked Sendable {
+@usableFromInline final class SequenceSink: DeliveryTarget, @unchecked Sendable {
   @usableFromInline let hub: SequenceHub
 
   init(_ record: DetailedRecord, _ identity: EventIdentity, _ hub: SequenceHub) {
@@ -14,7 +14,7 @@ import Synchronization
     if hub.isBounded { return takeBounded(payload, &tally) }
     hub.give(payload)
     countCallAlone()
-    tally.delivered &+= 1
+    tally.report.delivered &+= 1
   }
 
   /// Its part in a post for which there was nothing to decide, if it is unbounded.
@@ -28,7 +28,7 @@ import Synchronization
     dropped.wrappingAdd(missing, ordering: .relaxed)
     for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, identity)) }
     if taken > 0 { countCallAlone() }
-    if taken > 0 { tally.delivered &+= 1 } else { tally.dropped &+= 1 }
+    if taken > 0 { tally.report.delivered &+= 1 } else { tally.report.dropped &+= 1 }
   }
 
   @usableFromInline override func finish() -> Bool {

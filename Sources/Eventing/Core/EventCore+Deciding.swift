@@ -1,0 +1,150 @@
+import Synchronization
+
+// The slow path at one handler: whether it is called, and how. Isolation: core.
+extension EventCore {
+  /// Delivers to one slot. Returns the path that the handler needs next time.
+  @usableFromInline @inline(__always) func visit(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+  ) -> PathNeeded {
+    if tally.observed != nil { return unsafe visitObserved(slot, payload, &tally) }
+    return unsafe visitNow(slot, payload, &tally)
+  }
+
+  /// Delivers to one slot of an observed event, and reports to the observers.
+  @usableFromInline @inline(never) func visitObserved(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+  ) -> PathNeeded {
+    let token = unsafe HandlerToken(slot.pointee.record, identity)
+    let before = tally.report.counts
+    let path = unsafe visitNow(slot, payload, &tally)
+    let details = unsafe slot.pointee.record.details
+    if tally.report.delivered > before.delivered, details?.isHandedOver == true {
+      tally.observed?.began(token).ended(nil)
+    }
+    if tally.report.skipped > before.skipped { tally.observed?.skipped(token) }
+    if tally.report.deferred > before.deferred { tally.observed?.held(token) }
+    return path
+  }
+
+  @usableFromInline @inline(__always) func visitNow(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+  ) -> PathNeeded {
+    let flags = unsafe slot.pointee.flags()
+    if let path = unsafe slot.pointee.offer(payload, flags, &tally) { return path }
+    if flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed, tally.observed == nil,
+      let view = unsafe Unmanaged<DetailedRecord>.fromOpaque(slot.pointee.held.toOpaque())
+        ._withUnsafeGuaranteedRef({ unsafe $0.view })
+    {
+      do {
+        if try view(payload) {
+          tally.report.delivered &+= 1
+        } else {
+          unsafe slot.pointee.countSkipped()
+          tally.report.skipped &+= 1
+        }
+      } catch {
+        unsafe tally.fail(slot.pointee.record, identity, error)
+      }
+      return .slowForSends
+    }
+    if flags & HandlerFlags.slowPathMask != 0 {
+      return unsafe slot.pointee.held._withUnsafeGuaranteedRef { record in
+        guard unsafe decide(slot, record, flags, payload, &tally) else { return .fast }
+        let takesPosts = unsafe record.details?.takesPosts == true
+        return flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed && takesPosts ? .slowForSends : .slow
+      }
+    }
+    if tally.observed != nil {
+      unsafe tally.callObserved(slot.pointee.record, identity) { unsafe try slot.pointee.call(payload) }
+      return .fast
+    }
+    do {
+      unsafe try slot.pointee.call(payload)
+      tally.report.delivered &+= 1
+    } catch {
+      unsafe tally.fail(slot.pointee.record, identity, error)
+    }
+    return .fast
+  }
+
+  /// Decides about a handler that needs a decision, and calls it. A dead handler is not counted.
+  ///
+  /// - Returns: Whether the handler needs the slow path next time, too.
+  @usableFromInline func decide(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
+    _ tally: inout DeliveryTally
+  ) -> Bool {
+    let details = flags & HandlerFlags.detailed == 0 ? nil : record.details
+    var owner: (any AnyObject & Sendable)?
+    if flags & HandlerFlags.ended != 0 {
+      noteDead(record)
+      return false
+    }
+    if let box = details?.options.owner {
+      owner = box.object  // held for the call
+      guard owner != nil else {
+        if mutant(.orphanStays) { return true }
+        record.set(HandlerFlags.removed)
+        noteDead(record)
+        return false
+      }
+    }
+    // A locked handler is skipped now, also on a lane, and not when it would run there.
+    if flags & HandlerFlags.notCallable != 0 {
+      unsafe refuse(slot, record, flags, payload, &tally)
+      return true
+    }
+    let isTaken: Bool
+    if let details, let runner = unsafe details.runner {
+      isTaken = runner.take(payload, owner, details, identity, &tally)
+    } else if record.claim() {
+      isTaken = true
+      tally.call(record, identity) { unsafe try slot.pointee.call(payload) }
+    } else {
+      isTaken = false
+    }
+    if !isTaken { unsafe refuse(slot, record, slot.pointee.flags(), payload, &tally) }
+    guard flags & HandlerFlags.once != 0, record.has(HandlerFlags.spent) else { return true }
+    noteDead(record)  // unregistered after the occurrence: the slot is in use
+    return false
+  }
+
+  /// Skips an occurrence for a handler that must not be called now, or holds it.
+  @usableFromInline @inline(__always) func refuse(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
+    _ tally: inout DeliveryTally
+  ) {
+    if flags & HandlerFlags.isHolding != 0 || tally.isLate, flags & HandlerFlags.lockedAtAll != 0,
+      unsafe hold(slot, record, payload, &tally)
+    {
+      return
+    }
+    unsafe slot.pointee.countSkipped()
+    if !mutant(.skipIsNotCounted) { tally.report.skipped &+= 1 }
+  }
+
+  /// Skips a stopped occurrence for all handlers from an index on.
+  @usableFromInline @inline(never) func skip(
+    from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout DeliveryTally
+  ) {
+    var next: PriorityBucket.Pointer? = unsafe start
+    var from = index
+    while let bucket = unsafe next {
+      for i in unsafe from..<max(from, Int(bucket.pointee.count)) { unsafe skip(bucket.pointee.slots + i, &tally) }
+      from = 0
+      unsafe next = unsafe bucket.pointee.next
+    }
+  }
+
+  /// Skips a stopped occurrence for one handler.
+  @usableFromInline func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout DeliveryTally) {
+    let record = unsafe slot.pointee.record
+    guard isAlive(record) else {
+      record.set(HandlerFlags.removed)
+      return noteDead(record)
+    }
+    unsafe slot.pointee.countSkipped()
+    tally.report.skipped &+= 1
+    tally.observed?.skipped(HandlerToken(record, identity))
+  }
+}

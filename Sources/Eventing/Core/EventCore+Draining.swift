@@ -1,0 +1,135 @@
+import Dispatch
+import Synchronization
+
+/// What drains a core, if not a poster. No thread has these numbers.
+@usableFromInline enum Drainer {
+  /// The event's own queue.
+  @usableFromInline static var queue: UInt { 0 }
+  /// A thread of the pool that runs isolated calls. They do not block; handlers and their captures may.
+  @usableFromInline static var pool: UInt { .max }
+}
+
+extension EventCore {
+  /// Works on the queue in order, and leaves. Isolation: core.
+  ///
+  /// A poster makes changes, up to a limit also those of other threads, and delivers what its own
+  /// handlers posted. At the first occurrence of another thread, or isolated call, it hands the rest
+  /// off. ``Drainer/queue`` does everything, ``Drainer/pool`` isolated calls only.
+  ///
+  /// - Parameter drainer: The number of the thread that is inside because it posted, or a
+  ///   ``Drainer``.
+  @usableFromInline func drain(_ drainer: UInt) {
+    let own = Thread.current | CoreState.busy
+    if stateWord.load(ordering: .relaxed) | CoreState.queued != own | CoreState.queued {
+      stateWord.bitwiseOr(own, ordering: .relaxed)
+    }
+    let pendingWork = pendingWork
+    var foreignChanges = 0
+    while true {
+      var plain = unsafe plainIdentity
+      while unsafe !pendingWork.batch.isEmpty {
+        if drainer != Drainer.queue {
+          if foreignChanges > OverloadControl.foreignChanges || !mayDrain(drainer, unsafe pendingWork.batch.first) {
+            return handOff(pendingWork)
+          }
+        }
+        let item = unsafe pendingWork.batch.takeFirst()
+        if case .occurrence(_, let completion) = item {
+          let payload = unsafe pendingWork.batch.taken
+          if completion == nil, let identity = unsafe plain {
+            unsafe deliverPost(payload, identity)
+          } else {
+            deliverQueued(payload, completion)
+          }
+          // Each payload goes after its delivery, not with the batch.
+          unsafe pendingWork.batch.destroyTaken()
+          continue
+        }
+        foreignChanges += work(on: item, for: drainer)
+        unsafe plain = plainIdentity
+      }
+      unsafe pendingWork.batch.recycle()
+      var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []
+      syncPoint(.draining)
+      mutex.lock()
+      unsafe pendingWork.mailbox.takeItems(into: &pendingWork.batch)
+      if drainer != Drainer.pool { unsafe swap(&pendingWork.mailbox.unregistering, &unregistering) }
+      let mustUnregister = unsafe !pendingWork.mailbox.unregistering.isEmpty
+      if drainer == Drainer.queue { pendingWork.overload.isOn.store(false, ordering: .relaxed) }
+      let isEmpty = unsafe pendingWork.batch.isEmpty && unregistering.isEmpty && !mustUnregister
+      stateWord.publish(isEmpty ? idle : own)
+      mutex.unlock()
+      if isEmpty { return }  // The thread is outside: touch nothing from here on.
+      if mustUnregister { return handOff(pendingWork) }
+      for (record, thread) in unregistering {
+        if thread != drainer { foreignChanges += 1 }
+        unregister(record)
+      }
+      if drainer != Drainer.queue, foreignChanges > OverloadControl.foreignChanges { return handOff(pendingWork) }
+    }
+  }
+
+  /// Works on an item that is no occurrence. Returns how many changes of other threads it made.
+  private func work(on item: WorkItem, for drainer: UInt) -> Int {
+    switch item {
+    case .occurrence: preconditionFailure("an occurrence is delivered")
+    case .join(let count, let thread):
+      join(count)
+      return thread == drainer ? 0 : count
+    case .barrier(let completion):
+      sendBarrier(completion)
+      return 1
+    case .job(let job):
+      unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+      return 0
+    case .release(let records, _):
+      release(records)
+      return 0
+    case .change(let change, let thread):
+      change()
+      return thread == drainer ? 0 : 1
+    case .finish:
+      finishTable()
+      return 1
+    }
+  }
+
+  /// Returns whether a drainer may work on an item, or must hand it off.
+  @inline(__always) private func mayDrain(_ drainer: UInt, _ item: WorkItem) -> Bool {
+    switch item {
+    case .occurrence(let thread, _), .release(_, let thread): thread == drainer
+    case .job: drainer == Drainer.pool
+    default: drainer != Drainer.pool  // closures may be released, and their captures' deinit may block
+    }
+  }
+
+  /// Hands the rest off to a serial queue of the event's own.
+  ///
+  /// Handlers may block. On `DispatchQueue.global()` two blocked blocks delay a third by a second; in
+  /// Swift's pool they would delay it for as long as they block.
+  private func handOff(_ pendingWork: PendingWork) {
+    stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until it begins
+    Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
+  }
+
+  private func drainQueue(_ pendingWork: PendingWork) -> DispatchQueue {
+    if let queue = unsafe pendingWork.drainQueue { return queue }
+    // Without a quality of service, Dispatch on Apple's systems would use that of the thread that
+    // hands off. A background thread would so delay what the main thread posts.
+    let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
+    queue.setSpecific(key: OverloadControl.drained, value: pendingWork.overload)
+    unsafe pendingWork.drainQueue = queue
+    return queue
+  }
+
+  /// Sends a completion through all lanes, behind what they hold. Isolation: core.
+  private func sendBarrier(_ completion: Completion) {
+    unsafe forEachSlot { slot in
+      unsafe slot.pointee.record.details?.runner?.lane?.sendBarrier(completion)
+    }
+    if let pendingWork = pendingWorkReference.load() {
+      for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
+    }
+    completion.finishDelivery(SendReport())
+  }
+}

@@ -1,0 +1,106 @@
+import Synchronization
+
+// The three ways to send. The fast path is inlined into the client; the rest is compiled once.
+extension EventCore {
+  /// Posts: see ``Event/post(_:from:)``.
+  @inlinable @inline(__always) func post(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
+    let own = enter()
+    guard own != 0 else { return postBusy(payload, from: sender) }
+    if let cursor = unsafe deliver(payload, isPost: true) { postSlowPath(payload, from: cursor, sender: sender) }
+    leave(own)
+  }
+
+  /// Posts to a busy event, or to one with a history.
+  @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
+    let isCarrying = CarriedContext.isCarrying
+    if stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil,
+      postWithReplay(payload)
+    {
+      return
+    }
+    let completion = sender == nil && !isCarrying ? nil : Completion(.post, from: sender)
+    if enqueue(payload, completion) { OverloadControl.slowDown() }
+  }
+
+  /// Delivers a post to the rest of the handlers. Isolation: core.
+  @usableFromInline @inline(never) func postSlowPath(
+    _ payload: BorrowedPayload, from cursor: DeliveryCursor, sender: (any AnyObject & Sendable)?
+  ) {
+    _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: sender)
+  }
+
+  /// Sends: see ``Event/send(_:from:)``.
+  @inlinable @inline(__always) func send(
+    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
+  ) -> SendResult {
+    let own = enter()
+    guard own != 0 else { return .pending(sendBusy(payload, from: sender)) }
+    if let cursor = unsafe deliver(payload, isPost: false) {
+      return .pending(sendSlowPath(payload, from: cursor, own, sender))
+    }
+    let report = unsafe SendReport(sequence: sequence, delivered: Int(table.count))
+    leave(own)
+    return .finished(report)
+  }
+
+  @usableFromInline @inline(never) func sendBusy(
+    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
+  ) -> PendingSend {
+    let completion = Completion(.send, from: sender)
+    enqueue(payload, completion)
+    return PendingSend(report: SendReport(), completion: completion)
+  }
+
+  /// Delivers a send to the rest of the handlers, and leaves.
+  @usableFromInline @inline(never) func sendSlowPath(
+    _ payload: BorrowedPayload, from cursor: DeliveryCursor, _ own: UInt, _ sender: (any AnyObject & Sendable)?
+  ) -> PendingSend {
+    let tally = unsafe deliverSlowPath(payload, from: cursor, isAwaited: true, sender: sender)
+    leave(own)
+    return PendingSend(tally)
+  }
+
+  /// Submits: see ``Event/submit(_:from:)``.
+  @usableFromInline func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> Ticket {
+    let completion = Completion(.ticket, from: sender)
+    let own = enter()
+    if own != 0 {
+      deliverQueued(payload, completion)
+      leave(own)
+    } else if enqueue(payload, completion) {
+      OverloadControl.slowDown()
+    }
+    return Ticket(completion: completion)
+  }
+}
+
+/// What becomes of a send.
+@usableFromInline enum SendResult {
+  /// Every handler was called inline.
+  case finished(SendReport)
+  case pending(PendingSend)
+}
+
+/// A send of which more is left to do than to call handlers, or which found the event busy.
+@usableFromInline final class PendingSend: Sendable {
+  /// The report, if no handler is outstanding.
+  private let report: SendReport
+  private let completion: Completion?
+
+  init(report: SendReport, completion: Completion?) {
+    self.report = report
+    self.completion = completion
+  }
+
+  /// Ends the delivery of an awaited occurrence.
+  init(_ tally: borrowing DeliveryTally) {
+    report = tally.report
+    completion = tally.completion
+    completion?.finishDelivery(report)
+  }
+
+  /// Waits for outstanding handlers, and returns the report.
+  @usableFromInline nonisolated(nonsending) func wait() async -> SendReport {
+    if let completion { await completion.wait() } else { report }
+  }
+}

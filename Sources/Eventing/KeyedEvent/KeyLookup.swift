@@ -1,0 +1,122 @@
+/// A payload of a keyed event, with the key that it is sent to.
+///
+/// The key comes first: ``KeyTables`` reads it at the payload's address.
+@usableFromInline struct KeyedPayload<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
+  @usableFromInline let key: Key?
+  @usableFromInline let payload: Payload
+
+  @inlinable init(_ key: Key?, _ payload: Payload) {
+    self.key = key
+    self.payload = payload
+  }
+}
+
+/// Finds the table of a key. The core calls it without knowing the type of the keys.
+///
+/// All requirements are isolated to the core, and none is called under a mutex: `==` and `hash(into:)`
+/// of the keys are the user's code.
+@usableFromInline protocol KeyLookup: AnyObject, Sendable {
+  /// Returns the table of a payload's key; `nil` if the key has no handlers.
+  func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
+  /// Returns whether handlers of all keys hear a payload: it was sent to a key.
+  func isForAny(_ payload: BorrowedPayload) -> Bool
+  /// Returns the table of a key. Makes it if there is none.
+  func find(_ key: AnyKeyBox) -> KeyTable
+  /// Removes a table that has no handlers.
+  func forget(_ table: KeyTable)
+  /// Returns whether anything can still be sent to a table: false if its key is an object that is
+  /// gone.
+  func isReachable(_ table: KeyTable) -> Bool
+}
+
+/// The table of each key that has handlers.
+// Safe: isolated to the core.
+@safe @usableFromInline
+final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyLookup, @unchecked Sendable {
+  /// Retained while they are here, so that a post borrows its table without a retain.
+  @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
+  @usableFromInline @exclusivity(unchecked) var untargeted: KeyTable?
+  /// Used instead of `tables` if the keys are objects.
+  @usableFromInline let objects: ObjectKeyTables?
+
+  init() { objects = Key.self == ObjectKey.self ? ObjectKeyTables() : nil }
+
+  deinit { unsafe tables.values.forEach { unsafe $0.release() } }
+
+  /// Returns the table of a key; `nil` if the key has no handlers. Valid until the tables change.
+  @inlinable @inline(__always) func table(of key: Key?) -> Unmanaged<KeyTable>? {
+    guard let key else { return unsafe untargeted.map { unsafe .passUnretained($0) } }
+    if let objects {
+      // Safe: there are such tables only if the keys are of this type.
+      return unsafe objects.table(of: unsafeBitCast(key, to: ObjectKey.self))
+    }
+    return unsafe tables[key]
+  }
+
+  @usableFromInline func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>? {
+    unsafe table(of: key(in: payload).pointee)
+  }
+
+  @usableFromInline func isForAny(_ payload: BorrowedPayload) -> Bool { unsafe key(in: payload).pointee != nil }
+
+  /// Returns the address of a payload's key. Copying the payload would retain what it refers to.
+  private func key(in payload: BorrowedPayload) -> UnsafePointer<Key?> {
+    payload.check(KeyedPayload<Key, Payload>.self)
+    // Safe: the key is the first property of `KeyedPayload`.
+    return unsafe payload.address.assumingMemoryBound(to: Key?.self)
+  }
+
+  @usableFromInline func find(_ box: AnyKeyBox) -> KeyTable {
+    guard let box = box as? KeyBox<Key> else {
+      preconditionFailure("expected a key of \(Key.self); a handler of this event listens to \(type(of: box))")
+    }
+    if let table = unsafe table(of: box.key) { return unsafe table.takeUnretainedValue() }
+    let table = KeyTable(box)
+    if let key = box.key {
+      if let objects { objects.add(table) } else { unsafe tables[key] = .passRetained(table) }
+    } else {
+      unsafe untargeted = table
+    }
+    return table
+  }
+
+  @usableFromInline func forget(_ table: KeyTable) {
+    guard let box = table.key as? KeyBox<Key> else { return }
+    guard let key = box.key else { return unsafe untargeted = nil }
+    if let objects { return objects.forget(table) }
+    unsafe tables.removeValue(forKey: key)?.release()
+    unsafe tables.giveBackRoom()
+  }
+
+  @usableFromInline func isReachable(_ table: KeyTable) -> Bool { table.object?.isAlive ?? true }
+}
+
+/// The tables of keys that are objects, at most one for each address in memory.
+///
+/// The table of an object that is gone stays until it is swept, or until another object at the
+/// address gets handlers. Isolation: core.
+@usableFromInline final class ObjectKeyTables {
+  @exclusivity(unchecked) private var tables: [ObjectIdentifier: (key: ObjectKey, table: KeyTable)] = [:]
+
+  @usableFromInline func table(of key: ObjectKey) -> Unmanaged<KeyTable>? {
+    guard let found = unsafe tables[key.objectID], found.key == key, key.isAlive else { return nil }
+    return unsafe .passUnretained(found.table)
+  }
+
+  fileprivate func add(_ table: KeyTable) {
+    // A table that is there already belongs to an object that is gone: two living objects have two
+    // addresses.
+    if let key = table.object, key.isAlive { unsafe tables[key.objectID] = (key, table) }
+  }
+
+  fileprivate func forget(_ table: KeyTable) {
+    guard let key = table.object, unsafe tables[key.objectID]?.table === table else { return }
+    unsafe tables[key.objectID] = nil
+    unsafe tables.giveBackRoom()
+  }
+}
+
+extension KeyTable {
+  /// The object that is the key, if keys are objects.
+  fileprivate var object: ObjectKey? { (key as? KeyBox<ObjectKey>)?.key }
+}

@@ -1,0 +1,150 @@
+import Synchronization
+
+/// The lane of a `.concurrent(limit:)` handler: so many calls may overlap, begun in order.
+@usableFromInline final class ConcurrentLane: OverlappingLane, @unchecked Sendable {
+  private let limit: Int
+  /// Slots that a task has given back. Guarded by: mutex.
+  @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
+  /// Whether a slot that has run dry spins for more work: starting a task costs a microsecond. Such a
+  /// slot counts as taken. Guarded by: mutex.
+  @exclusivity(unchecked) private var isSearching = false
+  /// All slots. Guarded by: WaitGraph.mutex.
+  @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
+
+  @usableFromInline init(
+    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+  ) {
+    guard case .concurrent(let limit, _) = record.place else {
+      preconditionFailure("\(record.place) has no concurrent lane")
+    }
+    self.limit = limit
+    super.init(record, identity, body, type, priority: nil)
+  }
+
+  override func needs(_ goal: Invocation) -> WaitNeeds {
+    unsafe executionSlots.count == limit ? .all(executionSlots) : .free
+  }
+
+  override var isQuiet: Bool { unsafe super.isQuiet && !isSearching }
+
+  // MARK: For the core
+
+  /// Takes the handler's part in an occurrence. Isolation: core.
+  @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    let completion = tally.completionForLane()
+    if let completion, completion.isAwaited { completion.expect(self) }
+    if push(payload, completion) { tally.taken &+= 1 }
+  }
+
+  /// Enqueues a call. Returns false if there is no room for it.
+  private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+    var waiters = DetachedWaiters()
+    mutex.lock()
+    let dropped = unsafe items.append(payload, completion)
+    let slot = unsafe isPaused ? nil : freeSlot()
+    if unsafe isPaused, completion?.isAwaited == true { waiters = unsafe items.detachWaiters() }
+    mutex.unlock()
+    release(waiters)
+    if let slot { start(slot) }
+    guard let dropped else { return true }
+    conclude(.dropped, dropped.completion, at: self)
+    return !dropped.isNew
+  }
+
+  @usableFromInline override func sendBarrier(_ completion: Completion) {
+    completion.expect(self)
+    var waiters = DetachedWaiters()
+    let slot = mutex.withLock { () -> FreeSlot? in
+      unsafe items.append(.barrier(completion))
+      guard unsafe isPaused else { return freeSlot() }
+      waiters = unsafe items.detachWaiters()
+      return nil
+    }
+    release(waiters)
+    if let slot { start(slot) }
+  }
+
+  override func resume() {
+    var started: [FreeSlot] = []
+    mutex.withLock {
+      guard unsafe isPaused else { return }
+      unsafe isPaused = false
+      for _ in unsafe 0..<items.count {
+        guard let slot = freeSlot() else { break }
+        started.append(slot)
+      }
+    }
+    for slot in started { start(slot) }
+  }
+
+  // MARK: Slots
+
+  private typealias FreeSlot = (executionSlot: ExecutionSlot, isNew: Bool)
+
+  /// Occupies a slot if there may be another. The caller holds `mutex`.
+  private func freeSlot() -> FreeSlot? {
+    let searching = unsafe isSearching ? 1 : 0
+    guard unsafe activeCount + searching < limit, unsafe items.count > searching else { return nil }
+    let free = unsafe freeSlots.popLast()
+    let executionSlot = free ?? makeSlot()
+    occupy(executionSlot)
+    return (executionSlot, free == nil)
+  }
+
+  private func start(_ slot: FreeSlot) {
+    let executionSlot = slot.executionSlot
+    if slot.isNew { WaitGraph.mutex.withLock { unsafe executionSlots.append(executionSlot) } }
+    Scheduling.task(priority: priority, on: executor) { await self.work(on: executionSlot) }
+  }
+
+  /// Takes one item after the other until there are no more.
+  private func work(on executionSlot: ExecutionSlot) async {
+    while let item = nextItem(executionSlot) {
+      switch item {
+      case .call(let call):
+        if let completion = call.completion, completion.isAwaited {
+          completion.moveOutstanding(of: self, on: executionSlot)
+        }
+        await run(call, executionSlot)
+      case .follower(.barrier(let completion)): pass(completion, except: executionSlot)
+      case .follower: break
+      }
+    }
+  }
+
+  private enum Next { case item(Item), search, none }
+
+  private func nextItem(_ executionSlot: ExecutionSlot) -> Item? {
+    var (next, waiting, isLast) = mutex.withLock { () -> (Next, [Completion], Bool) in
+      let waiting = vacate(executionSlot)
+      if let item = takeItem(executionSlot) { return (.item(item), waiting, false) }
+      if unsafe !isSearching, unsafe !isPaused, unsafe !isEnding {
+        unsafe isSearching = true
+        return (.search, waiting, false)
+      }
+      unsafe freeSlots.append(executionSlot)
+      return (.none, waiting, takeEnd())
+    }
+    if isLast { closeLate() }
+    for completion in waiting { completion.arrive(executionSlot, nil) }
+    if case .search = next {
+      Thread.spin(Thread.spinLimit)
+      (next, isLast) = mutex.withLock { () -> (Next, Bool) in
+        unsafe isSearching = false
+        if let item = takeItem(executionSlot) { return (.item(item), false) }
+        unsafe freeSlots.append(executionSlot)
+        return (.none, takeEnd())
+      }
+      if isLast { closeLate() }
+    }
+    if case .item(let item) = next { return item }
+    return nil
+  }
+
+  /// Takes the next item for a slot that has nothing to do. The caller holds `mutex`.
+  private func takeItem(_ executionSlot: ExecutionSlot) -> Item? {
+    guard unsafe !isPaused, let item = takeItem() else { return nil }
+    occupy(executionSlot)
+    return item
+  }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// The lane of a `.task` handler: each call has a task of its own.
+@usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
+  @usableFromInline init(
+    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+  ) {
+    guard case .task(let priority) = record.place else { preconditionFailure("\(record.place) runs no tasks") }
+    super.init(record, identity, body, type, priority: priority)
+  }
+
+  /// Takes the handler's part in an occurrence. Isolation: core.
+  @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    let completion = tally.completionForLane()
+    tally.taken &+= 1
+    let call = OverlappingCall(OwnedPayload(copying: payload, type), completion)
+    let executionSlot = makeSlot()
+    mutex.withLock { occupy(executionSlot) }
+    if let completion, completion.isAwaited { completion.expect(executionSlot) }
+    if let completion, completion.purpose == .send {
+      completion.adopt(priority: priority) { await self.runOnce(call, executionSlot) }
+    } else {
+      start(call, executionSlot)
+    }
+  }
+
+  @usableFromInline override func sendBarrier(_ completion: Completion) {
+    completion.expect(self)
+    pass(completion, except: nil)
+  }
+
+  /// No call waits for a slot, so a lane that is blocked by one call blocks no other.
+  override func needs(_ goal: Invocation) -> WaitNeeds { .free }
+
+  override func resume() {
+    var calls: [OverlappingCall] = []
+    mutex.withLock {
+      guard unsafe isPaused else { return }
+      unsafe isPaused = false
+      while let item = takeItem() { if case .call(let call) = item { calls.append(call) } }
+    }
+    for call in calls {
+      let executionSlot = makeSlot()
+      mutex.withLock { occupy(executionSlot) }
+      start(call, executionSlot)
+    }
+  }
+
+  private func start(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) {
+    Scheduling.task(priority: priority, on: executor) { await self.runOnce(call, executionSlot) }
+  }
+
+  private func runOnce(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) async {
+    await run(call, executionSlot)
+    let (waiting, isLast) = mutex.withLock { (vacate(executionSlot), takeEnd()) }
+    if isLast { closeLate() }
+    for completion in waiting { completion.arrive(executionSlot, nil) }
+  }
+}
