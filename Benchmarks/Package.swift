@@ -1,12 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The checkout of the library that is measured. `EVENTING_PATH=../../other` measures another version with the same adapters.
+/// The checkout of the library to measure.
+///
+/// `EVENTING_PATH=../../other` measures another version with the adapters of this package.
 let eventingPath = Context.environment["EVENTING_PATH"] ?? ".."
 
 let package = Package(
   name: "eventing-benchmarks",
-  platforms: [.macOS(.v26)],  // the typed notifications of Foundation, one of the peers
+  platforms: [.macOS(.v26)],  // for Foundation's typed notifications, one of the peers
   products: [
     .executable(name: "event-benchmarks", targets: ["EventBenchmarks"]),
     .executable(name: "Locks", targets: ["Locks"]),
@@ -18,13 +20,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
   ],
   targets: [
-    // Clocks, counters, threads and the requests to callgrind.
+    // Clocks, counters, threads, and the requests to callgrind.
     .target(name: "CMeasure"),
-    // Counts allocations when it is preloaded; nothing links it.
+    // Counts allocations when preloaded; no target links it.
     .target(name: "AllocationCounter"),
-    // boost::signals2 behind functions of C, if its headers are there.
+    // boost::signals2 behind C functions, if the headers of boost are installed.
     .target(name: "BoostSignals"),
-    // What is measured and how, without knowing any library.
+    // The workloads and the harness, independent of any library.
     .target(name: "BenchmarkKit", dependencies: ["CMeasure"]),
     // One adapter for each library, and the command line.
     .executableTarget(
@@ -36,7 +38,7 @@ let package = Package(
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
       ]),
-    // What the libraries do where their documentation is silent.
+    // Checks the libraries' behaviour where their documentation is silent.
     .executableTarget(
       name: "Conformance",
       dependencies: [
@@ -44,7 +46,7 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
       ]),
-    // Ways to lock, without any library.
+    // Compares mutexes, without any event library.
     .executableTarget(name: "Locks", dependencies: ["BenchmarkKit", "CMeasure"]),
   ],
   swiftLanguageModes: [.v6],
@@ -52,6 +54,6 @@ let package = Package(
 )
 
 for target in package.targets where !["CMeasure", "AllocationCounter", "BoostSignals"].contains(target.name) {
-  // Not NonisolatedNonsendingByDefault: the naive actors are measured as most people compile them.
+  // Without NonisolatedNonsendingByDefault: most projects compile actors like the naive ones so.
   target.swiftSettings = [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
 }

@@ -1,8 +1,9 @@
 import Foundation
 
-// Makes trouble for events and tells whether they kept what they promise: see Scenarios, and Oracle for how it is told.
+// Runs workers that race on events, and checks every guarantee. Scenarios/ has the races, Oracle/
+// the checks.
 //
-// The code here runs on the main actor and awaits, so that the main queue is served while scenarios run.
+// This code runs on the main actor and awaits the run, so that the main queue is served meanwhile.
 
 func fail(_ message: String, code: Int32) -> Never {
   Print.error("stress: \(message)")

@@ -1,6 +1,7 @@
-"""The performance budget: what the library promises itself, beside what was measured.
+"""The performance budget: the goals of the library, beside the measured figures.
 
-Times in nanoseconds are those of the machine that the budget was made on; on another one look at the ratios to the `LIMIT` rows.
+The goals in nanoseconds were set on another machine than the one that measures. The ratios to the
+`LIMIT` rows of the same run say more there.
 """
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ LIMIT = "loop-borrowing"
 
 @dataclass
 class Line:
-    """A row of the budget. `figure` is held against `limit`; `row[key]` is what is compared with the rows of others."""
+    """A row of the budget. Compares `figure` with `limit`, and `row[key]` with rows of others."""
     name: str
     what: str
     relation: str
@@ -32,11 +33,12 @@ def ratio(a, b):
 
 
 def of(row, key="median"):
-    """A field of a row, or one of its extra figures; None if it is not there."""
+    """Returns a field of a row or one of its extra figures, or None if the row has neither."""
     return None if row is None or row["status"] != "ok" else row.get(key, row["extra"].get(key))
 
 
 def lines(measured):
+    """Yields the budget's lines for all measured workloads."""
     for workload, check in CHECKS.items():
         if workload in measured:
             for line in check(measured[workload]):
@@ -96,7 +98,7 @@ def add_by_priority(r):
 
 def mixed(r):
     n = "2 senders, 2 changers"
-    figures = [("sends/s", "median", 4.5e6), ("pairs/s", "pairs_per_s", 2e6), ("worst round of the median", "worst_of_median", 2 / 3)]
+    figures = [("sends/s", "median", 4.5e6), ("pairs/s", "pairs_per_s", 2e6), ("worst round by median", "worst_of_median", 2 / 3)]
     for peer, verb in [(POST, "post"), (SEND, "await send")]:
         for what, key, least in figures:
             yield Line("P6", f"{verb}: {what}", ">=", least, r.value(peer, n, key), r.first(peer, n), key)
@@ -150,15 +152,15 @@ CHECKS = {
     for check in [
         sending, instructions, contention, add_remove, replace_random, add_by_priority, mixed, once, lanes, latency, memory, backlog, flood, kinds]
 }
-# The limit that a ratio is taken to, where it is not the lowest of them all.
+# The limit of the column "to the limit", for rows that do not use the lowest of all limits.
 FLOORS = {"P1": LIMIT, "P2": LIMIT, "P3": LIMIT}
 
 
 def against(line, kind):
-    """Our figure by the best of the others of that kind, and who that is."""
+    """Returns the ratio of the library's figure to the best figure of that kind, with its label."""
     best = min if line.relation == "<=" else max
     ours = of(line.row, line.key)
-    # What is awaited runs no handler elsewhere.
+    # Peers that are awaited run no handler elsewhere.
     rows = [row for row in line.others if row["kind"] == kind and of(row, line.key) and not row["label"].endswith("/ await send")]
     if kind == "limit" and line.name in FLOORS:
         rows = [row for row in rows if row["peer"] == FLOORS[line.name]]
@@ -169,11 +171,11 @@ def against(line, kind):
 
 
 def table(measured):
-    """The rows of the budget that were measured, in the order of their numbers."""
+    """Yields the measured rows of the budget, in the order of their numbers."""
     for line in sorted(lines(measured), key=lambda line: int(line.name[1:])):
         if line.figure is None:
             continue
-        # 160.2 bytes are 160: the measurement itself keeps some in 20,000.
+        # 160.2 bytes count as 160: the measurement of 20,000 events keeps a few bytes itself.
         met = line.figure <= line.limit * 1.005 if line.relation == "<=" else line.figure >= line.limit
         most = f"{'at most' if line.relation == '<=' else 'at least'} {precise(line.limit)}"
         yield [
@@ -181,4 +183,5 @@ def table(measured):
 
 
 def precise(figure):
+    """Returns a figure with two decimals below 10, and as `short` does above."""
     return f"{figure:.2f}".removeprefix("-") if abs(figure) < 0.005 else f"{figure:.2f}" if abs(figure) < 10 else short(figure)

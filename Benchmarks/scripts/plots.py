@@ -1,10 +1,13 @@
-"""Draws what the workloads `sending`, `contention` and `latency` measured, as SVG. Needs matplotlib (from PyPI, or the system's packages)."""
+"""Draws the workloads `sending`, `contention` and `latency` as SVG. Needs matplotlib.
+
+matplotlib comes from PyPI, or from the system's packages.
+"""
 from math import log10
 
 OURS, OURS_TOO, FLOOR = "#0b62d6", "#5aa0f2", "#8a8a8a"
 OTHERS = ["#c2410c", "#15803d", "#a21caf", "#a16207", "#0f766e", "#be123c", "#4d7c0f"]
 
-# The rows of a plot, by their ids; of those that were measured.
+# The ids of the peers in a plot. Peers that were not measured are left out.
 SENDING = [
     "eventing-post", "eventing-send", "loop-borrowing", "boost", "opencombine", "naive-lock", "naive-actor", "notification-userinfo",
     "asyncstream"]
@@ -12,15 +15,15 @@ CONTENTION = ["eventing-post", "eventing-send", "boost", "opencombine", "naive-l
 
 
 class NoMatplotlib(Exception):
-    pass
+    """matplotlib is not installed."""
 
 
 def draw(measured, folder):
-    """Returns the paths of what could be drawn."""
+    """Draws a plot for each of the three workloads that was measured, and returns the paths."""
     try:
         import matplotlib
     except ImportError:
-        raise NoMatplotlib("the plots are left out: matplotlib is not installed (pip install matplotlib)") from None
+        raise NoMatplotlib("no plots: matplotlib is not installed (pip install matplotlib)") from None
     matplotlib.use("svg")
     matplotlib.rcParams.update({
         "svg.fonttype": "none", "svg.hashsalt": "eventing", "font.family": "sans-serif", "font.size": 10, "axes.spines.top": False,
@@ -63,11 +66,12 @@ def contention(pyplot, results):
 
 
 def counts(results):
+    """Returns the numbers at the beginning of the parameters, such as 1024 for "1,024 handlers"."""
     return [int(parameter.split()[0].replace(",", "")) for parameter in results.parameters]
 
 
 def curves(axes, results, peers, value):
-    """A line for each peer over the numbers in the parameters, with its name at its end."""
+    """Plots a line per peer over the numbers in the parameters. Returns the ends of the lines."""
     others, ends = iter(OTHERS), []
     for peer in peers:
         points = [(n, value(ns)) for n, p in zip(counts(results), results.parameters) if (ns := results.value(peer, p)) is not None]
@@ -82,7 +86,7 @@ def curves(axes, results, peers, value):
 
 
 def names(axes, ends):
-    """The names stand in the order of the lines' ends, so far apart that each can be read."""
+    """Writes the names of the lines in the order of their ends, far enough apart to be read."""
     ends.sort(key=lambda end: end[0][1])
     height, at = 1 / 19, 0
     low, high = axes.get_ylim()
@@ -97,7 +101,7 @@ def names(axes, ends):
 def latency(pyplot, results):
     figure, all_axes = pyplot.subplots(1, len(results.parameters), figsize=(11, 5), sharey=True, squeeze=False)
     rows = [row for row in results.rows if row["parameter"] == results.parameters[0] and row["status"] == "ok"]
-    rows = [row for row in rows if not row["label"].endswith("/ await send")]  # it runs no handler elsewhere
+    rows = [row for row in rows if not row["label"].endswith("/ await send")]  # runs no handler elsewhere
     rows.sort(key=lambda row: -row["median"])
     for axes, parameter in zip(all_axes[0], results.parameters):
         for place, first in enumerate(rows):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the results of a folder as markdown: a table for each workload, then the performance budget."""
+"""Prints the results in a folder as markdown: a section per workload, then the budget."""
 import re
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import budget
 from results import read, short
 
 ORDER = {"limit": 0, "subject": 1, "peer": 2}
-# What the ratios in parentheses are taken to: the label of a row.
+# For each workload, the label of the row that the ratios in parentheses refer to.
 BASIS = {
     "sending": "LIMIT loop that borrows",
     "add-remove": "LIMIT slab with a free list, no lock",
@@ -23,17 +23,32 @@ BASIS = {
     "flood": "LIMIT striped epochs",
     "instructions": "LIMIT loop that borrows",
 }
-# Figures beside the median: (title, key).
+# The figures beside the median: (title, key).
 COLUMNS = {
-    "mixed": [("pairs/s", "pairs_per_s"), ("worst round of the median", "worst_of_median"), ("stops after, sends", "send_cap")],
+    "mixed": [("pairs/s", "pairs_per_s"), ("worst round by median", "worst_of_median"), ("stops after, sends", "send_cap")],
     "latency": [("p10", "p10"), ("p99", "p99"), ("p99.9", "p99_9"), ("least", "min")],
     "lanes": [("CPU, both sides", "cpu"), ("least", "min")],
     "flood": [("peak queue", "peak_queue"), ("worst isolated call, ms", "worst_isolated_ms")],
-    "scale": [("ns to make each", "making"), ("bytes of each", "bytes"), ("ns for each that goes", "going")],
+    "scale": [("ns to make each", "making"), ("bytes of each", "bytes"), ("ns for each released", "going")],
     "memory": [
         ("bytes of an event", "event_bytes"), ("its blocks", "event_blocks"), ("bytes of a handler", "handler_bytes"),
         ("its blocks", "handler_blocks"), ("at handlers", "handlers"), ("allocations: send", "allocations_per_send"),
         ("add and remove", "allocations_per_pair"), ("once", "allocations_per_once")],
+}
+# How to read the tables of some workloads, beyond what README.md says of all tables.
+NOTES = {
+    "mixed": (
+        "A library with an unbounded queue stops after 3,000 sends per sender, or its queue would be all that is "
+        "measured. This library bounds its own backlog and runs for the whole time. The worst round is reliable only "
+        "on a machine that runs nothing else."),
+    "latency": (
+        "The figures are quantiles; *ns* is the median. The 99.9th percentile is reliable only on a machine that runs "
+        "nothing else."),
+    "lanes": "*CPU, both sides* is the time of all threads for one delivery.",
+    "memory": "*Its blocks* are blocks of the heap.",
+    "flood": (
+        "The peak queue is the maximum number of posts that were made and not delivered, as the posting threads see "
+        "it every 256 posts."),
 }
 
 
@@ -45,7 +60,7 @@ def table(head, rows):
 
 
 def times(row, base):
-    """The median, over the rounds in which both took part, of what `row` took by what `base` took."""
+    """Returns the median of the ratios of `row` to `base` within the rounds that have both."""
     pairs = zip(row.get("samples") or [], base.get("samples") or [])
     quotients = sorted(a / b for a, b in pairs if isinstance(a, (int, float)) and isinstance(b, (int, float)) and b)
     if quotients:
@@ -65,14 +80,14 @@ def figure(row, base):
 
 
 def order(rows):
-    """Limits, then the library, then the others; each from the lowest figure to the highest."""
+    """Sorts rows: limits, then the library, then other peers; each group by ascending figure."""
     def key(row):
         return ORDER[row["kind"]], row["median"] if isinstance(row.get("median"), (int, float)) else float("inf")
     return sorted(rows, key=key)
 
 
 def grid(results):
-    """Peers down, parameters across: where the median says it all."""
+    """Prints a table with a row per peer and a column per parameter."""
     name, parameters = results.workload["name"], results.parameters
     base = {parameter: results.row(BASIS.get(name), parameter) for parameter in parameters}
     first = order([row for row in results.rows if row["parameter"] == parameters[min(1, len(parameters) - 1)]])
@@ -83,7 +98,7 @@ def grid(results):
 
 
 def wide(results):
-    """One table for each parameter: where there are figures beside the median."""
+    """Prints a table per parameter, with the figures beside the median as columns."""
     name = results.workload["name"]
     for parameter in results.parameters:
         rows = [row for row in results.rows if row["parameter"] == parameter and row["status"] != "n/a"]
@@ -99,7 +114,7 @@ def wide(results):
 
 
 def tall(results):
-    """One table for each thing that grows: handlers, events, owners, threads."""
+    """Prints a table for each kind of thing that grows: handlers, events, owners, threads."""
     groups = {}
     for row in results.rows:
         count, thing = row["parameter"].split(" ", 1)
@@ -116,6 +131,7 @@ def tall(results):
 
 
 def remarks(results):
+    """Prints the remarks, faults, missing rows and load of other processes below a table."""
     for line in results.remarks:
         print(f"- {line}")
     for row in results.rows:
@@ -129,26 +145,33 @@ def remarks(results):
         print(f"- n/a, {reason}: " + ", ".join(dict.fromkeys(labels)))
     noise = [row["noise"] for row in results.rows if isinstance(row.get("noise"), (int, float))]
     if noise:
-        print(f"- Others took up to {100 * max(noise):.0f} % of a core (medians of the rounds that count).")
+        print(f"- Other processes took at most {100 * max(noise):.0f} % of a core (median over the rounds that count).")
     print()
 
 
-def render(folder, only=None):
-    """All workloads that were measured, or those that are named."""
+def render(folder, only=None, beneath=None):
+    """Prints all measured workloads, or only some.
+
+    `beneath` has, for some workloads, paragraphs to print between the summary and the tables.
+    """
     measured = {name: results for name, results in read(folder).items() if only is None or name in only}
     for name, results in measured.items():
         workload = results.workload
-        rows = f"; budget {', '.join(workload['budget'])}" if workload["budget"] else ""
-        print(f"### {name} ({workload['id']}{rows})\n\n{workload['summary']}\n")
+        rows = f" (budget {', '.join(workload['budget'])})" if workload["budget"] else ""
+        print(f"## {name}\n\n{workload['id']}{rows}: {workload['summary']}.\n")
         if not results.rows:
             continue
+        for paragraph in (beneath or {}).get(name, []):
+            print(f"{paragraph}\n")
+        if name in NOTES:
+            print(f"{NOTES[name]}\n")
         (tall if name == "scale" else wide if name in COLUMNS else grid)(results)
         if name in BASIS:
-            print(f"In parentheses: times \"{BASIS[name]}\".\n")
+            print(f"In parentheses: the ratio to \"{BASIS[name]}\".\n")
         remarks(results)
     rows = list(budget.table(measured))
     if rows:
-        print("### The budget\n")
+        print("## The budget\n")
         table(["row", "what", "budget", "measured", "met", "to the limit", "to the best peer"], rows)
 
 

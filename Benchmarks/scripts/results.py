@@ -1,10 +1,10 @@
-"""Reads what the program wrote."""
+"""Reads the JSON files that the program writes."""
 import json
 import re
 
 
 class Results:
-    """The rows of one workload, found by the label of the peer and the parameter."""
+    """The rows of one workload, looked up by the label of a peer and a parameter."""
 
     def __init__(self, path):
         document = json.loads(path.read_text())
@@ -31,7 +31,7 @@ class Results:
         return next((row for row in self.of_peer(peer) if row["parameter"] == parameter), None)
 
     def value(self, peer, parameter, key="median"):
-        """A figure of a row, by the peer's id; `key` is a field or one of `extra`. None if it is not there."""
+        """Returns a figure by the peer's id, or None. `key` is a field or one of `extra`."""
         for row in self.of_peer(peer):
             if row["parameter"] == parameter and row["status"] == "ok":
                 return row.get(key, row["extra"].get(key))
@@ -39,19 +39,19 @@ class Results:
 
 
 def read(folder):
-    """The results of all workloads that were measured, by name."""
+    """Returns the results of all workloads in a folder, by name."""
     found = sorted((Results(path) for path in folder.glob("*.json")), key=lambda results: in_order(results.workload["id"]))
     return {results.workload["name"]: results for results in found}
 
 
 def in_order(workload):
-    """W2 before W2P before W10."""
+    """Returns a sort key: W2 before W2P before W10."""
     letters, digits, more = re.fullmatch(r"(\D+)(\d*)(\D*)", workload).groups()
     return (not digits, int(digits or 0), more)
 
 
 def short(number):
-    """A figure with three or four digits."""
+    """Returns a figure with three or four digits."""
     if number is None or isinstance(number, str):
         return "-"
     if abs(number) < 0.05:

@@ -1,4 +1,4 @@
-"""Builds the benchmarks and runs one workload, with the tool around it that it needs."""
+"""Builds the benchmarks and runs a workload, with the tool around it that it needs."""
 import os
 import shutil
 import subprocess
@@ -7,20 +7,23 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
 SCRATCH = PACKAGE / os.environ.get("SCRATCH", ".build")
-# Within the scratch folder, which no one commits.
+# The scratch folder is ignored by git.
 RESULTS = Path(os.environ.get("OUT", SCRATCH / "results"))
 
 
 class NotMeasured(Exception):
-    """This machine cannot measure it; the message says why."""
+    """This machine cannot measure the workload; the message says why."""
 
 
 class Failed(Exception):
-    """The program did not end well; the message is what it printed."""
+    """The program failed; the message is its output."""
 
 
 def build():
-    """Returns the path of the program. From the environment: SCRATCH (.build), JOBS (all cores), EVENTING_PATH (..)."""
+    """Builds the program and returns its path.
+
+    Environment variables: SCRATCH (.build), JOBS (all cores), EVENTING_PATH (..)
+    """
     command = ["swift", "build", "-c", "release", "--scratch-path", str(SCRATCH)]
     if "JOBS" in os.environ:
         command += ["-j", os.environ["JOBS"]]
@@ -32,7 +35,7 @@ def build():
 
 
 def workloads(program, arguments):
-    """The names that the words among the arguments stand for; all for none. Ends if the program does not take the arguments."""
+    """Returns the workloads that the arguments name, or all. Exits if the program rejects them."""
     named = subprocess.run([program, "--workloads", *arguments], stdout=subprocess.PIPE, text=True)
     if named.returncode != 0:
         sys.exit(named.returncode)
@@ -40,7 +43,7 @@ def workloads(program, arguments):
 
 
 def measure(program, workload, options, out):
-    """Writes <workload>.json and what was printed, <workload>.txt; returns the path of the former."""
+    """Runs a workload. Writes <workload>.json and its output, <workload>.txt. Returns the JSON."""
     out.mkdir(parents=True, exist_ok=True)
     json = out / f"{workload}.json"
     json.unlink(missing_ok=True)
@@ -65,6 +68,7 @@ def measure(program, workload, options, out):
 
 
 def allocation_counter(program):
+    """Returns the path of the library to preload."""
     library = program.parent / "libAllocationCounter.so"
     if not sys.platform.startswith("linux") or not library.exists():
         raise NotMeasured("allocations are counted on Linux with the GNU C library only")
@@ -72,13 +76,14 @@ def allocation_counter(program):
 
 
 def callgrind(dump):
+    """Returns the command that runs a program under callgrind."""
     if shutil.which("valgrind") is None:
         raise NotMeasured("valgrind is not installed, so instructions are not counted")
     return ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={dump}"]
 
 
 def without_debug_information(program):
-    """A copy that old versions of valgrind can read: they stop at Swift's debug information."""
+    """Returns a copy without Swift's debug information, which old valgrinds cannot read."""
     objcopy = shutil.which("objcopy") or shutil.which("llvm-objcopy")
     if objcopy is None:
         return program

@@ -5,11 +5,16 @@
   // Only the syntax of this file is checked on Linux, where there is no Objective-C.
 
   extension Event {
-    /// An event of the changes of a property of an Objective-C object; it stops observing when it goes.
+    /// Creates an event that posts the changes of a property of an Objective-C object.
     ///
-    /// The object is not kept alive. Handlers run as their deliveries say, inline ones on the thread that changes the property.
+    /// The event observes the object as long as it lives, and holds it weakly. Inline handlers run
+    /// on the thread that changes the property.
     ///
-    /// - Parameter options: what the changes tell; `.initial` does nothing here, since nobody could hear it.
+    /// - Parameters:
+    ///   - object: The object to observe.
+    ///   - keyPath: The property. It must be observable by key-value observing.
+    ///   - options: The parts of each change that handlers receive. `.initial` has no effect, since
+    ///     the event has no handlers yet.
     public init<Object: NSObject, Value: Sendable>(
       observing object: Object, _ keyPath: KeyPath<Object, Value>, options: ChangeOptions = [.old, .new]
     ) where Payload == Change<Value> {

@@ -3,12 +3,16 @@ public import Foundation
 import Synchronization
 
 extension Event where Payload == PostedNotification {
-  /// An event of what a notification center posts; it stops listening when it goes.
+  /// Creates an event that posts the notifications of a notification center.
+  ///
+  /// The event listens as long as it lives. Inline handlers run on the thread that posts the
+  /// notification, inside the center's `post`.
   ///
   /// - Parameters:
-  ///   - name: `nil` for notifications of every name.
-  ///   - object: only what this object posts; it is not kept alive. `nil` for what anybody posts.
-  ///   - center: what posts them; it is kept alive.
+  ///   - name: The name of the notifications; `nil` for every name.
+  ///   - object: The object whose notifications are wanted, held weakly; `nil` for those of any
+  ///     object.
+  ///   - center: The notification center. The event retains it.
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
     self.init(name?.rawValue)
     let id = ObjectIdentifier(center)
@@ -17,7 +21,7 @@ extension Event where Payload == PostedNotification {
       let posted = PostedNotification(notification)
       guard let self, poster.isThat(posted.object) else { return }
       let passage = Passage.current
-      // What its handlers post is new, whatever the way of this one was.
+      // A notification that a handler posts is new, whatever the path of this one was.
       Passage.$current.withValue(nil) {
         if let passage, passage.isOf(posted, by: id) { enter(posted, passage.transit) } else { post(posted) }
       }
@@ -27,26 +31,36 @@ extension Event where Payload == PostedNotification {
 }
 
 extension EventSource where Payload == PostedNotification {
-  /// Posts what comes from here to a notification center: same name, object and user info.
+  /// Posts each notification to a notification center, with its name, object and user info.
+  /// Otherwise like ``forward(to:as:object:userInfo:)``.
   ///
-  /// It is a forward, which enters no event twice: a way round, through other events or several centers, has an end. (What a plain observer of the center posts while
-  /// it is told, with the same name and object, is taken for that.) A `send` waits for the handlers of the events that
-  /// listen to the center, and what they hear keeps its sender.
-  ///
-  /// - Returns: the token of the handler that does it; the center is kept alive as long as that is there.
+  /// - Parameter center: The notification center. The forward retains it.
+  /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward(to center: NotificationCenter) -> HandlerToken {
     forward(to: center) { $0 }
   }
 }
 
 extension EventSource {
-  /// Posts what comes from here to a notification center, under a name. A forward as any other: see ``forward(to:)``.
+  /// Posts each payload to a notification center, as a notification with a name.
+  ///
+  /// This is a forward: a handler that posts to the center on the thread that delivers, so
+  /// observers of the center run there.
+  ///
+  /// - A forwarded occurrence enters no event twice, so a cycle through other events and centers
+  ///   ends. A plain observer may post a notification of equal name and object while it is called.
+  ///   Such a notification is taken for the forwarded one.
+  /// - A `send` waits for the handlers of events that listen to the center. These handlers receive
+  ///   the original sender.
   ///
   /// - Parameters:
-  ///   - center: where to; it is kept alive as long as the handler that does it is there.
-  ///   - name: the name of all of them.
-  ///   - object: given as the one who posts; not kept alive.
-  ///   - userInfo: makes the user info of a payload.
+  ///   - center: The notification center. The forward retains it.
+  ///   - name: The name of the notifications.
+  ///   - object: The object of the notifications. It is held weakly, and the forward ends when it
+  ///     goes.
+  ///   - userInfo: A closure that makes the user info for a payload. It is called once for each
+  ///     occurrence, on the thread that delivers.
+  /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward(
     to center: NotificationCenter, as name: Notification.Name, object: (any AnyObject & Sendable)? = nil,
     userInfo: @escaping @Sendable (Payload) -> [AnyHashable: Any]? = { _ in nil }
@@ -69,7 +83,8 @@ extension EventSource {
   }
 }
 
-/// A notification on its way through a center, and what it has with it. Observers are called within `post`, on the same thread.
+/// A notification on its way through a center, with its forwarding context. Observers are called
+/// inside `post`, on one thread.
 private final class Passage: Sendable {
   @TaskLocal static var current: Passage?
 
@@ -84,17 +99,20 @@ private final class Passage: Sendable {
     self.transit = transit
   }
 
-  /// All observers have been called: a task that one of them started, and that has this still, posts something else.
+  /// Ends the passage: all observers have been called. A task that an observer started still has
+  /// this passage, but posts something new.
   func end() { isOver.publish(true) }
 
-  /// Whether it is this one. What a plain observer posts meanwhile with the same name and object cannot be told from it.
+  /// Returns whether a notification is this one. A notification of equal name and object that a
+  /// plain observer posts meanwhile cannot be told from it.
   func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object
   }
 }
 
-/// Whose notifications are heard: an object, which may be gone and another at its address, or anybody.
+/// The object whose notifications are wanted, which may be gone and another at its address; or any
+/// object.
 // Safe: a weak reference may be read from any thread, and the object is only compared.
 private final class Poster: @unchecked Sendable {
   private weak let object: AnyObject?
@@ -108,7 +126,7 @@ private final class Poster: @unchecked Sendable {
   func isThat(_ other: AnyObject?) -> Bool { isAnyone || (object != nil && object === other) }
 }
 
-/// Ends with the event that keeps it.
+/// The registration of an event with a notification center, which ends with the event.
 // Safe: immutable, and `removeObserver` may be called from any thread.
 private final class Observation: @unchecked Sendable {
   private let token: any NSObjectProtocol

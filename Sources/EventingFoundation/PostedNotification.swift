@@ -1,21 +1,27 @@
 public import Foundation
 
-// Safe: immutable, and never looked into by this library; see below for what is left to those who post.
+// Safe: immutable, and this library never looks inside; the poster's part is described below.
 
-/// A notification, as a value that may be sent between threads.
+/// A notification, as a value that can be sent between threads.
 ///
-/// `Notification` is not `Sendable`, since its object and user info may be anything. This one carries them on without touching them, as a notification center does
-/// when it is posted to on one thread and observed from another. What is in them is as safe as its types are: who posts an object that must stay on its
-/// thread adds inline handlers, which run on the thread that posts.
+/// `Notification` is not `Sendable`, since its object and user info may be anything. This value
+/// carries them without touching them, as a notification center does that is posted to on one
+/// thread and observed on another. Its contents are as safe as their types are. If you post an
+/// object that must stay on its thread, add inline handlers, which run on the thread that posts.
 public struct PostedNotification: @unchecked Sendable {
-  /// What is notified.
+  /// The name of the notification.
   public let name: Notification.Name
-  /// Who posted it, if that was said.
+  /// The object that posted the notification, if there is one.
   public let object: AnyObject?
-  /// What else was said.
+  /// Further information, if there is any.
   public let userInfo: [AnyHashable: Any]?
 
-  /// A notification.
+  /// Creates a notification.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the notification.
+  ///   - object: The object that posts it. The notification retains the object.
+  ///   - userInfo: Further information.
   public init(_ name: Notification.Name, object: AnyObject? = nil, userInfo: [AnyHashable: Any]? = nil) {
     self.name = name
     self.object = object
@@ -28,6 +34,5 @@ public struct PostedNotification: @unchecked Sendable {
 }
 
 extension PostedNotification: CustomStringConvertible {
-  /// In one line.
   public var description: String { "notification \(name.rawValue)" }
 }

@@ -1,4 +1,4 @@
-/// Chooses the next step.
+/// Chooses the next step of a simulation.
 struct Chooser {
   private enum Way {
     case random
@@ -10,7 +10,7 @@ struct Chooser {
   private var random: SplitMix
   private var step = 0
   private var priorities: [UInt64: UInt64] = [:]
-  /// The next priority that is lower than all before.
+  /// The lowest priority given so far. The next one is lower.
   private var lowest = UInt64(1) << 32
 
   init(_ strategy: Simulation.Strategy, seed: UInt64) {
@@ -23,13 +23,16 @@ struct Chooser {
     self.random = random
   }
 
-  /// As said; the first of all afterwards.
+  /// Creates a chooser that follows a script, and afterwards always chooses the first step.
   init(_ script: [(choice: Int, count: Int)]) {
     way = .script(script)
     random = SplitMix(state: 0)
   }
 
-  /// Of tasks and blocks that may go on, by their numbers.
+  /// Returns the index of the next step; `nil` if the script expects another number of possible
+  /// steps.
+  ///
+  /// - Parameter ready: The numbers of the tasks and blocks that can go on.
   mutating func choose(_ ready: [UInt64]) -> Int? {
     defer { step += 1 }
     switch way {
@@ -52,7 +55,8 @@ struct Chooser {
   }
 }
 
-/// Small, and the same everywhere (Steele, Lea, OverloadControl: Fast Splittable Pseudorandom Number Generators, 2014).
+/// A small random number generator with equal results on every platform (Steele, Lea, Flood: Fast
+/// Splittable Pseudorandom Number Generators, 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {
   var state: UInt64
 

@@ -1,46 +1,54 @@
 public import Eventing
 
-/// Notes what an event sends, in its order, for a test to look at.
+/// A recorder of the payloads that an event delivers, in order, for tests.
 ///
 ///     let recorder = EventRecorder(download.progress)
 ///     await download.start()
 ///     try await recorder.expect([0.5, 1])
 ///     try await recorder.expectNone()
 ///
-/// It is a handler: it listens from the moment at which it is made until it goes. What was expected is taken; what came besides stays for the next expectation.
+/// A recorder is a handler: it records everything that is sent from its creation until it goes. An
+/// expectation takes the payloads that it expected; the others stay for the next expectation. The
+/// recorder retains its source. It can be used from any thread.
 public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
-  /// What arrived, and where the handler ran.
+  /// A recorded payload, and the place where it arrived.
   public struct Entry: Sendable, CustomStringConvertible {
-    /// What was sent.
+    /// The payload.
     public let payload: Payload
-    /// Where the recorder's handler was called.
+    /// The place where the recorder's handler was called.
     public let lane: RecordedLane
-    /// In one line.
     public var description: String { "\(payload) on \(lane)" }
   }
 
-  // Safe: all of the state is guarded by it.
+  // Safe: guards all mutable state.
   private let mutex = UnfairMutex()
+  /// The recorded entries. Guarded by: mutex.
   @exclusivity(unchecked) private var all: [Entry] = []
-  /// How many of them were expected.
+  /// The number of entries that were taken by expectations. Guarded by: mutex.
   @exclusivity(unchecked) private var taken = 0
+  /// The expectations that wait, each for a number of entries. Guarded by: mutex.
   @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
   private let handlers = HandlerBag()
   private let settle: @Sendable () async -> Void
 
-  /// Listens inline, or on a queue.
+  /// Creates a recorder with a synchronous handler.
+  ///
+  /// - Parameters:
+  ///   - source: The event, view, key or observed value to record.
+  ///   - delivery: Where the handler runs.
   public init(_ source: some EventSource<Payload>, on delivery: Delivery = .inline) {
     settle = EventRecorder.settling(source)
     source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) }.store(in: handlers)
   }
 
-  /// Listens on the main actor.
+  /// Creates a recorder with a handler on the main actor. Otherwise like
+  /// ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, on delivery: MainDelivery) {
     settle = EventRecorder.settling(source)
     source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) }.store(in: handlers)
   }
 
-  /// Listens in tasks.
+  /// Creates a recorder with an asynchronous handler. Otherwise like ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, asynchronouslyOn delivery: AsyncDelivery) {
     settle = EventRecorder.settling(source)
     source.addHandler(on: delivery) { [weak self] payload async in self?.note(payload) }.store(in: handlers)
@@ -64,16 +72,16 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   // MARK: Looking
 
-  /// All that has arrived, expected or not.
+  /// All recorded entries, expected or not.
   public var entries: [Entry] { mutex.withLock { unsafe all } }
-  /// The payloads of that.
+  /// The payloads of all recorded entries, expected or not.
   public var payloads: [Payload] { entries.map(\.payload) }
-  /// Forgets all.
+  /// Removes all recorded entries. An expectation that waits then needs its whole number again.
   public func removeAll() {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // those that are yet to come
+        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // each waits for its whole number again
         unsafe taken = 0
       }
       return unsafe all
@@ -83,13 +91,14 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   // MARK: Expecting
 
-  /// Waits until so many more have arrived, and takes them.
+  /// Waits until a number of further payloads have arrived, and takes them.
   ///
   /// - Parameters:
-  ///   - count: how many; below 0 counts as 0.
-  ///   - limit: how long to wait.
-  ///   - clock: what measures that.
-  /// - Throws: ``RecorderError`` if they did not come in time.
+  ///   - count: The number of payloads. A number below 0 counts as 0.
+  ///   - limit: The longest time to wait.
+  ///   - clock: The clock that measures the limit.
+  /// - Returns: The payloads, in the order of their arrival.
+  /// - Throws: A ``RecorderError`` if they did not arrive in time.
   @discardableResult public func expect(
     _ count: Int, within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
   ) async throws -> [Payload] {
@@ -108,7 +117,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
       "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)")
   }
 
-  /// Looks once more at the end of the wait: what was sent has then been delivered.
+  /// Takes a number of entries if they have arrived. Asked again after the wait, even if its time
+  /// has passed.
   private func take(_ count: Int) -> [Payload]? {
     mutex.withLock {
       guard unsafe all.count >= taken + count else { return nil }
@@ -119,7 +129,12 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   private var remaining: [Payload] { mutex.withLock { unsafe all[taken...].map(\.payload) } }
 
-  /// Throws if anything has arrived that was not expected. What an event was sent before is delivered first; of a view, or a key, only what has arrived is looked at.
+  /// Checks that nothing has arrived that was not expected.
+  ///
+  /// If the source is an event, everything that was sent before is delivered first; see
+  /// `Event.quiesce()`. Of a view, a key or an observed value, only what has arrived is checked.
+  ///
+  /// - Throws: A ``RecorderError`` with the payloads that were not expected.
   public func expectNone() async throws {
     await settle()
     let rest = remaining
@@ -128,9 +143,13 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 }
 
 extension EventRecorder where Payload: Equatable {
-  /// Waits for these payloads, in this order, and takes them.
+  /// Waits for certain payloads in this order, and takes them.
   ///
-  /// - Throws: ``RecorderError`` if others came, or too few in time.
+  /// - Parameters:
+  ///   - payloads: The expected payloads.
+  ///   - limit: The longest time to wait.
+  ///   - clock: The clock that measures the limit.
+  /// - Throws: A ``RecorderError`` if others arrived, or too few arrived in time.
   public func expect(
     _ payloads: [Payload], within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
   ) async throws {
@@ -139,9 +158,9 @@ extension EventRecorder where Payload: Equatable {
   }
 }
 
-/// What an ``EventRecorder`` expected and did not find.
+/// An expectation of an ``EventRecorder`` that was not met.
 public struct RecorderError: Error, CustomStringConvertible {
-  /// What was expected, and what there was.
+  /// The expectation, and what arrived instead.
   public let description: String
 
   init(_ description: String) { self.description = description }

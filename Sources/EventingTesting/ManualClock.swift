@@ -7,44 +7,49 @@ import Eventing
 ///     while clock.sleeperCount == 0 { await Task.yield() }          // it sleeps now
 ///     clock.advance(by: .seconds(2))
 ///
-/// In a ``Simulation`` it moves by itself, to the next sleeper, when nothing else can run.
+/// In a ``Simulation``, the clock moves by itself to the next sleeper when nothing else can run. It
+/// can be used from any thread.
 public final class ManualClock: Clock, @unchecked Sendable {
-  /// A time on this clock, which begins at zero.
+  /// A time on this clock. The clock begins at zero.
   public struct Instant: InstantProtocol, CustomStringConvertible {
-    /// Since the beginning.
+    /// The duration since the beginning.
     public let offset: Duration
 
-    /// The instant that is so much later.
+    /// Returns the instant that is later by a duration.
     public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-    /// How long it is to the other.
+    /// Returns the duration from this instant to another one.
     public func duration(to other: Instant) -> Duration { other.offset - offset }
-    /// Whether one is earlier.
     public static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
-    /// Since the beginning.
+    /// The duration since the beginning, as text.
     public var description: String { "\(offset)" }
   }
 
   private typealias Sleeper = (id: Int, until: Instant, continuation: CheckedContinuation<Void, any Error>)
 
-  // Safe: all of the state is guarded by it.
+  // Safe: guards all mutable state.
   private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var time = Instant(offset: .zero)
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var lastID = 0
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var sleepers: [Sleeper] = []
-  /// Who was cancelled before it slept.
+  /// The sleepers that were cancelled before they slept. Guarded by: mutex.
   @exclusivity(unchecked) private var cancelled: Set<Int> = []
 
-  /// A clock that stands at zero.
+  /// Creates a clock that stands at zero.
   public init() {}
 
-  /// Where it stands.
+  /// The current time of the clock.
   public var now: Instant { mutex.withLock { unsafe time } }
-  /// The time is exact.
+  /// Zero: the time is exact.
   public var minimumResolution: Duration { .zero }
-  /// How many are asleep.
+  /// The number of tasks that sleep on this clock.
   public var sleeperCount: Int { mutex.withLock { unsafe sleepers.count } }
 
-  /// Moves it, and wakes those whose time has come, the earliest first. A duration below zero counts as zero.
+  /// Moves the clock, and wakes the sleepers whose time has come, the earliest first.
+  ///
+  /// - Parameter duration: The duration to move by. A duration below zero counts as zero.
   public func advance(by duration: Duration) {
     let due = mutex.withLock { () -> [Sleeper] in
       unsafe time = time.advanced(by: max(.zero, duration))
@@ -53,7 +58,9 @@ public final class ManualClock: Clock, @unchecked Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
-  /// Moves it to the time of the next sleeper, and wakes that; false if there is none.
+  /// Moves the clock to the time of the next sleeper, and wakes that one.
+  ///
+  /// - Returns: `false` if there is no sleeper.
   @discardableResult public func advanceToNext() -> Bool {
     let due = mutex.withLock { () -> [Sleeper] in
       guard let first = unsafe sleepers.min(by: ManualClock.isBefore) else { return [] }
@@ -67,14 +74,19 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   private static func isBefore(_ a: Sleeper, _ b: Sleeper) -> Bool { (a.until, a.id) < (b.until, b.id) }
 
-  /// Under the lock.
+  /// Removes and returns the sleepers whose time has come. The caller holds `mutex`.
   private func takeDue() -> [Sleeper] {
     let due = unsafe sleepers.filter { unsafe $0.until <= time }.sorted(by: ManualClock.isBefore)
     unsafe sleepers.removeAll { unsafe $0.until <= time }
     return due
   }
 
-  /// Returns when the clock has been moved that far; throws `CancellationError` if the task is cancelled before.
+  /// Waits until the clock has been moved to a time.
+  ///
+  /// - Parameters:
+  ///   - deadline: The time to wait for.
+  ///   - tolerance: Ignored: the time is exact.
+  /// - Throws: A `CancellationError` if the task is cancelled first.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = mutex.withLock { () -> Int in
       unsafe lastID += 1

@@ -1,22 +1,22 @@
 import Dispatch
 import Eventing
 
-/// Where a handler ran.
+/// The kind of place where a handler ran.
 public enum RecordedLane: Hashable, Sendable, CustomStringConvertible {
-  /// On the main queue, or on what stands for it in a ``Simulation``.
+  /// The main queue, or its replacement in a ``Simulation``.
   case main
-  /// In a task.
+  /// A task.
   case task
-  /// On a thread, or a dispatch queue, without a task.
+  /// A thread or a dispatch queue, outside of any task.
   case thread
 
-  /// Of the caller.
+  /// The place of the caller.
   static var current: RecordedLane {
     if Scheduling.isOnMainQueue { return .main }
     return unsafe withUnsafeCurrentTask { unsafe $0 == nil ? .thread : .task }
   }
 
-  /// In a word.
+  /// The place in words.
   public var description: String {
     switch self {
     case .main: "the main queue"

@@ -1,6 +1,7 @@
 package import Eventing
 
-/// Runs a piece of asynchronous code, and all that events do because of it, one step after the other on one thread, in an order that a seed chooses.
+/// Runs asynchronous code, and everything that events do because of it, step by step on one thread,
+/// in an order that a seed chooses.
 ///
 ///     try Simulation.run(seeds: 1...1_000) {
 ///       let cart = Cart()
@@ -10,37 +11,50 @@ package import Eventing
 ///       guard cart.total >= 0 else { throw Wrong() }
 ///     }
 ///
-/// Wherever a task starts, waits, or changes its actor, and wherever an event hands something to a lane, another step may come first; so races show themselves, and a seed
-/// shows them again. Child tasks belong to the simulation, and the tasks and queues of events; `Task {}` does if it is given ``executor``. What runs elsewhere, as
-/// asynchronous handlers on `.main` do, cannot be ordered: a run that has to wait for it ends with an error. Synchronous handlers on `.main` run as steps of their own.
+/// Another step may come first wherever a task starts, waits or changes its actor, and wherever an
+/// event hands an occurrence to a lane. So races show themselves, and a seed shows them again.
 ///
-/// The idea, and that of priorities that change at random steps, are those of PCT (Burckhardt et al., 2010); looking at every order by running again and again with another choice
-/// at the last place where there is one is that of CHESS and Loom.
+/// Child tasks, and the tasks and queues of events, belong to the simulation. A `Task {}` does if
+/// it is given ``executor``. Synchronous handlers on `.main` run as steps of their own. Work that
+/// runs elsewhere cannot be ordered, such as asynchronous handlers on `.main`. A run that has to
+/// wait for such work ends with an error.
+///
+/// A run blocks the calling thread until it has ended. On the main queue the steps run there, so
+/// handlers on `.main` may touch the state of the main actor. Elsewhere they run on a thread of the
+/// simulation.
+///
+/// Running in seeded orders, and priorities that change at random steps, come from PCT (Burckhardt
+/// et al., 2010). Visiting every order, by changing the last choice that can be changed, comes from
+/// CHESS and Loom.
 public enum Simulation {
-  /// How the next step is chosen.
+  /// The way in which the next step is chosen.
   public enum Strategy: Sendable {
-    /// Any, each with the same chance.
+    /// Every possible step is equally likely.
     case random
-    /// The one of the task with the highest of priorities that are given at random, and changed at `changes` random steps of the first 64: finds what needs few, but certain, changes.
+    /// The task with the highest priority goes on. Priorities are random, and change at `changes`
+    /// random steps among the first 64. This finds faults that need few but certain changes.
     case priorities(changes: Int)
   }
 
-  /// Where tasks run that shall belong to the simulation: `Task(executorPreference: Simulation.executor) { … }`. `nil` outside of one.
+  /// The executor for tasks that should belong to the simulation:
+  /// `Task(executorPreference: Simulation.executor) { … }`. `nil` outside of a simulation.
   public static var executor: (any TaskExecutor)? { Simulator.current }
 
-  /// The clock of the simulation that the caller belongs to: it moves to the next sleeper when nothing else can run. A new one outside of a simulation.
+  /// The clock of the simulation that the caller belongs to. It moves to the next sleeper when
+  /// nothing else can run. Outside of a simulation this is a new clock.
   public static var clock: ManualClock { Simulator.current?.clock ?? ManualClock() }
 
-  /// Runs it once.
+  /// Runs a closure once, in the order that a seed chooses.
   ///
   /// - Parameters:
-  ///   - seed: chooses the order.
-  ///   - strategy: how.
-  ///   - cancelled: the step before which the task of `body` is cancelled; `nil` for never.
-  ///   - limit: how many steps it may take.
-  ///   - body: what is run, a task of its own.
-  /// - Returns: the order that was taken.
-  /// - Throws: ``SimulationFailure`` with that order, if `body` throws, or cannot go on, or if something of it still runs after `limit` steps.
+  ///   - seed: The seed that chooses the order.
+  ///   - strategy: The way in which steps are chosen.
+  ///   - cancelled: The step before which the task of `body` is cancelled; `nil` for never.
+  ///   - limit: The largest number of steps.
+  ///   - body: The closure to run, as a task of its own.
+  /// - Returns: The order that was taken.
+  /// - Throws: A ``SimulationFailure`` with that order, if `body` throws, if it cannot go on, or if
+  ///   part of it still runs after `limit` steps.
   @discardableResult public static func run(
     seed: UInt64, by strategy: Strategy = .random, cancelled: Int? = nil, limit: Int = 100_000,
     _ body: @escaping @Sendable () async throws -> Void
@@ -48,7 +62,8 @@ public enum Simulation {
     try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
   }
 
-  /// Runs it once with a fault planted in the library, if that is a debug build.
+  /// Runs a closure once, in a debug build with a fault planted in the library. Otherwise like the
+  /// public method.
   @discardableResult package static func run(
     seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000,
     _ body: @escaping @Sendable () async throws -> Void
@@ -56,7 +71,14 @@ public enum Simulation {
     try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy, mutant: mutant).run(limit: limit, body)
   }
 
-  /// Runs it once with each seed; throws at the first that fails.
+  /// Runs a closure once for each seed, as ``run(seed:by:cancelled:limit:_:)`` does.
+  ///
+  /// - Parameters:
+  ///   - seeds: The seeds, one for each run.
+  ///   - strategy: The way in which steps are chosen.
+  ///   - limit: The largest number of steps of a run.
+  ///   - body: The closure to run, as a task of its own each time.
+  /// - Throws: The ``SimulationFailure`` of the first run that fails.
   public static func run(
     seeds: ClosedRange<UInt64>, by strategy: Strategy = .random, limit: Int = 100_000,
     _ body: @escaping @Sendable () async throws -> Void
@@ -64,17 +86,33 @@ public enum Simulation {
     for seed in seeds { try run(seed: seed, by: strategy, limit: limit, body) }
   }
 
-  /// Runs it in an order that was taken before; throws if there is not the same to choose from.
+  /// Runs a closure once, in an order that was taken before.
+  ///
+  /// - Parameters:
+  ///   - schedule: The order, from ``SimulationFailure/schedule`` or written down.
+  ///   - limit: The largest number of steps.
+  ///   - body: The closure to run, as a task of its own.
+  /// - Returns: The order that was taken.
+  /// - Throws: A ``SimulationFailure`` as ``run(seed:by:cancelled:limit:_:)`` throws it, or because
+  ///   the number of possible steps differs from that of the earlier run.
   @discardableResult public static func replay(
     _ schedule: Schedule, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
     try Simulator(Chooser(schedule.choices), seed: nil).run(cancelled: schedule.cancelled, limit: limit, body)
   }
 
-  /// Runs it in every order that there is, or in as many as allowed; throws at the first that fails.
+  /// Runs a closure in every possible order, or in as many orders as allowed.
   ///
-  /// `body` has to do the same each time: no clock, no random numbers, no order of a `Set`.
-  /// - Returns: how many, and whether that was all.
+  /// The closure must do the same things each time: no clock of its own, no random numbers, no
+  /// order of a `Set`. The number of orders grows exponentially with that of the steps, so this is
+  /// for a few tasks with a few steps each.
+  ///
+  /// - Parameters:
+  ///   - runs: The largest number of runs.
+  ///   - limit: The largest number of steps of a run.
+  ///   - body: The closure to run, as a task of its own each time.
+  /// - Returns: The number of runs, and whether they were all orders.
+  /// - Throws: The ``SimulationFailure`` of the first run that fails.
   @discardableResult public static func explore(
     atMost runs: Int = 100_000, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> (runs: Int, isComplete: Bool) {
@@ -91,13 +129,13 @@ public enum Simulation {
   }
 }
 
-/// The order that a simulation took: at each step, which of how many.
+/// The order that a simulation took: for each step, which one was chosen of how many.
 public struct Schedule: Sendable, CustomStringConvertible {
-  /// The choices, one a step.
+  /// The choices, one for each step: the index that was chosen, and the number of possible steps.
   public internal(set) var choices: [(choice: Int, count: Int)] = []
-  /// What chose, if it was a seed.
+  /// The seed that chose the order, if one did.
   public let seed: UInt64?
-  /// Before which step the task of the body was cancelled, if it was.
+  /// The step before which the task of the body was cancelled, if it was.
   public internal(set) var cancelled: Int?
   private let strategy: Simulation.Strategy
 
@@ -106,7 +144,9 @@ public struct Schedule: Sendable, CustomStringConvertible {
     self.strategy = strategy
   }
 
-  /// An order that was written down: the description of one.
+  /// Creates an order from its ``description``; `nil` if the text is not one.
+  ///
+  /// - Parameter description: The description of an order.
   public init?(_ description: some StringProtocol) {
     self.init(seed: nil, .random)
     for part in description.split(separator: " ") {
@@ -123,12 +163,13 @@ public struct Schedule: Sendable, CustomStringConvertible {
     }
   }
 
-  /// `x5 1/3 0/2 …`: cancelled before step 5; the second of three, the first of two.
+  /// The order as text. `x5 1/3 0/2 …` means: cancelled before step 5; the second of three steps,
+  /// the first of two.
   public var description: String {
     ((cancelled.map { ["x\($0)"] } ?? []) + choices.map { "\($0.choice)/\($0.count)" }).joined(separator: " ")
   }
 
-  /// What shows it again.
+  /// The words that tell how to repeat the run.
   fileprivate var again: String {
     guard let seed else { return "the order \(self)" }
     var words = ["seed \(seed)"]
@@ -138,13 +179,13 @@ public struct Schedule: Sendable, CustomStringConvertible {
   }
 }
 
-/// What went wrong in a simulation, and in which order.
+/// A failed run of a simulation, with the order that it took.
 public struct SimulationFailure: Error, CustomStringConvertible {
-  /// What was thrown; `nil` if it could not go on.
+  /// The error that the body threw; `nil` if the run could not go on.
   public let error: (any Error)?
-  /// The order.
+  /// The order of the steps, for ``Simulation/replay(_:limit:_:)``.
   public let schedule: Schedule
-  /// What, and how to see it again.
+  /// The reason of the failure, and how to repeat it.
   public let description: String
 
   init(_ error: (any Error)?, _ what: String, _ schedule: Schedule) {

@@ -2,8 +2,9 @@ import Dispatch
 import Eventing
 import Synchronization
 
-/// One run of a simulation: a queue of steps, and one thread that takes them out.
-// Safe: all is touched on the thread that runs it; what comes from another one is refused.
+/// One run of a simulation: a queue of steps, and one thread that runs them.
+// Safe: all state is touched by the thread that runs the simulation; work from other threads is
+// refused.
 final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private enum Step {
     case job(UnownedJob)
@@ -16,13 +17,14 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private var chooser: Chooser
   private var schedule: Schedule
   private var ready: [(id: UInt64, step: Step)] = []
-  /// Serial queues, and main, keep their order: the number of each. They are kept alive, so that none comes to be where one was.
+  /// The numbers of the serial queues: steps of one queue, and of the main queue, keep their order.
+  /// The queues are retained, so that none gets the address of an earlier one.
   private var queues: [ObjectIdentifier: (queue: DispatchQueue, id: UInt64)] = [:]
-  /// Above the numbers of all tasks.
+  /// The number of the main queue, above the numbers of all tasks.
   private static let main = UInt64(1) << 48
   private var lastBlock = Simulator.main
   private(set) var isInMainBlock = false
-  /// Something came from another thread.
+  /// Whether work came from another thread.
   private let isForeign = Atomic<Bool>(false)
 
   init(_ chooser: Chooser, seed: UInt64?, _ strategy: Simulation.Strategy = .random, mutant: Mutant? = nil) {
@@ -33,7 +35,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
 
   static var current: Simulator? { Scheduling.simulation as? Simulator }
 
-  // MARK: What has to run
+  // MARK: Adding steps
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -61,9 +63,10 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   // MARK: Running
 
   func run(cancelled: Int? = nil, limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
-    // The test is on the main actor: handlers on .main run here.
+    // The test runs on the main actor, so handlers on `.main` run here.
     if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
-    // Elsewhere on a thread that runs no task, or what is called there would be taken for the caller's own.
+    // Otherwise on a thread without a task. Called on this one, the steps would be taken for steps
+    // of the caller's task.
     let (result, ended) = (Outcome<Schedule>(), DispatchSemaphore(value: 0))
     DispatchQueue(label: "simulation").async { [self] in
       owner = Thread.current
@@ -123,9 +126,11 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     }
   }
 
-  /// False if there is not the choice that there was in the run before.
+  /// Runs the next step.
+  ///
+  /// - Returns: `false` if the number of possible steps differs from that of the earlier run.
   private func takeStep() -> Bool {
-    // Of what is in the same queue only the first may run.
+    // Only the first block of each queue may run.
     var seen: Set<UInt64> = []
     let eligible = ready.indices.filter { index in
       if case .block = ready[index].step { seen.insert(ready[index].id).inserted } else { true }
@@ -142,7 +147,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return true
   }
 
-  // Safe: as the simulator.
+  // Safe: written by the thread that runs the simulation, and read by its caller after the run.
   private final class Outcome<Value>: @unchecked Sendable {
     var result: Result<Value, any Error>?
   }

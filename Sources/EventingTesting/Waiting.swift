@@ -1,19 +1,20 @@
 import Eventing
 import Synchronization
 
-/// Shut until somebody opens it.
+/// A gate that is shut until it is opened.
 final class TestGate: Sendable {
   private let isOpen = Atomic<Bool>(false)
   private let signal = Signal()
 
   init() {}
 
+  /// Opens the gate for good.
   func open() {
     isOpen.publish(true)
     signal.finish()
   }
 
-  /// Returns when it is open, or when the time has passed.
+  /// Waits until the gate is open, or the time has passed.
   func opened(within limit: Duration, _ clock: any Clock<Duration>) async {
     let ends = signal.payloads()
     await withTaskGroup(of: Void.self) { group in

@@ -1,5 +1,7 @@
 extension Options {
-  /// Understands the words after the program's name.
+  /// Parses the arguments that follow the program's name.
+  ///
+  /// - Throws: `UsageError` if an option or its value is not valid.
   init(_ words: [String]) throws {
     var rest = words[...]
     if rest.first == "replay" {
@@ -32,7 +34,7 @@ extension Options {
     }
     if tasks + threads < 2 {
       throw UsageError(
-        "--tasks and --threads: expected at least 2 workers in all, so that something can race; got \(tasks + threads)")
+        "--tasks and --threads: expected at least 2 workers in all, so that workers can race; got \(tasks + threads)")
     }
   }
 
@@ -78,7 +80,7 @@ extension Options {
     return Mix(add: parts[0], remove: parts[1], lock: parts[2], send: parts[3])
   }
 
-  /// `none` forgets those that were given before.
+  /// Adds the rates of one `--faults` option. `none` discards the rates of earlier options.
   private static func faults(_ rest: inout ArraySlice<String>, into rates: inout FaultRates) throws {
     let kinds = Fault.allCases.map(\.rawValue).joined(separator: ", ")
     let word = try value("--faults", "none, or KIND:RATE with a KIND of \(kinds)", &rest)
@@ -96,7 +98,7 @@ extension Options {
       }
       guard let rate = Int(pair[1]), FaultRates.range.contains(rate) else {
         let range = "from \(FaultRates.range.lowerBound) to \(FaultRates.range.upperBound)"
-        throw UsageError("--faults: expected a RATE \(range), for one in so many; got \"\(pair[1])\" for \(kind)")
+        throw UsageError("--faults: expected a RATE \(range) (one in RATE chances); got \"\(pair[1])\" for \(kind)")
       }
       rates[kind] = rate
     }

@@ -1,6 +1,6 @@
-/// What the command line says.
+/// The parsed command line.
 struct Options: Sendable {
-  /// How often a worker adds, removes, locks and sends, compared with each other.
+  /// The relative frequencies with which a worker adds, removes, locks and sends.
   struct Mix: Sendable {
     var add = 2
     var remove = 2
@@ -25,13 +25,13 @@ struct Options: Sendable {
   var events = 1_000
   var handlers = 24
   var mix = Mix()
-  /// The names of those that run; none for all.
+  /// The names of the scenarios to run. If empty, all run.
   var scenarioNames: [String] = []
   var faults = FaultRates.usual
   var jsonPath: String?
   var plotPath: String?
 
-  /// The command that does the same again.
+  /// Returns the command line that repeats the run with these scenarios only.
   func commandLine(only names: [String]) -> String {
     let time = seconds == seconds.rounded() ? Format.fixed(seconds, 0) : "\(seconds)"
     var words = [
@@ -43,32 +43,32 @@ struct Options: Sendable {
   }
 
   static let usage = """
-    usage: stress [options]            makes trouble for events, and tells whether they kept what they promise
-           stress replay FILE|-        sends the lines of a file, or of the standard input, through a chain of events
+    usage: stress [options]            lets workers race on events, and checks every guarantee
+           stress replay FILE|-        sends the lines of FILE, or of the standard input, through a chain of events
 
-      --seconds N                      for the whole run; default 44
-      --seed N                         of all random numbers; default 1
-      --tasks N                        workers that are tasks of the pool; default 2
-      --threads N                      workers that are threads of their own; default 2
-      --events N                       events at a time in the scenario "many"; default 1000
-      --handlers N                     handlers on an event, about; default 24
-      --mix ADD:REMOVE:LOCK:SEND       how often each is done in the scenario "churn"; default 2:2:1:5
-      --faults KIND:RATE               a misfortune of that kind (see --list) once in RATE chances, a number from 1 on, and no other kinds;
-                                       for several, commas or several --faults; default:
+      --seconds N                      the time of the whole run, in seconds; default 44
+      --seed N                         the seed of all random numbers; default 1
+      --tasks N                        the number of workers that are tasks of the pool; default 2
+      --threads N                      the number of workers that are threads of their own; default 2
+      --events N                       the number of events at a time in the scenario "many"; default 1000
+      --handlers N                     the approximate number of handlers on an event; default 24
+      --mix ADD:REMOVE:LOCK:SEND       the relative frequencies of operations in the scenario "churn"; default 2:2:1:5
+      --faults KIND:RATE               injects faults of KIND (see --list) once in RATE chances, RATE being 1 or more,
+                                       and no other kinds; repeat the option, or use commas, for several; default:
                                        \(FaultRates.usual.text)
-      --faults none                    no misfortunes, but for those that a scenario is made of
-      --scenario NAME                  only this one; may be given several times
-      --json FILE                      writes all figures to a file, too
+      --faults none                    injects no faults, except those that are part of a scenario
+      --scenario NAME                  runs only this scenario; may be repeated
+      --json FILE                      also writes all figures to FILE
       --plot FILE.svg                  draws throughput and latency over the time of the run
-      --list                           says what the scenarios and the faults are
-      --help                           says this
+      --list                           lists the scenarios and the faults
+      --help                           prints this text
 
-    Exit codes: 0 all held, 1 something was violated, 64 bad options or input, 70 nothing moved for \(Int(Watchdog.patience)) s.
-    The same seed makes the workers do the same; when, is up to the system. So a violation may take several runs to show again.
+    Exit codes: 0 all held, 1 a guarantee was violated, 64 bad options or input, 70 no progress for \(Int(Watchdog.patience)) s.
+    A seed fixes what the workers do. The system decides when, so a violation may take several runs to reappear.
     """
 }
 
-/// What is wrong with the command line or the input: one line.
+/// An error in the command line or in the input. The message is one line.
 struct UsageError: Error {
   let message: String
   init(_ message: String) { self.message = message }

@@ -1,30 +1,38 @@
 import Foundation
 
-/// Counts what was checked and what did not hold, by guarantee. Any thread may tell it.
-// Safe: `messages` is guarded by `lock`.
+/// Counts the checks and the violations of each guarantee. Any thread may use it.
+// Safe: `lock` guards `messages`.
 final class Checks: @unchecked Sendable {
   private let checked = Guarantee.allCases.map { _ in Counter() }
   private let violated = Guarantee.allCases.map { _ in Counter() }
-  /// What those are put through that are checked.
+  /// The faults that are injected into the checked workers and handlers.
   let faults: Faults
   private let place: Counter
   private let lock = NSLock()
+  /// Guarded by: lock.
   private var messages: [String] = []
 
-  /// `place` is the number of the round, for the messages.
+  /// Creates the counts of one scenario.
+  ///
+  /// - Parameters:
+  ///   - place: The number of the current round, for the messages.
+  ///   - faults: The faults that are injected into the checked workers and handlers.
   init(round place: Counter, _ faults: Faults) {
     self.place = place
     self.faults = faults
   }
 
-  /// One check. `text` says what should have been and what was.
+  /// Counts a check, and its violation if the check does not hold.
+  ///
+  /// - Parameters:
+  ///   - text: The message of the violation: what was expected, and the actual result.
   @discardableResult func expect(_ guarantee: Guarantee, _ holds: Bool, _ text: @autoclosure () -> String) -> Bool {
     count(guarantee, 1)
     if !holds { violate(guarantee, text()) }
     return holds
   }
 
-  /// So many checks that held, or whose failures are told one by one.
+  /// Counts checks that held, or whose violations are reported one by one.
   func count(_ guarantee: Guarantee, _ number: Int) {
     if number > 0 { checked[Checks.index(guarantee)].add(number) }
   }
@@ -39,7 +47,7 @@ final class Checks: @unchecked Sendable {
   func violatedCount(_ guarantee: Guarantee) -> Int { violated[Checks.index(guarantee)].value }
   var violatedCount: Int { violated.reduce(0) { $0 + $1.value } }
 
-  /// The first violations.
+  /// The messages of the first violations.
   var firstMessages: [String] { lock.withLock { messages } }
 
   private static let indices = Dictionary(uniqueKeysWithValues: Guarantee.allCases.enumerated().map { ($1, $0) })

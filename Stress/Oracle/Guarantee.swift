@@ -1,4 +1,4 @@
-/// The guarantees that the run checks, by the numbers that the documentation gives them.
+/// The guarantees that the run checks. The numbers are those of the README.
 enum Guarantee: Int, CaseIterable, Sendable, Comparable {
   case g1 = 1, g2 = 2, g3 = 3, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15,
     g16 = 16
@@ -6,7 +6,7 @@ enum Guarantee: Int, CaseIterable, Sendable, Comparable {
 
   var label: String { "G\(rawValue)" }
 
-  /// In a few words.
+  /// The guarantee in a few words.
   var title: String {
     switch self {
     case .g1: "one order for all handlers"

@@ -1,27 +1,29 @@
 import Eventing
 import Synchronization
 
-/// One handler as the oracle sees it: what was done to it, and every call of it.
+/// The oracle's record of one handler: its registration, its locks and its calls.
 ///
-/// The calls are logged without any lock: a handler that runs one call at a time needs none, and if it does not the thread sanitizer says so.
-// Safe: `calls` is written by one call at a time (`inside` tells if not), under `gate` where calls may overlap; all else is written by the one
-// worker, or owner, that the handler belongs to. Read when all have ended.
+/// A handler that runs one call at a time appends to `calls` without a lock. If its calls overlap
+/// nevertheless, the thread sanitizer reports the race.
+// Safe: one call at a time writes `calls`, as `inside` checks; calls that may overlap write under
+// `gate`. The worker or owner of the handler writes all else. Read when all calls have ended.
 final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
     let senderLog: Int32
     let index: Int32
-    /// The first line of the handler.
+    /// The time of the handler's first line.
     let at: UInt64
   }
 
-  /// A time during which the handler was silenced.
-  struct Mute: Sendable {
+  /// A time during which the handler was locked.
+  struct LockSpan: Sendable {
+    /// The span of `lock`.
     var on: Span
-    /// Still silenced if nil.
+    /// The span of `unlock`. Nil while the handler is locked.
     var off: Span?
   }
 
-  /// What of a keyed event a handler listens to.
+  /// The payloads of a keyed event that a handler receives.
   enum Audience: Sendable, Equatable {
     case all, anyKey, untargeted
     case key(Int32)
@@ -42,32 +44,37 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   let isOnce: Bool
   let name: String?
   let checks: Checks
-  /// Throws at every so many-th call; 0 for never.
+  /// The divisor of the payload numbers for which the handler throws. 0 for no payloads.
   let throwsEvery: Int
-  /// Where the random numbers begin that say which of its calls meet a fault: from the seed.
+  /// The seed of the random numbers that decide which calls meet a fault. It derives from the seed
+  /// of the run.
   var fate: UInt64 = 0
-  /// Faults that its call makes the event meet.
+  /// Injects faults into the event during a call.
   var trouble: (@Sendable (StressPayload, inout Random) -> Void)?
-  /// Called first thing in each call.
+  /// Runs first in each call.
   var reaction: (@Sendable (StressPayload) -> Void)?
 
   var token: HandlerToken?
   var adding = Span.open
-  /// Removed, or its owner let go.
+  /// The span of the removal, or of the release of the owner.
   var removing: Span?
-  /// It ends with an owner.
+  /// Whether the handler ends with an owner.
   var hasOwner = false
-  /// Removed on its own serial context, or with its owner: then nothing at all may begin afterwards.
+  /// Whether the handler is removed on its own serial context, or with its owner. Then no call at
+  /// all may begin afterwards.
   var isRemovalStrict = false
-  var mutes: [Mute] = []
-  var isMuted: Bool { mutes.last.map { $0.off == nil } ?? false }
+  var locks: [LockSpan] = []
+  var isLocked: Bool { locks.last.map { $0.off == nil } ?? false }
 
   private(set) var calls: [Call] = []
+  /// The number of calls that are running.
   private let inside = Atomic<Int>(0)
+  /// A spin lock that guards `calls` where calls may overlap.
   private let gate = Atomic<Bool>(false)
   private let ended = Counter()
 
-  /// Where its removal ended on another thread; 0 for nowhere, and not yet.
+  /// The time at which the removal ended on another thread than the worker's. 0 if there is no such
+  /// end, or not yet.
   private let endOfRemoval = Atomic<UInt64>(0)
 
   init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
@@ -80,19 +87,20 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   var description: String { "\(isOnce ? "once " : "")handler \(token?.id ?? 0) (\(place))" }
 
-  /// Its removal ends on another thread than the worker's: with its owner, or where its calls are made.
+  /// Records the end of a removal on another thread than the worker's: in the owner's `deinit`, or
+  /// on the handler's serial context.
   func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
-  /// For the verifiers, when all have ended.
+  /// Completes the span of the removal for the verifiers, when all calls have ended.
   func closeRemoval() {
     let time = endOfRemoval.load(ordering: .relaxed)
     if time > 0 { removing?.end = time }
   }
 
-  /// How many calls have ended.
+  /// The number of calls that have ended.
   var endedCount: Int { ended.value }
 
-  /// A call of a synchronous handler.
+  /// Runs a call of a synchronous handler.
   func call(_ payload: StressPayload, _ canary: Canary) throws {
     begin(payload, canary)
     reaction?(payload)
@@ -103,7 +111,9 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     try fail(payload)
   }
 
-  /// A call of an asynchronous handler, which suspends now and then.
+  /// Runs a call of an asynchronous handler.
+  ///
+  /// - Parameter pausing: Whether every seventh payload suspends the call.
   func call(_ payload: StressPayload, _ canary: Canary, pausing: Bool) async throws {
     begin(payload, canary)
     reaction?(payload)
@@ -117,22 +127,22 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     let now = Clock.now
     let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue
     let call = Call(senderLog: payload.senderLog, index: payload.index, at: now)
-    if !canary.isAlive || !payload.canary.isAlive { checks.violate(.g22, "\(self) holds what is not its own") }
+    if !canary.isAlive || !payload.canary.isAlive { checks.violate(.g22, "\(self) uses a released object") }
     if !audience.includes(payload.key) {
       checks.violate(
         .g21,
-        "\(self), which listens to \(audience), was told what was for \(payload.key.map { "key \($0)" } ?? "no key")")
+        "\(self), for audience \(audience), got a payload for \(payload.key.map { "key \($0)" } ?? "no key")")
     }
     switch place {
     case .concurrent, .task:
       if place == .concurrent, others >= Place.limit {
-        checks.violate(.g13, "\(others + 1) calls of \(self) at once; \(Place.limit) may be")
+        checks.violate(.g13, "\(others + 1) calls of \(self) overlap; the limit is \(Place.limit)")
       }
       while gate.exchange(true, ordering: .acquiring) { RawThread.giveWay() }
       calls.append(call)
       gate.store(false, ordering: .releasing)
     default:
-      guard others == 0 else { return checks.violate(.g13, "\(self) was called while a call of it was running") }
+      guard others == 0 else { return checks.violate(.g13, "\(self) was called while another call of it was running") }
       calls.append(call)
     }
   }
@@ -150,14 +160,14 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   // MARK: Faults
 
-  /// Whether it throws when it is called with that payload: so the verifier knows, too.
+  /// Returns whether the handler throws for this payload. The verifiers use it to predict failures.
   func isFailing(_ senderLog: Int, _ index: Int) -> Bool {
     if throwsEvery > 0, index % throwsEvery == 0 { return true }
     var luck = luck(senderLog, index).throwing
     return checks.faults.isDue(.throw, &luck)
   }
 
-  /// The same for the same payload, whenever it comes.
+  /// Returns the random numbers for a payload. They do not depend on the time of the call.
   private func luck(_ senderLog: Int, _ index: Int) -> (throwing: Random, others: Random) {
     let seed = fate &+ UInt64(senderLog) << 32 &+ UInt64(index)
     return (Random(seed: seed), Random(seed: ~seed))

@@ -1,6 +1,7 @@
 import Eventing
 
-/// Judges the handlers of a trial, one by one: each call against the order, the additions, removals and locks, and each call that is missing.
+/// Verifies the handlers of a trial, one by one: each call against the order, the additions, the
+/// removals and the locks, and each missing call.
 struct HandlerVerifier {
   let all: Verifier
   let checks: Checks
@@ -16,16 +17,16 @@ struct HandlerVerifier {
     (callCounts, failureCounts) = (all.callCounts, all.failureCounts)
   }
 
-  /// One call and the send that it belongs to.
+  /// A call and the send that caused it.
   private struct Heard {
-    /// In the order of the event; 0 if a lock of the event kept it from the witness.
+    /// The position in the event's order. 0 if an event lock kept the occurrence from the witness.
     let place: Int
     let sent: Span
     let at: UInt64
     let isFailure: Bool
   }
 
-  mutating func verifier(_ handlerLog: HandlerLog) {
+  mutating func verify(_ handlerLog: HandlerLog) {
     let heard = handlerLog.calls.map { call in
       let (senderLog, index) = (Int(call.senderLog), Int(call.index))
       let isFailure = handlerLog.isFailing(senderLog, index)
@@ -41,11 +42,11 @@ struct HandlerVerifier {
     }
     judgeOrder(handlerLog, placed)
     judgeRemoval(handlerLog, heard)
-    for mute in handlerLog.mutes + all.trial.gates { judgeSilence(handlerLog, heard, mute) }
+    for mute in handlerLog.locks + all.trial.eventLocks { judgeSilence(handlerLog, heard, mute) }
     if handlerLog.isOnce { judgeOnce(handlerLog, heard) } else { judgeHoles(handlerLog, placed) }
   }
 
-  // MARK: What was called
+  // MARK: Calls
 
   private func judgeOrder(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     checks.count(handlerLog.place.isInline ? .g1 : .g13, heard.count)
@@ -57,7 +58,7 @@ struct HandlerVerifier {
     } else {
       let different = Set(heard.map(\.place)).count
       if different < heard.count {
-        checks.violate(.g21, "\(handlerLog) was called \(heard.count - different) times twice with one occurrence")
+        checks.violate(.g21, "\(handlerLog) received \(heard.count - different) occurrences more than once")
       }
     }
     checks.count(.g6, heard.count)
@@ -66,7 +67,10 @@ struct HandlerVerifier {
     }
   }
 
-  /// After `remove` has returned: nothing on the handler's own context; elsewhere only what had been decided before, one call at most.
+  /// Checks the calls that began after `remove` had returned.
+  ///
+  /// On the handler's own serial context there may be none. Elsewhere, only calls that were claimed
+  /// before the removal may begin: at most ``Place/mostInFlight``.
   private func judgeRemoval(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     guard let removing = handlerLog.removing else { return }
     let guarantee: Guarantee = handlerLog.hasOwner ? .g10 : .g7
@@ -79,12 +83,14 @@ struct HandlerVerifier {
     let late = heard.count { $0.at > removing.end }
     let allowed = handlerLog.isRemovalStrict ? 0 : handlerLog.place.mostInFlight
     if late > allowed {
-      checks.violate(guarantee, "\(late) calls of \(handlerLog) began after its removal had returned; \(allowed) may")
+      checks.violate(guarantee, "\(late) calls of \(handlerLog) began after its removal ended; at most \(allowed) may")
     }
   }
 
-  /// The same from the return of `lock` to the call of `unlock`.
-  private func judgeSilence(_ handlerLog: HandlerLog, _ heard: [Heard], _ mute: HandlerLog.Mute) {
+  /// Checks the calls that began between the return of `lock` and the call of `unlock`.
+  ///
+  /// Only calls that were claimed before the lock may begin: at most ``Place/mostInFlight``.
+  private func judgeSilence(_ handlerLog: HandlerLog, _ heard: [Heard], _ mute: HandlerLog.LockSpan) {
     checks.count(.g9, 1)
     let until = mute.off?.start ?? .max
     var late = 0
@@ -99,7 +105,7 @@ struct HandlerVerifier {
     }
     let allowed = handlerLog.place.mostInFlight
     if late > allowed {
-      checks.violate(.g9, "\(late) calls of \(handlerLog) began while it was locked; \(allowed) may")
+      checks.violate(.g9, "\(late) calls of \(handlerLog) began while it was locked; at most \(allowed) may")
     }
   }
 
@@ -112,9 +118,10 @@ struct HandlerVerifier {
     return low
   }
 
-  // MARK: What was not called
+  // MARK: Missing calls
 
-  /// Every occurrence that was sent while the handler was there, and that no lock excuses, was delivered to it.
+  /// Checks that every occurrence sent while the handler was registered was delivered, unless a
+  /// lock excuses its absence.
   private mutating func judgeHoles(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     var next = 0
     let sorted = handlerLog.place.isInOrder ? heard : heard.sorted { $0.place < $1.place }
@@ -135,7 +142,7 @@ struct HandlerVerifier {
     }
   }
 
-  /// Whether the handler may have been gone when this occurrence's turn came.
+  /// Returns whether the handler may have been removed before this occurrence reached it.
   private func isEndedBefore(_ place: Int, _ handlerLog: HandlerLog, hasLaterCall: Bool) -> Bool {
     guard let removing = handlerLog.removing else { return false }
     if handlerLog.place.isInOrder, hasLaterCall { return false }
@@ -144,11 +151,14 @@ struct HandlerVerifier {
 
   private func isExcused(_ handlerLog: HandlerLog, _ time: Span) -> Bool {
     guard all.trial.holding == .nothing else { return false }
-    let mutes = all.trial.gates.isEmpty ? handlerLog.mutes : handlerLog.mutes + all.trial.gates
-    return mutes.contains { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }
+    let locks = all.trial.eventLocks.isEmpty ? handlerLog.locks : handlerLog.locks + all.trial.eventLocks
+    return locks.contains { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }
   }
 
-  /// Exactly one call if anything had to reach it, and no later than that; at most one otherwise.
+  /// Checks a once handler.
+  ///
+  /// If an occurrence had to reach the handler, there is exactly one call, with that occurrence or
+  /// an earlier one. Otherwise there is at most one call.
   private mutating func judgeOnce(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     checks.expect(.g8, heard.count <= 1, "\(handlerLog) was called \(heard.count) times")
     let first = (1..<max(1, all.sent.count)).first { place in
@@ -165,7 +175,7 @@ struct HandlerVerifier {
     must += 1
     if checks.expect(.g8, heard.count == 1, "\(handlerLog) was not called, though occurrence \(first) had to reach it")
     {
-      // Where calls may overlap, those of two occurrences race for it.
+      // Where calls may overlap, two occurrences race for the single call.
       guard handlerLog.place.isInOrder else { return }
       checks.expect(
         .g8, heard[0].place <= first,

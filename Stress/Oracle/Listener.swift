@@ -1,7 +1,7 @@
 import Eventing
 import Synchronization
 
-/// A value that is observed: who set it, the how many-th of that sender it is, and what it was made of.
+/// An observed value, which names its sender, its number among the sender's values, and its origin.
 struct Tone: Sendable {
   struct Name: Hashable, Sendable {
     var senderLog: Int32
@@ -9,13 +9,15 @@ struct Tone: Sendable {
   }
 
   let name: Name
-  /// If it was made by an `update`: of what.
+  /// The value that an `update` started from. Nil if the value was set.
   let basis: Name?
   let canary: Canary
 }
 
-/// One handler of changes as the oracle sees it. It keeps names, so that it holds no value.
-// Safe: `calls` is written by one call at a time (`inside` tells if not), all else by the worker that the handler belongs to. Read when all have ended.
+/// The oracle's record of one handler of changes. Keeps names in place of values, so that it
+/// retains no value.
+// Safe: one call at a time writes `calls`, as `inside` checks. The worker of the handler writes all
+// else. Read when all calls have ended.
 final class Listener: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
     let old: Tone.Name?
@@ -34,10 +36,12 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
   private(set) var adding = Span.open
   var removing: Span?
   private(set) var calls: [Call] = []
-  /// Where the random numbers begin that say which of its calls meet a fault: from the seed.
+  /// The seed of the random numbers that decide which calls meet a fault. It derives from the seed
+  /// of the run.
   var fate: UInt64 = 0
-  /// Called first thing in each call.
+  /// Runs first in each call.
   var reaction: (@Sendable (Change<Tone>) -> Void)?
+  /// The number of calls that are running.
   private let inside = Atomic<Int>(0)
 
   init(_ place: Place, _ options: ChangeOptions, _ checks: Checks) {
@@ -82,8 +86,8 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
       old: change.old?.name, new: change.new?.name, basis: change.new?.basis, isPrior: change.isPrior, at: Clock.now)
     let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue
     let isMine = canary.isAlive && change.old?.canary.isAlive ?? true && change.new?.canary.isAlive ?? true
-    if !isMine { checks.violate(.g22, "\(self) holds what is not its own") }
-    guard others == 0 else { return checks.violate(.g13, "\(self) was called while a call of it was running") }
+    if !isMine { checks.violate(.g22, "\(self) uses a released object") }
+    guard others == 0 else { return checks.violate(.g13, "\(self) was called while another call of it was running") }
     calls.append(call)
     reaction?(change)
     var luck = Random(seed: fate &+ UInt64(calls.count))

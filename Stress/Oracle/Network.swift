@@ -1,13 +1,15 @@
 import Eventing
 
-/// What goes through a network: a payload, where it entered, and the marked edges that it came along.
+/// The payload of a network. It names the event that it entered, and the marked edges that it
+/// passed.
 struct Traveller: Sendable {
   let payload: StressPayload
   let origin: Int
-  /// Four bits for each marked edge, the last one lowest; 0 stands for none, so they are counted from 1.
+  /// The numbers of the marked edges, four bits each, the latest lowest. They count from 1; 0
+  /// stands for no edge.
   var trace: UInt64 = 0
 
-  /// For random numbers.
+  /// A unique number, which seeds random numbers.
   var number: Int { Int(payload.senderLog) << 32 + Int(payload.index) }
 
   func along(_ edge: Int) -> Traveller {
@@ -17,14 +19,19 @@ struct Traveller: Sendable {
   }
 }
 
-/// Events that forward to each other along edges which come and go: two rings, a diamond, a chain, and two edges side by side.
+/// Events that forward to each other along edges that workers add and remove: two rings, a diamond,
+/// a chain, and two parallel edges.
 final class Network: Sendable {
-  /// A way from one event to another. It belongs to one worker, as do all edges between the same two, so that `removeForwarding` ends only that worker's.
+  /// A forward from one event to another. All edges between two events belong to one worker, so
+  /// that `removeForwarding` ends only that worker's edges.
   struct Edge: Sendable {
     let source: Int
     let target: Int
-    /// A marked edge writes its number into what passes, and lets pass what ``lets(_:)`` says. One that is not has no transform: from what
-    /// came along it one can tell, because no two of them meet.
+    /// Whether the edge has a transform, which appends its number to the trace and passes only the
+    /// payloads of ``lets(_:)``.
+    ///
+    /// An unmarked edge leaves no trace. The path is known nevertheless, because no two unmarked
+    /// edges meet.
     var isMarked = true
     var filter: Int32?
 
@@ -32,32 +39,32 @@ final class Network: Sendable {
   }
 
   static let edges: [Edge] = [
-    // A ring of three, one backward edge, and one event that forwards to itself.
+    // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),
     Edge(source: 1, target: 0), Edge(source: 2, target: 2),
-    // A diamond, two edges side by side, and the way back to the ring.
+    // A diamond, two parallel edges, and the way back to the ring.
     Edge(source: 0, target: 3), Edge(source: 0, target: 4, filter: 1), Edge(source: 3, target: 5),
     Edge(source: 4, target: 5),
     Edge(source: 4, target: 5, filter: 2), Edge(source: 5, target: 0),
-    // A chain that ends where nothing goes on.
+    // A chain, and the way back to the diamond.
     Edge(source: 5, target: 6, isMarked: false), Edge(source: 6, target: 7), Edge(source: 7, target: 3, filter: 4),
   ]
   static let size = 8
-  /// Beside its edges this one forwards to events that come and go.
+  /// The event that also forwards to guests: events that workers make and release.
   static let guestHouse = 7
 
-  /// The edges between the same two events.
+  /// Returns the edges that have the source and the target of this edge.
   static func beside(_ number: Int) -> [Int] {
     edges.indices.filter { edges[$0].source == edges[number].source && edges[$0].target == edges[number].target }
   }
 
-  /// What somebody heard.
+  /// A call of a handler.
   struct Arrival: Sendable {
     let senderLog: Int32
     let index: Int32
     let origin: Int
     let trace: UInt64
-    /// An inline handler's first line, or the last of one on a lane.
+    /// The time of an inline handler's first line, or of a lane handler's last line.
     let at: UInt64
 
     init(_ traveller: Traveller) {
@@ -73,8 +80,9 @@ final class Network: Sendable {
     }
   }
 
-  /// One event. Its first handler is its witness, and two more are on lanes.
-  // Safe: each array belongs to one handler, which is called one call at a time; read when nothing moves.
+  /// An event of the network. The witness is its first handler. Two further handlers are on lanes.
+  // Safe: each array belongs to one handler, which is called one call at a time. Read when no
+  // handler runs.
   final class Node: @unchecked Sendable {
     let event = Event<Traveller>("node")
     private(set) var arrivals: [Arrival] = []
@@ -85,7 +93,7 @@ final class Network: Sendable {
       let (canary, checks, fates) = (Canary(.handler), context.checks, (0..<3).map { _ in context.makeFate() })
       event.addHandler(priority: 9) { [unowned self] traveller in
         if !canary.isAlive || !traveller.payload.canary.isAlive {
-          checks.violate(.g22, "a handler holds what is not its own")
+          checks.violate(.g22, "a handler uses a released object")
         }
         arrivals.append(Arrival(traveller))
         try checks.faults.meet(fates[0], traveller.number)
@@ -105,7 +113,7 @@ final class Network: Sendable {
     }
   }
 
-  /// The time for which an edge was there.
+  /// The time during which an edge existed.
   struct Life: Sendable {
     let adding: Span
     var removing: Span?
@@ -118,7 +126,7 @@ final class Network: Sendable {
     for node in nodes { context.watch(node.event) }
   }
 
-  /// Adds an edge.
+  /// Adds the forward of an edge.
   func connect(_ number: Int, strongly: Bool) -> HandlerToken {
     let edge = Network.edges[number]
     let (source, target) = (nodes[edge.source].event, nodes[edge.target].event)
@@ -129,7 +137,7 @@ final class Network: Sendable {
     }
   }
 
-  /// The edges that somebody came along who arrived at a node; nil if there are none that lead there.
+  /// Returns the edges that an arrival passed on its way to a node. Nil if no edges connect them.
   static func path(of arrival: Arrival, to node: Int) -> [Int]? {
     var (path, here): ([Int], Int) = ([], arrival.origin)
     func fill(to next: Int) -> Bool {
@@ -151,7 +159,8 @@ final class Network: Sendable {
     return fill(to: node) ? path : nil
   }
 
-  /// How often what enters at `origin` arrives at each event if every edge is there: once for each path that visits no event twice.
+  /// Returns the number of arrivals at each event of a payload that enters at `origin`, if every
+  /// edge exists. There is one arrival for each path that visits no event twice.
   static func counts(of index: Int32, from origin: Int) -> [Int] {
     var counts = [Int](repeating: 0, count: size)
     var visited: Set<Int> = []

@@ -1,8 +1,9 @@
 import Eventing
 
-/// Compares what arrived at every event of a network with what had to, and what could.
+/// Compares the arrivals at every event of a network with the arrivals that had to happen and that
+/// could happen.
 struct NetworkVerifier {
-  /// One occurrence at one event.
+  /// An occurrence at one event, by one path.
   private struct Key: Hashable {
     let node: Int
     let senderLog: Int32
@@ -11,18 +12,19 @@ struct NetworkVerifier {
   }
   private struct Place {
     let at: UInt64
-    /// By then the event had given it to all its handlers, forwards included.
+    /// A time by which the event had delivered the occurrence to all its handlers, forwards
+    /// included.
     let done: UInt64
     let sent: Span
   }
 
   let network: Network
   let context: ScenarioContext
-  /// For each edge when it was there.
+  /// The times during which each edge existed.
   let lives: [[Network.Life]]
-  /// For each senderLog where each payload was sent to.
+  /// The events that each sender's payloads were sent to.
   let origins: [[Int]]
-  /// For each senderLog which of its payloads it waited for.
+  /// The numbers of the payloads that each sender awaited.
   let sends: [Set<Int>]
   let settled: UInt64
 
@@ -49,7 +51,7 @@ struct NetworkVerifier {
     judgeReports()
   }
 
-  // MARK: What arrived
+  // MARK: Arrivals
 
   private mutating func collect(_ node: Int) {
     let arrivals = network.nodes[node].arrivals
@@ -57,7 +59,7 @@ struct NetworkVerifier {
     let none = [Int32](repeating: -1, count: origins.count)
     for (number, arrival) in arrivals.enumerated() {
       guard let path = Network.path(of: arrival, to: node) else {
-        checks.violate(.g23, "something arrived at event \(node) where no edges lead from \(arrival.origin)")
+        checks.violate(.g23, "an occurrence arrived at event \(node), which no edges connect to \(arrival.origin)")
         continue
       }
       let visited = [arrival.origin] + path.map { Network.edges[$0].target }
@@ -65,7 +67,7 @@ struct NetworkVerifier {
       let before = last[path, default: none][Int(arrival.senderLog)]
       checks.expect(
         .g2, arrival.index > before,
-        "event \(node), by \(path): number \(arrival.index) of a sender came after \(before)")
+        "event \(node), by \(path): number \(arrival.index) of a sender arrived after \(before)")
       last[path, default: none][Int(arrival.senderLog)] = arrival.index
       let key = Key(node: node, senderLog: arrival.senderLog, index: arrival.index, path: path)
       let done = number + 1 < arrivals.count ? arrivals[number + 1].at : settled
@@ -75,7 +77,7 @@ struct NetworkVerifier {
     }
   }
 
-  /// What was sent to an event arrived there.
+  /// Checks that every payload arrived at the event that it was sent to.
   private func judgeDirect() {
     for (senderLog, origins) in origins.enumerated() {
       context.must += origins.count
@@ -87,35 +89,38 @@ struct NetworkVerifier {
     }
   }
 
-  /// Who came along an edge was at its beginning before, and the edge was there.
+  /// Checks that an arrival by an edge was at the source of the edge before, and that the edge
+  /// existed then.
   private func judgeArrival(_ key: Key, _ place: Place) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
     let source = Key(node: edge.source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())
     guard let from = places[source] else {
-      return checks.violate(.g23, "event \(key.node) was reached by \(key.path), which its last edge but one was not")
+      return checks.violate(.g23, "event \(key.node) was reached by \(key.path), but its last source was not")
     }
     checks.expect(.g23, from.at <= place.at, "an occurrence left event \(edge.source) before it arrived there")
-    checks.expect(.g23, edge.lets(key.index), "edge \(number) let pass what it does not")
+    checks.expect(.g23, edge.lets(key.index), "edge \(number) passed a payload that it filters out")
     checks.count(.g6, 1)
     let couldJoin = lives[number].filter {
       $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding))
     }
     if couldJoin.isEmpty { checks.violate(.g6, "edge \(number) was passed before it was added") }
-    // The witness is called before the edge: what it hears after the removal has returned does not pass any more.
+    // The witness is called before the edge. So an occurrence that the witness receives after the
+    // removal has returned may not pass the edge.
     let isThere = couldJoin.contains { $0.removing.map { from.at <= $0.end } ?? true }
     checks.expect(.g7, isThere || couldJoin.isEmpty, "edge \(number) was passed after it had been removed")
   }
 
-  // MARK: What did not
+  // MARK: Missing arrivals
 
-  /// Who was at the beginning of an edge while it was there came along it, unless it was held back, or had been at its end before.
+  /// Checks that an occurrence at the source of an edge passed the edge, if the edge existed all
+  /// the time. The edge's filter, and an earlier visit of its target, excuse the absence.
   private func judgeDepartures(_ key: Key, _ place: Place) {
     let parent = key.path.last.flatMap { last in
       places[
         Key(node: Network.edges[last].source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())]
     }
-    let entered = parent?.at ?? place.sent.start  // or later
+    let entered = parent?.at ?? place.sent.start  // the earliest possible time
     let visited = key.path.map { Network.edges[$0].source } + [key.node]
     for (number, edge) in Network.edges.enumerated()
     where edge.source == key.node && edge.lets(key.index) && !visited.contains(edge.target) {
@@ -132,18 +137,19 @@ struct NetworkVerifier {
         places[Key(node: edge.target, senderLog: key.senderLog, index: key.index, path: key.path + [number])] != nil
       checks.expect(
         .g23, isThere,
-        "edge \(number) was there, and what arrived at \(edge.source) by \(key.path) did not come along it")
+        "edge \(number) existed, but did not pass what arrived at \(edge.source) by \(key.path)")
     }
   }
 
   // MARK: Lanes and reports
 
-  /// The lanes of an event heard what its inline handler did, in that order, and before a send returned that had led to it.
+  /// Checks that the lane handlers of an event received the occurrences of its inline handler, in
+  /// that order, and before the `send` that caused them returned.
   private func judgeLanes(_ number: Int, _ node: Network.Node) {
     for (lane, heard) in [("background", node.queued), ("asynchronous", node.awaited)] {
       checks.expect(
         .g21, heard.count == node.arrivals.count,
-        "event \(number) took \(node.arrivals.count), its \(lane) handler \(heard.count)")
+        "event \(number) received \(node.arrivals.count) occurrences, its \(lane) handler \(heard.count)")
       checks.count(.g13, heard.count)
       let wrong = zip(heard, node.arrivals).count { !$0.isSame(as: $1) }
       if wrong > 0 {
@@ -153,12 +159,13 @@ struct NetworkVerifier {
         let sent = context.workers[Int(call.senderLog)].senderLog.sent[Int(call.index)]
         let isAwaited = call.at <= sent.end
         checks.expect(
-          .g16, isAwaited, "a send returned before the \(lane) handler of event \(number), forwarded to, had finished")
+          .g16, isAwaited, "a send returned before the \(lane) handler of its target \(number) had finished")
       }
     }
   }
 
-  /// A report counts the handlers of its own event: three, and the forwards whose targets took it.
+  /// Checks that a report counts the handlers of its own event: three, and the forwards whose
+  /// targets took the occurrence.
   private func judgeReports() {
     for worker in context.workers {
       for (index, report) in worker.senderLog.reports {
@@ -172,16 +179,19 @@ struct NetworkVerifier {
         }
         let called = report.delivered + report.failures.count
         checks.expect(
-          .g21, called == 3 + forwards, "three handlers, and \(forwards) forwards that were taken: \(report)")
-        checks.expect(.g19, report.failures.count <= 3, "three handlers, and forwards, which do not throw: \(report)")
-        checks.expect(.g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
+          .g21, called == 3 + forwards, "expected three handlers and \(forwards) forwards: \(report)")
+        checks.expect(.g19, report.failures.count <= 3, "expected at most three failures: \(report)")
+        checks.expect(.g16, report.deferred == 0 && report.dropped == 0, "expected none deferred or dropped: \(report)")
         let edges = Network.edges.count { $0.source == origin }
-        checks.expect(.g21, report.skipped <= edges - forwards, "there are \(edges) forwards: \(report)")
+        checks.expect(.g21, report.skipped <= edges - forwards, "expected at most \(edges) forwards: \(report)")
       }
     }
   }
 
-  /// Where every edge was there all the time the numbers are those of the paths.
+  /// Checks the numbers of arrivals for payloads that were sent while every edge existed: one for
+  /// each path.
+  ///
+  /// - Parameter first: The number of each sender's first such payload.
   func judgeCounts(from first: [Int]) {
     var counts: [[Int]: Int] = [:]
     for key in places.keys { counts[[key.node, Int(key.senderLog), Int(key.index)], default: 0] += 1 }
@@ -191,7 +201,7 @@ struct NetworkVerifier {
         let came = network.nodes.indices.map { counts[[$0, senderLog, index], default: 0] }
         checks.expect(
           .g23, came == due,
-          "by the paths from event \(origins[index]) the events are reached \(due) times; they were \(came)")
+          "expected \(due) arrivals by the paths from event \(origins[index]); got \(came)")
       }
     }
   }

@@ -1,7 +1,8 @@
 extension ScenarioContext {
-  /// Counts the operations of this round that began while another worker's was under way, one of the two being a change if there were any.
+  /// Counts the operations of this round that began while an operation of another worker was
+  /// running. If the round has changes, one of the two operations must be a change.
   ///
-  /// A scenario without any has proved nothing: its workers took turns.
+  /// A scenario without overlaps has proved nothing, because its workers took turns.
   func countOverlaps() {
     var spans: [(span: Span, worker: Int, isChange: Bool)] = []
     for worker in workers {

@@ -2,16 +2,17 @@ import Dispatch
 import Eventing
 import Foundation
 
-/// Where a handler runs, as the oracle tells them apart.
+/// The places where a handler may run, as far as the oracle distinguishes them.
 enum Place: Int, CaseIterable, Sendable {
   case inline, background, queue, crowd, main, mainAsync, inOrder, isolated, concurrent, task
 
-  /// One call at a time, in order.
+  /// Whether the handler runs one call at a time, in order.
   var isInOrder: Bool { self != .concurrent && self != .task }
-  /// Called by the event itself, before it delivers the next occurrence.
+  /// Whether the event itself calls the handler, before it delivers the next occurrence.
   var isInline: Bool { self == .inline }
 
-  /// How many calls may have been decided, and not have come to their first line yet: for a task each, one on every thread of the pool.
+  /// The number of calls that may have been claimed without having reached their first line. A
+  /// `.task` handler has one such call on each thread of the pool.
   var mostInFlight: Int {
     switch self {
     case .task: max(Place.limit, ProcessInfo.processInfo.activeProcessorCount)
@@ -20,18 +21,19 @@ enum Place: Int, CaseIterable, Sendable {
     }
   }
 
-  /// How many calls of a `.concurrent` handler may overlap.
+  /// The limit of overlapping calls of a `.concurrent` handler.
   static let limit = 3
 }
 
-/// An actor for handlers to run on. `calls` is guarded by nothing but the actor.
+/// An actor for handlers to run on. Nothing but the actor protects `calls`, so a handler that runs
+/// elsewhere is a data race.
 actor Room {
   private(set) var calls = 0
   func enter() { calls += 1 }
   func perform<Result: Sendable>(_ body: @Sendable () -> Result) -> Result { body() }
 }
 
-/// The places that handlers of a trial run in: one actor, a serial queue, and a concurrent one.
+/// The contexts for the handlers of a trial: an actor, a serial queue and a concurrent queue.
 struct Places: Sendable {
   let room = Room()
   let queue = DispatchQueue(label: "stress.serial")
@@ -39,7 +41,7 @@ struct Places: Sendable {
 }
 
 extension EventSource where Payload == StressPayload {
-  /// Adds the handlerLog's handler, wherever it is to run.
+  /// Adds the handler of a log, in the place that the log names.
   nonisolated func add(_ handlerLog: HandlerLog, _ places: Places, priority: Int = 0) -> HandlerToken {
     let (canary, name, once) = (Canary(.handler), handlerLog.name, handlerLog.isOnce)
     switch handlerLog.place {
@@ -87,7 +89,7 @@ extension EventSource where Payload == StressPayload {
   }
 }
 
-/// Tells whether code runs on the main queue, by a mark of our own.
+/// Detects whether code runs on the main queue, by a queue-specific value.
 enum MainQueue {
   private static let key = DispatchSpecificKey<Bool>()
 
@@ -97,6 +99,6 @@ enum MainQueue {
   static var isHere: Bool { DispatchQueue.getSpecific(key: key) == true }
 
   static func expectHere(_ handlerLog: HandlerLog) {
-    handlerLog.checks.expect(.g13, isHere, "\(handlerLog) runs elsewhere")
+    handlerLog.checks.expect(.g13, isHere, "\(handlerLog) does not run on the main queue")
   }
 }

@@ -1,37 +1,40 @@
 import Eventing
 
-/// What is sent: who sent it, and the how many-th of that sender it is.
+/// A payload, which names its sender and its number among the sender's payloads.
 struct StressPayload: Sendable {
   let senderLog: Int32
   let index: Int32
   let canary: Canary
-  /// The key that it is sent to; nil for none, and where there are no keys.
+  /// The key that the payload is sent to. Nil for an untargeted payload, and where there are no
+  /// keys.
   var key: Int32?
 }
 
-/// One sender: a worker, or a handler that posts. Its sends are in the order in which it made them.
-// Safe: touched by one sender at a time, in whose sends the library itself keeps the order; read after all have ended.
+/// The record of a sender: a worker, or a handler that posts. The sends are in the order in which
+/// the sender made them.
+// Safe: one sender at a time uses it; if handlers post, the event runs their calls one at a time.
+// Read when all senders have ended.
 final class SenderLog: @unchecked Sendable {
   let number: Int
-  /// When each send began and returned.
+  /// The span of each send.
   private(set) var sent: [Span] = []
-  /// The key that each was sent to.
+  /// The key of each send.
   private(set) var keys: [Int32?] = []
   private(set) var reports: [(index: Int, report: SendReport)] = []
-  /// Handlers of this worker that were not found where they had to be.
+  /// The number of the worker's handlers that were not found where they had to be.
   var missing = 0
   private var tickets: [(index: Int, ticket: Ticket)] = []
 
   init(_ number: Int) { self.number = number }
 
-  /// The next payload; its send begins now.
+  /// Returns the next payload. The span of its send begins now.
   func next(to key: Int32? = nil) -> StressPayload {
     sent.append(.open)
     keys.append(key)
     return StressPayload(senderLog: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
   }
 
-  /// The send of the latest payload, or that of an earlier one, has returned.
+  /// Ends the span of a payload's send. The payload need not be the latest.
   @discardableResult func returned(_ payload: StressPayload) -> Span {
     sent[Int(payload.index)].finish()
     return sent[Int(payload.index)]
@@ -40,7 +43,7 @@ final class SenderLog: @unchecked Sendable {
   func keep(_ report: SendReport, of payload: StressPayload) { reports.append((Int(payload.index), report)) }
   func keep(_ ticket: Ticket, of payload: StressPayload) { tickets.append((Int(payload.index), ticket)) }
 
-  /// Awaits what is still out.
+  /// Awaits the reports of all tickets.
   func settle() async {
     for (index, ticket) in tickets { reports.append((index, await ticket.report)) }
     tickets = []

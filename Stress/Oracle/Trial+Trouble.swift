@@ -1,10 +1,16 @@
 import Eventing
 
-/// What a handler does to its own event within a call.
+/// Faults that a handler injects into its own event within a call.
 ///
-/// The witness meets it: it is called with every occurrence, one call at a time.
+/// The witness injects them, because it is called with every occurrence, one call at a time.
 extension AnyTrial {
-  /// What the witness is to do, if its luck says so, in the calls that a worker's payloads make; not in those that its own posts make, or it would have no end.
+  /// Returns a closure that injects faults in the calls of the witness, if its random numbers say
+  /// so.
+  ///
+  /// Only calls with payloads of workers inject faults. If calls with the witness's own payloads
+  /// did, they would never end.
+  ///
+  /// - Parameter senderLog: The record of the payloads that the witness posts.
   func makeTrouble(_ senderLog: SenderLog) -> @Sendable (StressPayload, inout Random) -> Void {
     let (subject, checks, workers) = (subject, context.checks, context.workers.count)
     return { payload, luck in
@@ -24,24 +30,25 @@ extension AnyTrial {
 }
 
 enum Trouble {
-  /// One more occurrence, which comes after the one that is being delivered.
+  /// Posts one more occurrence, which must come after the current one.
   static func post(to subject: any TrialSubject, _ senderLog: SenderLog) {
     let payload = senderLog.next()
     subject.postWithin(payload)
     senderLog.returned(payload)
   }
 
-  /// A handler is added, locked, unlocked and removed. It is gone before the next occurrence, so it is never called.
+  /// Adds, locks, unlocks and removes a handler. The removal comes before the next occurrence, so
+  /// the handler must never be called.
   static func addAndRemove(_ subject: any TrialSubject, named isNamed: Bool, _ checks: Checks) {
     let canary = Canary(.handler)
     let token = subject.listeners.addHandler(named: "scratch", priority: isNamed ? -9 : 9) { _ in
       checks.violate(
-        .g6, "a handler was called that was added, and removed again, within one call of another (\(canary.isAlive))")
+        .g6, "a handler was called that another handler had added and removed in one call (\(canary.isAlive))")
     }
     let isLocked = subject.lock(token, holding: .nothing) && subject.isLocked(token)
-    checks.expect(.g9, isLocked, "a lock did not hold that a handler made")
+    checks.expect(.g9, isLocked, "a lock that a handler made had no effect")
     checks.expect(
-      .g9, subject.unlock(token) && !subject.isLocked(token), "an unlock did not hold that a handler made")
+      .g9, subject.unlock(token) && !subject.isLocked(token), "an unlock that a handler made had no effect")
     if isNamed {
       checks.expect(
         .g7, subject.remove(named: "scratch") == 1, "a handler was not found by name right after it was added")
@@ -50,12 +57,12 @@ enum Trouble {
     }
     checks.expect(
       .g11, !subject.remove(token) && !subject.isLocked(token) && !subject.unlock(token),
-      "a token outlived its handler")
+      "a token had an effect after the removal of its handler")
   }
 
-  // MARK: Letting go
+  // MARK: Releasing
 
-  /// An owner of a handler that was added here, and that nobody else holds.
+  /// An owner of a handler, with one strong reference in a local variable.
   private final class Owner: Sendable {
     private let canary = Canary(.owner)
     private let isGone: Counter
@@ -64,24 +71,25 @@ enum Trouble {
     deinit { isGone.add() }
   }
 
-  /// An owner goes while the event delivers. It is gone before the next occurrence, so its handler is never called.
+  /// Releases an owner while the event delivers. The release comes before the next occurrence, so
+  /// the owner's handler must never be called.
   static func dropOwner(_ subject: any TrialSubject, _ checks: Checks) {
     let (canary, isGone) = (Canary(.handler), Counter())
     var owner: Owner? = Owner(isGone)
     if let owner {
       subject.listeners.addHandler(priority: -9, owner: owner) { _, _ in
-        checks.violate(.g10, "a handler was called whose owner went within the call that added it (\(canary.isAlive))")
+        checks.violate(.g10, "a handler was called after the release of its owner (\(canary.isAlive))")
       }
     }
     owner = nil
-    // Another thread that counts the handlers holds the owner for a moment.
+    // Another thread that counts the handlers may retain the owner for a short time.
     let deadline = Clock.now + 1_000_000_000
     while isGone.value == 0, Clock.now < deadline { RawThread.giveWay() }
-    checks.expect(.g10, isGone.value == 1, "an owner is alive though nobody holds it but its handler")
+    checks.expect(.g10, isGone.value == 1, "an owner is alive though only its handler refers to it")
   }
 
-  /// Holds the one reference to an event.
-  // Safe: touched on one thread only, by the inline handlers that one post calls there.
+  /// Holds the only strong reference to an event.
+  // Safe: accessed on one thread only, by the inline handlers that one post calls there.
   private final class Holder: @unchecked Sendable {
     var event: Event<Bomb>? = Event()
   }
@@ -95,7 +103,8 @@ enum Trouble {
     deinit { fuse() }
   }
 
-  /// The first handler of an event lets go of it while a post is under way, and what is nested in it still reaches the second.
+  /// Releases an event in its first handler, while a post is being delivered. The nested posts must
+  /// still reach the second handler.
   static func dropEvent(_ checks: Checks) {
     let (holder, echo) = (Holder(), Event<Int>("echo"))
     let (calls, echoes) = (Counter(), Counter())
@@ -110,7 +119,7 @@ enum Trouble {
     holder.event?.addHandler { _ in calls.add() }
     holder.event?.post(makeBomb())
     checks.expect(
-      .g12, holder.event == nil && calls.value == 4, "an event that its handler let go of delivered \(calls.value) of 4"
+      .g12, holder.event == nil && calls.value == 4, "an event that its handler released delivered \(calls.value) of 4"
     )
     checks.expect(.g20, echoes.value == 4, "\(echoes.value) of 4 payloads posted when they were released")
   }

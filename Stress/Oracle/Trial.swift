@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Synchronization
 
-/// What the oracle does to an event, of whatever kind.
+/// The operations of a trial on an event of any kind.
 protocol TrialSubject: Sendable {
   nonisolated func remove(_ token: HandlerToken) -> Bool
   nonisolated func remove(named name: String) -> Int
@@ -10,9 +10,9 @@ protocol TrialSubject: Sendable {
   nonisolated func unlock(_ token: HandlerToken) -> Bool
   nonisolated func isLocked(_ token: HandlerToken) -> Bool
   nonisolated(nonsending) func quiesce() async
-  /// Where handlers are added within a call of another.
+  /// The source for handlers that are added within a call of another handler.
   nonisolated var listeners: any EventSource<StressPayload> { get }
-  /// A post by one of its handlers.
+  /// Posts a payload within a call of a handler of the event.
   nonisolated func postWithin(_ payload: StressPayload)
 }
 
@@ -26,8 +26,8 @@ extension KeyedEvent: TrialSubject where Payload == StressPayload {
   nonisolated func postWithin(_ payload: StressPayload) { postUntargeted(payload) }
 }
 
-/// An event under observation.
-// Safe: as all trials.
+/// A trial of a plain event.
+// Safe: see ``AnyTrial``.
 final class Trial: AnyTrial, @unchecked Sendable {
   let event: Event<StressPayload>
 
@@ -38,51 +38,54 @@ final class Trial: AnyTrial, @unchecked Sendable {
     add(witness)
   }
 
-  var isGated: Bool { gates.last.map { $0.off == nil } ?? false }
+  var isEventLocked: Bool { eventLocks.last.map { $0.off == nil } ?? false }
 
   /// Locks or unlocks the event itself.
-  func toggleGate(by worker: Worker) {
-    if isGated {
-      gates[gates.count - 1].off = worker.change(.lock) { event.unlock() }.span
+  func toggleEventLock(by worker: Worker) {
+    if isEventLocked {
+      eventLocks[eventLocks.count - 1].off = worker.change(.lock) { event.unlock() }.span
       checks.expect(.g9, !event.isLocked, "the event is locked after unlock")
     } else {
-      gates.append(HandlerLog.Mute(on: worker.change(.lock) { event.lock(holding: holding) }.span, off: nil))
+      eventLocks.append(HandlerLog.LockSpan(on: worker.change(.lock) { event.lock(holding: holding) }.span, off: nil))
       checks.expect(.g9, event.isLocked, "the event is not locked after lock")
     }
   }
 }
 
-/// One event under observation, for one round: all that is done to it goes through here, and is judged at the end.
+/// A test of one event, for one round. All operations on the event go through the trial, which
+/// verifies them at the end.
 ///
-/// The first handler is the *witness*. It is called with every occurrence, so the order of its calls is the order of the event, and the time of its
-/// next call is a time at which an occurrence has reached all its handlers.
-// Safe: `extraProbes` is changed while nobody races, `gates` by one worker; the workers' parts are theirs.
+/// The first handler is the *witness*. It is called with every occurrence, so the order of its
+/// calls is the order of the event. Its next call shows that the occurrence before has reached all
+/// inline handlers.
+// Safe: `extraHandlerLogs` changes only between races, `eventLocks` only on one worker. Each worker accesses
+// its own parts alone.
 class AnyTrial: @unchecked Sendable {
   let context: ScenarioContext
   let subject: any TrialSubject
   private let addHandler: @Sendable (HandlerLog, Places, Int) -> HandlerToken
   let places = Places()
   let witness: HandlerLog
-  /// Handlers that belong to no worker.
-  var extraProbes: [HandlerLog] = []
-  /// Handlers that post have senderLogs of their own.
-  private(set) var extraVoices: [SenderLog] = []
-  /// What locks do with what they skip; if they hold it, they excuse nothing that is missing.
+  /// The records of handlers that belong to no worker.
+  var extraHandlerLogs: [HandlerLog] = []
+  /// The records of handlers that post: each of them is a sender of its own.
+  private(set) var extraSenderLogs: [SenderLog] = []
+  /// The fate of occurrences that locks skip. If locks hold them, a lock excuses no missing call.
   var holding = Holding.nothing
-  /// When the event itself was locked.
-  var gates: [HandlerLog.Mute] = []
-  /// The witness sees everything.
-  var losesNothing: Bool { gates.isEmpty || holding != .nothing }
-  /// Blocks on queues that still have to run.
+  /// The times during which the event itself was locked.
+  var eventLocks: [HandlerLog.LockSpan] = []
+  /// Whether the witness receives every occurrence.
+  var losesNothing: Bool { eventLocks.isEmpty || holding != .nothing }
+  /// The number of blocks that still have to run on queues.
   let errands = Counter()
-  /// When everything had ended.
+  /// The span of the final `quiesce`, after which no handler runs.
   private(set) var settled = Span.open
 
   var checks: Checks { context.checks }
-  var handlerLogs: [HandlerLog] { extraProbes + context.workers.flatMap(\.handlerLogs) }
-  var senderLogs: [SenderLog] { context.workers.map(\.senderLog) + extraVoices }
+  var handlerLogs: [HandlerLog] { extraHandlerLogs + context.workers.flatMap(\.handlerLogs) }
+  var senderLogs: [SenderLog] { context.workers.map(\.senderLog) + extraSenderLogs }
 
-  /// - Parameter attach: adds the handler of a handlerLog, in one of the places, with a priority.
+  /// - Parameter attach: Adds the handler of a record, in one of the places, with a priority.
   init(
     _ context: ScenarioContext, _ subject: any TrialSubject,
     _ attach: @escaping @Sendable (HandlerLog, Places, Int) -> HandlerToken
@@ -91,13 +94,13 @@ class AnyTrial: @unchecked Sendable {
     self.subject = subject
     addHandler = attach
     witness = HandlerLog(.inline, named: "witness", context.checks)
-    extraProbes = [witness]
-    witness.trouble = makeTrouble(makeVoice())
+    extraHandlerLogs = [witness]
+    witness.trouble = makeTrouble(makeSenderLog())
   }
 
-  func makeVoice() -> SenderLog {
-    let senderLog = SenderLog(context.workers.count + extraVoices.count)
-    extraVoices.append(senderLog)
+  func makeSenderLog() -> SenderLog {
+    let senderLog = SenderLog(context.workers.count + extraSenderLogs.count)
+    extraSenderLogs.append(senderLog)
     return senderLog
   }
 
@@ -115,14 +118,14 @@ class AnyTrial: @unchecked Sendable {
     handlerLog.adding.finish()
   }
 
-  /// Adds a handler of the worker's.
+  /// Adds a handler that belongs to a worker.
   func add(_ handlerLog: HandlerLog, by worker: Worker, priority: Int = 0) {
     handlerLog.fate = worker.makeFate()
     worker.change(.add) { attach(handlerLog, priority) }
     worker.handlerLogs.append(handlerLog)
   }
 
-  /// Removes a handler of the worker's: by its token, by its name, or on its own serial context.
+  /// Removes a handler of a worker: by its token, by its name, or on its own serial context.
   func remove(_ handlerLog: HandlerLog, by worker: Worker) {
     guard let token = handlerLog.token, handlerLog.removing == nil else { return }
     let subject = subject
@@ -156,18 +159,18 @@ class AnyTrial: @unchecked Sendable {
     }
   }
 
-  /// Locks or unlocks a handler of the worker's.
+  /// Locks or unlocks a handler of a worker.
   func toggleLock(_ handlerLog: HandlerLog, by worker: Worker) {
     guard let token = handlerLog.token, handlerLog.removing == nil else { return }
     let subject = subject
-    if handlerLog.isMuted {
+    if handlerLog.isLocked {
       let (wasThere, span) = worker.change(.lock) { subject.unlock(token) }
-      handlerLog.mutes[handlerLog.mutes.count - 1].off = span
+      handlerLog.locks[handlerLog.locks.count - 1].off = span
       if !handlerLog.isOnce { checks.expect(.g9, wasThere, "unlock did not find \(handlerLog)") }
       checks.expect(.g9, !subject.isLocked(token), "\(handlerLog) is locked after unlock")
     } else {
       let (wasThere, span) = worker.change(.lock) { subject.lock(token, holding: holding) }
-      handlerLog.mutes.append(HandlerLog.Mute(on: span, off: nil))
+      handlerLog.locks.append(HandlerLog.LockSpan(on: span, off: nil))
       let isLocked = subject.isLocked(token)
       if !handlerLog.isOnce { checks.expect(.g9, wasThere && isLocked, "\(handlerLog) is not locked after lock") }
     }
@@ -175,7 +178,7 @@ class AnyTrial: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Waits until nothing moves any more, and verifiers.
+  /// Waits until no handler runs any more, and verifies the trial.
   func finish() async {
     context.director.begin(.quiesce)
     let ran = await eventually(within: 60) { errands.value == 0 }
@@ -183,9 +186,9 @@ class AnyTrial: @unchecked Sendable {
     for senderLog in senderLogs { await senderLog.settle() }
     settled.start = Clock.now
     await subject.quiesce()
-    await subject.quiesce()  // what handlers posted meanwhile, too
+    await subject.quiesce()  // for the occurrences that handlers posted meanwhile
     settled.finish()
-    context.director.begin(.verifier)
+    context.director.begin(.verify)
     for handlerLog in handlerLogs { handlerLog.closeRemoval() }
     let calls = handlerLogs.reduce(0) { $0 + $1.calls.count }
     var verifier = Verifier(self)
@@ -193,7 +196,8 @@ class AnyTrial: @unchecked Sendable {
     await Task.yield()
     let later = handlerLogs.reduce(0) { $0 + $1.calls.count }
     checks.expect(.g7, later == calls, "\(later - calls) calls began after quiesce had returned")
-    for handlerLog in handlerLogs { (handlerLog.reaction, handlerLog.trouble) = (nil, nil) }  // they may hold the event, which holds them
+    // These closures may retain the event, which retains the handlers: a retain cycle.
+    for handlerLog in handlerLogs { (handlerLog.reaction, handlerLog.trouble) = (nil, nil) }
     context.countOverlaps()
   }
 }

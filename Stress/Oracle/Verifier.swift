@@ -1,21 +1,24 @@
 import Eventing
 
-/// Compares what happened to one event with what had to, and what could.
+/// Compares the deliveries of one event with the deliveries that had to happen and that could
+/// happen.
 struct Verifier {
   let trial: AnyTrial
   let checks: Checks
   let handlerLogs: [HandlerLog]
   let senderLogs: [SenderLog]
-  /// The place of each send in the order of the event, from 1; 0 if the witness never saw it.
+  /// The position of each send in the order of the event, from 1. 0 if the occurrence never reached
+  /// the witness.
   private(set) var position: [[Int]] = []
-  /// For each place: when the send began and returned, when the witness was called, and a time by which all inline calls had returned.
+  /// For each position: the span of the send, its key, the time of the witness's call, and a time
+  /// by which all inline calls had returned.
   private(set) var sent: [Span] = []
   private(set) var keys: [Int32?] = []
   private(set) var seen: [UInt64] = []
   private(set) var done: [UInt64] = []
-  /// How many calls each occurrence made.
+  /// The number of calls that each occurrence made.
   var callCounts: [Int] = []
-  /// How many of these threw.
+  /// The number of calls of each occurrence that threw.
   var failureCounts: [Int] = []
 
   var last: Int { sent.count - 1 }
@@ -33,24 +36,26 @@ struct Verifier {
     failureCounts = callCounts
     var judged = HandlerVerifier(self)
     for handlerLog in handlerLogs {
-      judged.verifier(handlerLog)
+      judged.verify(handlerLog)
     }
     (callCounts, failureCounts) = (judged.callCounts, judged.failureCounts)
-    if trial.holding == .nothing { judgeHandlerOrder() }  // what a lock held comes late
+    if trial.holding == .nothing { judgeHandlerOrder() }  // held occurrences come late
     trial.context.must += judged.must
     trial.context.may += judged.may
     trial.context.did += judged.did
     for senderLog in senderLogs {
       for (index, report) in senderLog.reports {
         let place = position[senderLog.number][index]
-        if place > 0 { verifier(report, at: place) }
+        if place > 0 { verify(report, at: place) }
       }
     }
   }
 
   // MARK: The order of the event
 
-  /// Lays the sends out in the order that the witness saw; false if it makes no sense.
+  /// Reconstructs the order of the event from the calls of the witness.
+  ///
+  /// - Returns: Whether the calls of the witness are consistent.
   private mutating func order() -> Bool {
     position = senderLogs.map { [Int](repeating: 0, count: $0.sent.count) }
     let none = Span(start: 0, end: 0)
@@ -59,7 +64,7 @@ struct Verifier {
     for call in trial.witness.calls {
       let (senderLog, index) = (Int(call.senderLog), Int(call.index))
       let isDue = trial.losesNothing ? index == next[senderLog] : index >= next[senderLog]
-      checks.expect(.g2, isDue, "sender \(senderLog): number \(index) came when \(next[senderLog]) was due")
+      checks.expect(.g2, isDue, "sender \(senderLog): expected number \(next[senderLog]), received \(index)")
       next[senderLog] = index + 1
       guard
         checks.expect(
@@ -75,15 +80,19 @@ struct Verifier {
     let (unseen, unexcused) = countUnseen()
     guard checks.expect(.g21, last + unseen == total, "\(total) were sent, \(last) delivered") else { return false }
     checks.expect(
-      .g21, unexcused == 0, "\(unexcused) occurrences reached nobody, and no lock of the event excuses that")
+      .g21, unexcused == 0, "\(unexcused) occurrences reached no handler, though no event lock excuses that")
     return keepsRealTime()
   }
 
-  /// What a lock of the event kept from the witness has no known place in the order: its place is 0.
+  /// Counts the occurrences that never reached the witness, and those of them that no event lock
+  /// excuses.
+  ///
+  /// Such an occurrence has no known position in the order.
   private func countUnseen() -> (unseen: Int, unexcused: Int) {
     var (unseen, unexcused) = (0, 0)
     for senderLog in senderLogs {
-      var latest = trial.settled.end  // by then it had been delivered: the next one of the same sender had been
+      // An occurrence was delivered before the next one of its sender, or before the end.
+      var latest = trial.settled.end
       for index in senderLog.sent.indices.reversed() {
         let place = position[senderLog.number][index]
         if place > 0 {
@@ -93,7 +102,7 @@ struct Verifier {
         unseen += 1
         let time = Span(start: senderLog.sent[index].start, end: latest)
         if trial.losesNothing
-          || !trial.gates.contains(where: { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) })
+          || !trial.eventLocks.contains(where: { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) })
         {
           unexcused += 1
         }
@@ -102,12 +111,12 @@ struct Verifier {
     return (unseen, unexcused)
   }
 
-  /// What had returned before another send began comes first.
+  /// Checks that an occurrence whose send had returned before another send began comes first.
   private func keepsRealTime() -> Bool {
     var earliestEnd = UInt64.max
     for place in stride(from: last, to: 0, by: -1) {
       checks.expect(
-        .g1, sent[place].start <= earliestEnd, "occurrence \(place) overtook one whose post had returned before")
+        .g1, sent[place].start <= earliestEnd, "occurrence \(place) overtook one whose send had returned earlier")
       earliestEnd = min(earliestEnd, sent[place].end)
     }
     return true
@@ -115,7 +124,7 @@ struct Verifier {
 
   // MARK: Within an occurrence
 
-  /// Inline handlers are called by priority, then as they were added.
+  /// Checks that inline handlers are called by priority, then in the order of their additions.
   private func judgeHandlerOrder() {
     var called = [[(at: UInt64, handlerLog: HandlerLog)]](repeating: [], count: sent.count)
     for handlerLog in handlerLogs where handlerLog.place.isInline {
@@ -141,13 +150,13 @@ struct Verifier {
 
   // MARK: Reports
 
-  /// Every handler that an occurrence found is in its report, once.
-  private func verifier(_ report: SendReport, at place: Int) {
+  /// Checks that a report accounts for every handler that the occurrence found, once.
+  private func verify(_ report: SendReport, at place: Int) {
     let isRight = trial.losesNothing ? report.sequence == UInt64(place) : report.sequence >= UInt64(place)
     checks.expect(.g1, isRight, "the report of occurrence \(place) says \(report.sequence)")
     let called = report.delivered + report.failures.count + report.deferred
     checks.expect(.g21, called == callCounts[place], "occurrence \(place): \(callCounts[place]) calls; \(report)")
-    // What was deferred may throw later, and is in no report then.
+    // A deferred call may throw later. Then its failure is in no report.
     let (failed, due) = (report.failures.count, failureCounts[place])
     let isTold = failed <= due && due <= failed + report.deferred
     checks.expect(.g19, isTold, "occurrence \(place): \(due) calls threw, its report has \(failed) failures; \(report)")

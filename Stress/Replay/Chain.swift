@@ -1,7 +1,10 @@
 import Eventing
 
-/// The chain of events: lines are parsed, what was parsed is classified, what was classified is counted, stored, shown and measured, and what could not be
-/// parsed goes to an event for errors. Handlers post into the next event, or it is forwarded; each runs where such work would run.
+/// A chain of events through which lines pass. Its handlers parse, classify, count, store, show and
+/// measure the lines. Lines that cannot be parsed go to an event for errors.
+///
+/// A handler posts to the next event, or the event forwards to it. Each handler runs where such
+/// work usually runs.
 actor Chain {
   private let line = Event<LogLine>("line")
   private let parsed = Event<ParsedLine>("parsed")
@@ -11,9 +14,10 @@ actor Chain {
   private let meter = Meter()
   private var visitor: HandlerToken?
 
-  /// What handlers add up.
-  // Safe: each part is touched by one handler only, which the library calls one at a time, in order; all is read after `quiesce`.
-  // The handlers that are called once, and the visitor, are inline: they share the event's own order.
+  /// The results that the handlers accumulate.
+  // Safe: each part belongs to one handler, which is called one call at a time, in order. Read
+  // after `quiesce`. The once handlers and the visitor are inline, so the order of their event
+  // applies to all of them.
   final class Results: @unchecked Sendable {
     var outcome = Outcome()
     var blank = Digest()
@@ -40,7 +44,7 @@ actor Chain {
     }
   }
 
-  /// - Parameter activity: is told whenever a handler moved on.
+  /// - Parameter activity: Counts a step with each call of a handler on a lane.
   init(_ activity: ActivityLog) {
     let (line, parsed, classified, failed, results, meter) = (line, parsed, classified, failed, results, meter)
     line.addHandler(named: "count") { line in
@@ -75,10 +79,11 @@ actor Chain {
     }
   }
 
-  /// Sends one line; before it, the changes that the plan wants there.
+  /// Sends one line, after the changes that the plan has before the line.
   func take(_ next: LogLine) async {
     let changes = Plan.changes(before: next.number)
-    if !changes.isEmpty { await quiesce() }  // so that what was sent before is through: a lock holds for what is queued, too
+    // A lock applies to queued occurrences, too. So wait until the earlier lines are processed.
+    if !changes.isEmpty { await quiesce() }
     for change in changes { make(change) }
     line.post(next)
   }
@@ -102,7 +107,7 @@ actor Chain {
     }
   }
 
-  /// Everything that was sent is through, event by event.
+  /// Waits, event by event, until all lines so far are processed.
   private func quiesce() async {
     await line.quiesce()
     await parsed.quiesce()
@@ -110,7 +115,7 @@ actor Chain {
     await classified.quiesce()
   }
 
-  /// What came out.
+  /// Waits until all lines are processed, and returns the results.
   func finish() async -> Outcome {
     await quiesce()
     var outcome = results.outcome

@@ -1,21 +1,23 @@
 import Foundation
 
-/// The lines of a file, or of the standard input, read in pieces: only one line at a time is in memory.
+/// The lines of a file or of the standard input, which are read in chunks. Memory holds only one
+/// chunk and the current line.
 ///
-/// A line ends with a newline, which may follow a carriage return, or with the input. What is not UTF-8 is repaired: a replacement character stands for what
-/// cannot be read, because real logs hold such lines and none of them may be lost.
+/// A newline ends a line, with an optional carriage return before it; so does the end of the input.
+/// Real logs contain lines that are not UTF-8. Replacement characters stand for the invalid bytes,
+/// so that no line is lost.
 struct Lines {
   private let handle: FileHandle
   private let path: String
   private var buffer: [UInt8] = []
   private var start = 0
-  /// Up to here the buffer has been searched.
+  /// The index up to which the buffer was searched for a newline.
   private var searched = 0
   private var isAtEnd = false
-  /// How many lines were not UTF-8.
+  /// The number of lines that were not UTF-8.
   private(set) var repaired = 0
 
-  /// - Throws: `UsageError`, in one line, if there is no such file, it is a folder, or it may not be read.
+  /// - Throws: `UsageError` if the file does not exist, is a folder, or cannot be read.
   init(_ path: String) throws {
     self.path = path
     if path == "-" {
@@ -33,7 +35,9 @@ struct Lines {
     self.handle = handle
   }
 
-  /// The next line, or nil at the end.
+  /// Returns the next line, or nil at the end.
+  ///
+  /// - Throws: `UsageError` if the input cannot be read.
   mutating func next() throws -> String? {
     while true {
       if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {

@@ -4,15 +4,15 @@ struct LogLine: Sendable {
   let text: String
 }
 
-/// What the parser makes of a line: its first word and its length.
+/// A parsed line: its first word and its length.
 struct ParsedLine: Sendable {
   let number: Int
   let firstWord: Substring
   let length: Int
 
-  /// Of a very long line only the beginning is looked at.
+  /// Parses a line. Only the first 40 characters after the leading spaces are searched for a word.
   ///
-  /// - Throws: `Blank` if there is nothing in it.
+  /// - Throws: `Blank` if the line has no word.
   init(_ line: LogLine) throws {
     let word = line.text.drop { $0 == " " }.prefix(40).prefix { $0 != " " }
     if word.allSatisfy(\.isWhitespace) { throw Blank(number: line.number) }
@@ -26,7 +26,7 @@ struct ParsedLine: Sendable {
   }
 }
 
-/// The classes that lines are sorted into, by their first word.
+/// The classes of lines, by their first word.
 enum LineClass: Int, CaseIterable, Sendable {
   case word, number, label, other
 
@@ -50,7 +50,7 @@ struct ClassifiedLine: Sendable {
   let kind: LineClass
 }
 
-/// A checksum that depends on the order.
+/// A checksum that depends on the order of its input.
 struct Digest: Sendable, Equatable {
   private(set) var value: UInt64 = 14_695_981_039_346_656_037
 
@@ -64,9 +64,9 @@ struct Digest: Sendable, Equatable {
   }
 }
 
-/// What comes out in the end. The chain of events and the plain loop must agree on all of it.
+/// The results of a replay. The chain of events and the plain loop must agree on all of them.
 struct Outcome: Sendable, Equatable {
-  /// After so many lines a rate is computed.
+  /// The number of lines for which one rate is computed.
   static let block = 500
 
   var lines = 0
@@ -74,20 +74,21 @@ struct Outcome: Sendable, Equatable {
   var blank = Digest()
   var blankCount = 0
   var perClass = [Int](repeating: 0, count: LineClass.allCases.count)
-  /// What the background handler stored.
+  /// The lines that the background handler stored.
   var stored = Digest()
   var storedCount = 0
-  /// What the handler on the main actor showed.
+  /// The number of lines that the handler on the main actor showed.
   var shown = 0
-  /// Bytes to the block of lines, in order.
+  /// The bytes of each block of lines, in order.
   var rates = Digest()
   var rateCount = 0
-  /// What was heard by the handler that is locked for a part of the time.
+  /// The lines that reached the handler which is locked for a part of the time.
   var audited = Digest()
   var auditedCount = 0
-  /// What the handlers that come for one call, and for a part of the time, heard.
+  /// The lines that reached the once handlers.
   var once = Digest()
   var onceCount = 0
+  /// The lines that reached the handler which is added for a part of the time.
   var visiting = Digest()
   var visitingCount = 0
 }

@@ -1,13 +1,14 @@
-/// At which lines handlers come, go, are locked and unlocked: the same for the chain of events and for the plain loop.
+/// The lines before which handlers are added, removed, locked and unlocked. The chain of events and
+/// the plain loop share the plan.
 enum Plan {
-  /// Changes come between the lines before and after such a number.
+  /// The number of lines from one change to the next.
   static let step = 97
 
   enum Change: Sendable {
     case lockAudit, unlockAudit, addVisitor, removeVisitor, addOnce
   }
 
-  /// What changes just before this line.
+  /// Returns the changes directly before a line.
   static func changes(before number: Int) -> [Change] {
     guard number % step == 0 else { return [] }
     switch number / step % 5 {
@@ -20,7 +21,7 @@ enum Plan {
   }
 }
 
-/// The plain loop.
+/// A plain loop that processes the lines without events, as the reference.
 struct PlainLoop {
   private(set) var outcome = Outcome()
   private var isAuditLocked = false

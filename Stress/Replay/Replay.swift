@@ -1,6 +1,10 @@
-/// `stress replay`: real lines through a chain of events, and through a plain loop, and a table that compares the two.
+/// `stress replay`: processes real lines with a chain of events and with a plain loop, and compares
+/// the results in a table.
 enum Replay {
-  /// Returns whether the outcomes are the same.
+  /// Processes the lines of a file, or of the standard input if the path is `-`.
+  ///
+  /// - Returns: Whether the results of the chain and of the loop are equal.
+  /// - Throws: `UsageError` if the input cannot be read.
   static func run(_ path: String) async throws -> Bool {
     var lines = try Lines(path)
     let activity = ActivityLog("replay")
@@ -21,19 +25,19 @@ enum Replay {
     }
     activity.begin(.quiesce)
     let outcome = await chain.finish()
-    activity.begin(.verifier)
+    activity.begin(.verify)
     let seconds = Double(Clock.now - started) / 1e9
     Print.out(table(outcome, plain.outcome))
-    if lines.repaired > 0 { Print.out("\(lines.repaired) lines were not UTF-8; what could not be read was replaced") }
+    if lines.repaired > 0 { Print.out("\(lines.repaired) lines were not UTF-8; their invalid bytes were replaced") }
     Print.out("\(number) lines in \(Format.fixed(seconds, 2)) s")
     Print.out(
-      outcome == plain.outcome ? "All the same." : "DIFFERENT: the chain of events did not do what a plain loop does")
+      outcome == plain.outcome ? "All results are equal." : "DIFFERENT: the events and the plain loop disagree")
     return outcome == plain.outcome
   }
 
   private static func table(_ events: Outcome, _ plain: Outcome) -> String {
     func row(_ label: String, _ one: Int, _ other: Int, _ isSame: Bool? = nil) -> [String] {
-      [label, "\(one)", "\(other)", (isSame ?? true) && one == other ? "same" : "DIFFERENT"]
+      [label, "\(one)", "\(other)", (isSame ?? true) && one == other ? "equal" : "DIFFERENT"]
     }
     var rows = [["", "events", "plain loop", "content"]]
     rows.append(row("lines", events.lines, plain.lines))
@@ -47,10 +51,10 @@ enum Replay {
     rows.append(row("shown on the main actor", events.shown, plain.shown))
     rows.append(row("rates computed by an actor", events.rateCount, plain.rateCount, events.rates == plain.rates))
     rows.append(
-      row("audited, locked in between", events.auditedCount, plain.auditedCount, events.audited == plain.audited))
+      row("audited, locked at times", events.auditedCount, plain.auditedCount, events.audited == plain.audited))
     rows.append(
-      row("heard by a passing handler", events.visitingCount, plain.visitingCount, events.visiting == plain.visiting))
-    rows.append(row("heard by once handlers", events.onceCount, plain.onceCount, events.once == plain.once))
+      row("to a temporary handler", events.visitingCount, plain.visitingCount, events.visiting == plain.visiting))
+    rows.append(row("to once handlers", events.onceCount, plain.onceCount, events.once == plain.once))
     let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
       let label = row[0] + String(repeating: " ", count: widths[0] - row[0].count)

@@ -1,4 +1,4 @@
-/// The same figures as in the table, for programs. Times are nanoseconds, memory is bytes.
+/// The figures of the table, for programs. Times are in nanoseconds, memory is in bytes.
 struct JSONReport: Encodable {
   struct Latency: Encodable {
     let count: Int
@@ -24,7 +24,7 @@ struct JSONReport: Encodable {
     let seconds: Double
     let operations: [String: Int]
     let overlaps, mustDeliver, didDeliver, mayDeliver: Int
-    /// By kind.
+    /// The number of injected faults, by kind.
     let faults: [String: Int]
     let checks: [String: Check]
     let violations: [String]

@@ -1,17 +1,18 @@
 import Foundation
 
-/// Throughput and latency over the time of a run, as one SVG: no script, no font of its own, and colours that can be read on white and on dark.
+/// An SVG of throughput and latency over the time of a run. It contains no script and no font. Its
+/// colours are legible on white and on dark backgrounds.
 struct Plot {
   private struct Point {
     let start, end: Double
-    /// Nil where there is nothing to show.
+    /// The value. Nil if the sample has none.
     let value: Double?
   }
 
   private struct Curve {
     let name: String
     let color: String
-    /// One list for each scenario: there is no line from one to the next.
+    /// One list of points for each scenario. No line connects two scenarios.
     let parts: [[Point]]
   }
 
@@ -26,16 +27,16 @@ struct Plot {
   private let contexts: [ScenarioContext]
   private let title: String
   private let subtitle: String
-  /// When the first scenario began.
+  /// The start of the first scenario.
   private let origin: UInt64
-  /// The seconds that are shown.
+  /// The duration that the plot shows, in seconds.
   private let seconds: Double
 
   init(_ contexts: [ScenarioContext], _ options: Options) {
     self.contexts = contexts.filter { $0.timeline?.samples.isEmpty == false }
     title = "stress: seed \(options.seed), \(Plot.machine), \(options.tasks) tasks and \(options.threads) threads"
     subtitle =
-      "faults: \(options.faults.text). Steps span the time that they are the mean or the quantile of; both scales are logarithmic."
+      "faults: \(options.faults.text). Each step is the mean or the quantile over its width; both scales are logarithmic."
     origin = self.contexts.first?.timeline?.samples.first?.time.start ?? 0
     let end = self.contexts.last?.timeline?.samples.last?.time.end ?? origin + 1
     seconds = Double(end - origin) / 1e9
@@ -98,7 +99,7 @@ struct Plot {
 
   // MARK: The parts of the drawing
 
-  /// Two curves over a scale of powers of ten.
+  /// Returns two curves over a scale of powers of ten.
   private func panel(_ name: String, _ curves: [Curve], top: Double, _ format: (Double) -> String) -> String {
     let values = curves.flatMap { $0.parts.flatMap { $0.compactMap(\.value) } }
     let lowest = log10(max(1, values.min() ?? 1)).rounded(.down)
@@ -121,7 +122,7 @@ struct Plot {
     lines.append(line(Plot.left, top, Plot.left, bottom))
     lines.append(label(name, Plot.left, top - 8, "start", "font-weight=\"600\""))
     lines += curves.map { path($0, y) }
-    // The legend, from the right.
+    // The legend, from right to left.
     for (place, curve) in curves.reversed().enumerated() {
       let x = Plot.width - Plot.right - Double(place) * 110
       lines.append(
@@ -131,7 +132,7 @@ struct Plot {
     return lines.joined(separator: "\n")
   }
 
-  /// Steps, each as long as its sample.
+  /// Returns a curve as steps, each as wide as its sample.
   private func path(_ curve: Curve, _ y: (Double) -> Double) -> String {
     var words: [String] = []
     for part in curve.parts {
@@ -150,7 +151,7 @@ struct Plot {
     return "<path \(style) d=\"\(words.joined())\"><title>\(escaped(curve.name))</title></path>"
   }
 
-  /// The time of each scenario, every other one shaded, and its name below.
+  /// Returns a band for the time of each scenario, every other band darker, with its name below.
   private func bands(bottom: Double) -> String {
     var lines: [String] = []
     let isTight = contexts.contains {
@@ -189,7 +190,7 @@ struct Plot {
     Plot.left + time / max(seconds, 1e-9) * (Plot.width - Plot.left - Plot.right)
   }
 
-  /// The next larger one of 1, 2, 5, 10, 20, and so on.
+  /// Returns the least of the numbers 1, 2, 5, 10, 20 and so on that is not less than `least`.
   private static func step(_ least: Double) -> Double {
     let power = pow(10, log10(max(least, 0.001)).rounded(.down))
     return [1, 2, 5].map { $0 * power }.first { $0 >= least } ?? 10 * power
@@ -208,7 +209,8 @@ struct Plot {
 
   private func number(_ value: Double) -> String { Format.fixed(value, 1) }
 
-  /// As it may stand in an element or an attribute; what XML does not allow at all becomes a question mark.
+  /// Returns a text for an element or an attribute. A question mark replaces each character that
+  /// XML forbids.
   private func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {
@@ -224,7 +226,7 @@ struct Plot {
     }
   }
 
-  /// "x86_64 Linux, 2 cores".
+  /// The machine, such as "x86_64 Linux, 2 cores".
   private static var machine: String {
     #if arch(x86_64)
       let processor = "x86_64"

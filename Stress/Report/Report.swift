@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a run found, for people and for programs.
+/// The results of a run, for people and for programs.
 struct Report {
   let contexts: [ScenarioContext]
   let options: Options
@@ -18,7 +18,7 @@ struct Report {
       separator: "\n")
   }
 
-  /// What the scenarios have to say beside the table.
+  /// The further figures of the scenarios, which follow the table.
   private var remarks: String {
     let lines = contexts.compactMap { context in
       context.remarks.isEmpty
@@ -45,12 +45,12 @@ struct Report {
         sum + Guarantee.allCases.reduce(0) { $0 + context.checks.checkedCount($1) }
       }
       return "All held: \(Format.count(checked)) checks, none violated; \(faults) faults injected and survived. "
-        + "Again: \(options.commandLine(only: options.scenarioNames))"
+        + "To repeat: \(options.commandLine(only: options.scenarioNames))"
     }
     let broken = Guarantee.allCases.filter { guarantee in failed.contains { $0.checks.violatedCount(guarantee) > 0 } }
     return
       "VIOLATED: \(broken.map { "\($0.label) (\($0.title))" }.joined(separator: ", ")); \(faults) faults injected. "
-      + "To show it again: \(options.commandLine(only: failed.map(\.name)))"
+      + "To repeat: \(options.commandLine(only: failed.map(\.name)))"
   }
 
   // MARK: Files

@@ -1,4 +1,4 @@
-/// The one table: a column for each scenario, a line for each figure.
+/// The table of a run: a column for each scenario, a row for each figure.
 struct Table {
   private let contexts: [ScenarioContext]
 
@@ -34,10 +34,10 @@ struct Table {
       + operationRows
       + [
         row(count: "  per second") { Int(Double($0.operations) / max($0.seconds, 0.001)) },
-        row(count: "  that overlapped") { $0.overlaps },
+        row(count: "  overlapping") { $0.overlaps },
         heading("deliveries"),
-        row(count: "  had to happen") { $0.must }, row(count: "  did happen") { $0.did },
-        row(count: "  could happen") { $0.may },
+        row(count: "  required") { $0.must }, row(count: "  actual") { $0.did },
+        row(count: "  possible") { $0.may },
         heading("faults"),
       ]
       + Fault.allCases.map { kind in row(count: "  \(kind)") { $0.faults.count(of: kind) } }
@@ -86,7 +86,7 @@ struct Table {
 }
 
 extension Activity {
-  /// Those that are operations on an event.
+  /// The activities that are operations on an event.
   static let counted: [Activity] = [.add, .remove, .lock, .post, .submit, .send, .look, .quiesce]
 }
 

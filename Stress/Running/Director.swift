@@ -1,13 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Runs the scenarios one after the other, shows how far it is, and reports.
+/// Runs the scenarios one after another, shows the progress, and reports the results.
 struct Director: Sendable {
   let options: Options
 
   init(_ options: Options) { self.options = options }
 
-  /// Returns whether everything held.
+  /// Runs the scenarios and writes the reports.
+  ///
+  /// - Returns: Whether every check held.
+  /// - Throws: `UsageError` if a file for a report cannot be written.
   func run() async throws -> Bool {
     if let path = options.jsonPath { try Report.checkWritable(path, "--json") }
     if let path = options.plotPath { try Report.checkWritable(path, "--plot") }
@@ -16,7 +19,7 @@ struct Director: Sendable {
     let contexts = chosen.map { ScenarioContext($0.name, options) }
     let progress = Progress(contexts)
     Watchdog.shared.start { state in
-      Print.error("\n\(state)\nto show it again: \(options.commandLine(only: [progress.current.name]))")
+      Print.error("\n\(state)\nto repeat: \(options.commandLine(only: [progress.current.name]))")
       exit(70)
     }
     progress.start()
@@ -33,12 +36,15 @@ struct Director: Sendable {
   }
 }
 
-/// Shows how far the run is: on one line of a terminal, otherwise once a second on the standard error.
-// Safe: `context` and `isOver` are guarded by `lock`.
+/// Shows the progress of the run: on one line of a terminal, otherwise once a second on the
+/// standard error.
+// Safe: `lock` guards `context` and `isOver`.
 final class Progress: @unchecked Sendable {
   private let contexts: [ScenarioContext]
   private let lock = NSLock()
+  /// Guarded by: lock.
   private var context: ScenarioContext
+  /// Guarded by: lock.
   private var isOver = false
 
   init(_ contexts: [ScenarioContext]) {
@@ -73,7 +79,7 @@ final class Progress: @unchecked Sendable {
     let violated = contexts.reduce(0) { $0 + $1.checks.violatedCount }
     let line =
       "\(Format.fixed(seconds, Print.isTerminal ? 1 : 0)) s  \(number)/\(contexts.count) \(context.name), round \(context.rounds.value)  "
-      + "\(Format.count(steps)) operations  \(violated == 0 ? "all held so far" : "\(violated) violated")"
+      + "\(Format.count(steps)) operations  \(violated == 0 ? "no violations" : "\(violated) violations")"
     if Print.isTerminal { Print.replacing(line) } else { Print.error(line) }
   }
 }

@@ -1,20 +1,22 @@
-/// A misfortune that workers and handlers meet. It is survived if everything held afterwards.
+/// A fault that is injected into workers and handlers. A run survives the fault if every check
+/// holds.
 enum Fault: String, CaseIterable, Sendable {
   case `throw`, cancel, stall, preempt, reenter, drop
 
-  /// What `--list` says, in one line.
+  /// The description that `--list` prints, in one line.
   var summary: String {
     switch self {
-    case .throw: "a handler throws: it was called, and the report has its failure"
-    case .cancel: "a task is cancelled that awaits a send, a look or a quiet event, or that runs a loop"
-    case .stall: "a handler spins or sleeps for a moment, so that lanes and posters wait"
-    case .preempt: "a worker gives its core away between operations, a handler in the middle of a call"
+    case .throw: "a handler throws: the call counts, and the report contains the failure"
+    case .cancel: "a task is cancelled while it awaits a send, an isolated call or quiesce, or iterates over a sequence"
+    case .stall: "a handler spins or sleeps for a short time, so that lanes and posters wait"
+    case .preempt: "a worker yields its core between two operations, or a handler in the middle of a call"
     case .reenter: "a handler posts to its own event, or adds, locks and removes a handler there"
-    case .drop: "an owner, a ticket, or the last reference to an event is let go in the middle of things"
+    case .drop: "an owner, a ticket, or the last reference to an event is released while other operations run"
     }
   }
 
-  /// One in so many, if the command line says nothing: seldom enough to cost next to nothing.
+  /// The default rate: one fault in this many chances. Low enough to leave the throughput almost
+  /// unchanged.
   var usualRate: Int {
     switch self {
     case .throw: 1_000
@@ -27,12 +29,12 @@ enum Fault: String, CaseIterable, Sendable {
   }
 }
 
-/// How often each kind of fault is injected.
+/// The rate at which each kind of fault is injected.
 struct FaultRates: Sendable {
-  /// What a rate may be: once in so many chances.
+  /// The valid rates. A rate is one fault in this many chances.
   static let range = 1...1_000_000_000
 
-  /// One in so many, for each kind; 0 for never.
+  /// One fault in this many chances, for each kind. 0 injects none.
   private var rates: [Int]
 
   static let none = FaultRates(rates: Fault.allCases.map { _ in 0 })
@@ -43,29 +45,31 @@ struct FaultRates: Sendable {
     set { rates[kind.index] = newValue }
   }
 
-  /// As `--faults` takes it.
+  /// The rates, in the syntax of `--faults`.
   var text: String {
     let words = Fault.allCases.filter { self[$0] > 0 }.map { "\($0):\(self[$0])" }
     return words.isEmpty ? "none" : words.joined(separator: ",")
   }
 }
 
-/// Says who meets which fault, and counts them, those included that a scenario is made of.
+/// Decides when a fault is injected, and counts all faults, including the ones of the scenario
+/// itself.
 ///
-/// It is drawn from the random numbers of whoever asks. So it depends on the seed alone, and what workers do does not depend on it.
+/// Each decision draws from the caller's random numbers. So the faults depend on the seed alone,
+/// and the operations of the workers do not depend on the faults.
 final class Faults: Sendable {
   private let rates: FaultRates
   private let counts = Fault.allCases.map { _ in Counter() }
 
   init(_ rates: FaultRates) { self.rates = rates }
 
-  /// Whether it is time for one.
+  /// Returns whether a fault of this kind is due. Does not count the fault.
   func isDue(_ kind: Fault, _ luck: inout Random) -> Bool {
     let rate = rates[kind]
     return rate > 0 && luck.oneIn(rate)
   }
 
-  /// The same, for one that happens now: it is counted.
+  /// Returns whether a fault of this kind is due. If so, counts the fault.
   func strikes(_ kind: Fault, _ luck: inout Random) -> Bool {
     guard isDue(kind, &luck) else { return false }
     count(kind)
@@ -78,23 +82,23 @@ final class Faults: Sendable {
 
   // MARK: In handlers
 
-  /// What a handler throws.
+  /// The error that handlers throw.
   struct Problem: Error {}
 
-  /// Holds a handler up: it stalls, or gives its core away.
+  /// Delays a synchronous handler: stalls it, or yields its core.
   func delay(_ luck: inout Random) {
     if strikes(.stall, &luck) { Faults.stall(&luck) }
     if strikes(.preempt, &luck) { RawThread.giveWay() }
   }
 
-  /// The same for an asynchronous one, which leaves the thread to others.
+  /// Delays an asynchronous handler: stalls it, or yields its task.
   ///
-  /// It says its isolation, as an optimized build of Swift 6.3.1 otherwise leaves the main actor
-  /// behind where a path with an await and a path without one meet.
+  /// The isolation is a parameter for a reason. Without it, an optimized build of Swift 6.3.1
+  /// leaves the main actor where a path with an await meets a path without one.
   ///
   /// - Parameters:
-  ///   - isSuspended: whether it suspends in any case.
-  ///   - place: the actor of the caller, on which it returns.
+  ///   - isSuspended: Whether the handler suspends even if no fault is due.
+  ///   - place: The actor of the caller, on which the function returns.
   func delayTask(_ luck: inout Random, isSuspended: Bool, on place: isolated (any Actor)? = #isolation) async {
     if strikes(.stall, &luck) { await Faults.stallTask(&luck) }
     guard isDue(.preempt, &luck) || isSuspended else { return }
@@ -102,24 +106,29 @@ final class Faults: Sendable {
     await Task.yield()
   }
 
-  /// Makes a handler fail.
+  /// Makes a handler throw a ``Problem`` if that fault is due.
   func fail(_ luck: inout Random) throws {
     if strikes(.throw, &luck) { throw Problem() }
   }
 
-  /// What a handler meets that has no handlerLog, last thing in its call: whose fate it is, and the call's number.
+  /// Injects faults at the end of a call of a handler without a ``HandlerLog``.
+  ///
+  /// - Parameters:
+  ///   - fate: The seed of the handler's faults.
+  ///   - number: The number of the call.
+  /// - Throws: A ``Problem`` if that fault is due.
   func meet(_ fate: UInt64, _ number: Int) throws {
     var luck = Random(seed: fate &+ UInt64(truncatingIfNeeded: number))
     delay(&luck)
     try fail(&luck)
   }
 
-  /// Keeps a thread busy, or asleep, for up to 100 microseconds or so.
+  /// Stalls a thread: spins for up to 50 µs, or naps (``RawThread/nap()``).
   private static func stall(_ luck: inout Random) {
     if luck.oneIn(2) { RawThread.spin(UInt64(luck.below(50_000))) } else { RawThread.nap() }
   }
 
-  /// The same for a task, which leaves the thread to others when it sleeps.
+  /// Stalls a task: spins for up to 50 µs, or sleeps for at least 50 µs, which frees the thread.
   private static func stallTask(_ luck: inout Random, on place: isolated (any Actor)? = #isolation) async {
     if luck.oneIn(2) {
       RawThread.spin(UInt64(luck.below(50_000)))

@@ -1,15 +1,17 @@
-/// One way to make trouble, and how to tell whether the library took any harm.
+/// A race of operations on events, and the verification of its results.
 ///
-/// A scenario is a sequence of short rounds: make an event, let all workers race, wait until nothing moves, verifier, let everything go.
+/// A scenario runs in short rounds. A round makes an event, lets all workers race, waits until the
+/// event is quiet, verifies the results, and releases everything.
 protocol Scenario: Sendable {
-  /// What `--scenario` takes.
+  /// The name that `--scenario` takes.
   static var name: String { get }
-  /// What `--list` says, in one line.
+  /// The description that `--list` prints, in one line.
   static var summary: String { get }
 
   init()
 
-  /// One round. What it made is gone when it returns, or the canaries tell.
+  /// Runs one round. Soon after its return all of its objects must be deallocated; the canaries
+  /// reveal the ones that are not.
   func round(_ context: ScenarioContext) async
 }
 

@@ -2,8 +2,9 @@ import Eventing
 import Foundation
 import Synchronization
 
-/// What a scenario is given: its workers, its time, its seed, and where it tells what it found.
-// Safe: used by one scenario's task at a time; what workers share of it is safe by itself.
+/// The environment of a scenario: workers, time, seed, checks and figures.
+// Safe: used by the task of one scenario at a time. The parts that workers share are thread-safe by
+// themselves.
 final class ScenarioContext: @unchecked Sendable {
   let options: Options
   let name: String
@@ -14,21 +15,22 @@ final class ScenarioContext: @unchecked Sendable {
   private(set) var workers: [Worker] = []
   private(set) var memory = MemoryTrend()
 
-  // What the table says.
+  // The figures of the table: the deliveries that had to happen, could happen and did happen, and
+  // the overlaps.
   var must = 0
   var may = 0
   var did = 0
   var overlaps = 0
-  /// The events of this round, which must be gone after it.
+  /// The events of the current round, which must be deallocated after it.
   private var events: [WeakLook] = []
-  /// Isolated calls that no worker made.
+  /// The number of isolated calls that no worker made.
   var looks = 0
   var lookLatency = Histogram()
-  /// Further figures, for the lines under the table.
+  /// Further figures, which the report prints below the table.
   var remarks: [String: Int] = [:]
 
   private(set) var seconds = 0.0
-  /// For the plot, if there is to be one.
+  /// The samples for the plot. Nil without `--plot`.
   private(set) var timeline: Timeline?
   private var luck = Random(seed: 0)
 
@@ -43,7 +45,9 @@ final class ScenarioContext: @unchecked Sendable {
     }
   }
 
-  /// Runs a scenario until its time is over: at least once, and somewhat longer if nothing has raced yet.
+  /// Runs a scenario until its time is over.
+  ///
+  /// Runs at least one round, and up to 5 s longer while no two operations have overlapped.
   func run(_ scenario: some Scenario, seconds allowed: Double) async {
     Watchdog.shared.watch(workers.map(\.activityLog) + [director], scene: name)
     let started = Clock.now
@@ -56,7 +60,7 @@ final class ScenarioContext: @unchecked Sendable {
       for worker in workers { worker.reset(Random(seed: options.seed, nameNumber, rounds.value, worker.index)) }
       await scenario.round(self)
       for worker in workers { worker.reset(Random(seed: 0)) }
-      director.begin(.verifier)
+      director.begin(.verify)
       let isClean = await eventually { Canary.alive == 0 && livingEvents == 0 }
       checks.expect(.g22, isClean, "still alive after the round: \(livingEvents) events \(Canary.description)")
       events = []
@@ -68,30 +72,32 @@ final class ScenarioContext: @unchecked Sendable {
     timeline?.take(self, isLast: true)
     Watchdog.shared.watch([], scene: "")
     if overlaps == 0 {
-      checks.violate(.g20, "proved nothing: no two operations overlapped; give it more --seconds, --tasks or --threads")
+      checks.violate(.g20, "proved nothing: no two operations overlapped; increase --seconds, --tasks or --threads")
     }
   }
 
-  /// An event that has to be gone when the round is over.
+  /// Registers an event that must be deallocated when the round is over.
   func watch(_ event: any AnyObject & Sendable) { events.append(WeakLook(object: event)) }
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 
-  /// A random number for a handler that is added while nobody races: see ``HandlerLog/fate``.
+  /// Returns the seed of a handler's faults, for a handler that is added between races. See
+  /// ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
-  /// Random numbers for the round itself.
+  /// Returns a generator of random numbers for the round itself.
   func random() -> Random { Random(seed: options.seed, nameNumber, rounds.value, -1) }
 
   private var nameNumber: Int { name.utf8.reduce(0) { $0 &* 31 &+ Int($1) } }
 
   // MARK: Racing
 
-  /// Lets all workers start at once and do so many steps each, and returns when all are done.
+  /// Starts all workers at once, and returns when each of them has done all its steps.
   ///
   /// - Parameters:
-  ///   - step: What a thread does, and a task too unless there is another step for tasks.
-  ///   - inTask: What a task does: it may await.
+  ///   - steps: The number of steps of each worker.
+  ///   - step: The step of a thread. Also the step of a task if `inTask` is nil.
+  ///   - inTask: The step of a task. It may await.
   func race(
     steps: Int, _ step: @escaping @Sendable (Worker) -> Void, inTask: (@Sendable (Worker) async -> Void)? = nil
   ) async {
@@ -123,7 +129,7 @@ final class ScenarioContext: @unchecked Sendable {
   }
 }
 
-/// Holds all back until all are there.
+/// A starting point that no worker passes before all have arrived.
 final class StartLine: Sendable {
   private let missing: Atomic<Int>
 

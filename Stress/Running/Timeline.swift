@@ -1,6 +1,7 @@
-/// What a scenario did over its time, in pieces of a tenth of a second or more.
+/// The activity of a scenario over its time, in samples of 0.1 s or more.
 ///
-/// The context adds to it between two rounds, when nobody races: so the workers' own figures can be read, and the workers have nothing to do for it.
+/// The context adds samples between two rounds, when no worker runs. So the timeline may read the
+/// workers' own figures, and costs the workers nothing.
 struct Timeline: Sendable {
   struct Sample: Sendable {
     let time: Span
@@ -8,25 +9,29 @@ struct Timeline: Sendable {
     let deliveries: Int
     let posting: Histogram
 
-    /// So many a second.
+    /// Returns a number of this sample as a rate per second.
     func perSecond(_ number: Int) -> Double { Double(number) / max(Double(time.end - time.start) / 1e9, 1e-9) }
   }
 
   private(set) var samples: [Sample] = []
-  /// Not more than some hundreds in a run, however long it is.
+  /// The least duration of a sample, in nanoseconds. At most 600 samples fit into a run.
   private let interval: UInt64
   private var before: UInt64
   private var operations = 0
   private var deliveries = 0
   private var posting = Histogram()
 
-  /// It begins now.
+  /// Creates a timeline that begins now.
+  ///
+  /// - Parameter seconds: The duration of the whole run.
   init(of seconds: Double) {
     interval = UInt64(max(0.1, seconds / 600) * 1e9)
     before = Clock.now
   }
 
-  /// Adds what was done since the sample before, if that is long enough ago, or there is none.
+  /// Adds a sample of the time since the previous one, if at least `interval` has passed.
+  ///
+  /// - Parameter isLast: Whether to add a sample regardless of `interval` if there is none yet.
   mutating func take(_ context: ScenarioContext, isLast: Bool) {
     let now = Clock.now
     guard now - before >= interval || (isLast && samples.isEmpty) else { return }

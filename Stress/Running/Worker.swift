@@ -1,25 +1,27 @@
 import Eventing
 
-/// One of those who race: a task of the pool or a thread of its own, with its own random numbers and its own count of what it did.
-// Safe: touched by its own task or thread, and by the context between races.
+/// A participant of a race: a task of the pool or a thread of its own, with its own random numbers
+/// and counts.
+// Safe: accessed by its own task or thread during a race, and by the context between races.
 final class Worker: @unchecked Sendable {
   let index: Int
   let isTask: Bool
   let activityLog: ActivityLog
   var random: Random
-  /// Says when it meets a fault: apart from what it does, so that this is the same with any faults.
+  /// The random numbers that decide when the worker meets a fault. They are separate from `random`,
+  /// so that faults do not change the worker's operations.
   private(set) var luck = Random(seed: 0)
   private let faults: Faults
 
-  // Of this round.
+  // The records of the current round.
   var senderLog: SenderLog
   var handlerLogs: [HandlerLog] = []
-  /// When it changed something: added, removed, locked, let go.
+  /// The spans of operations that change something: add, remove, lock, release.
   var changes: [Span] = []
-  /// When it did something else, beside what its senderLog sent.
+  /// The spans of other operations, beside the sends in `senderLog`.
   var actions: [Span] = []
 
-  // Of all rounds.
+  // The figures of all rounds.
   var counts = [Int](repeating: 0, count: Activity.allCases.count)
   var posting = Histogram()
   var sending = Histogram()
@@ -34,7 +36,7 @@ final class Worker: @unchecked Sendable {
     senderLog = SenderLog(index)
   }
 
-  /// Made ready for a round.
+  /// Prepares the worker for a round.
   func reset(_ random: Random) {
     self.random = random
     var copy = random
@@ -50,7 +52,7 @@ final class Worker: @unchecked Sendable {
     activityLog.begin(activity)
   }
 
-  /// Does something that is a change, and says when.
+  /// Performs an operation that changes something, and records its span.
   @discardableResult func change<Result>(_ activity: Activity, _ body: () -> Result) -> (result: Result, span: Span) {
     begin(activity)
     var span = Span.open
@@ -61,7 +63,7 @@ final class Worker: @unchecked Sendable {
     return (result, span)
   }
 
-  /// Posts something that is not a payload.
+  /// Performs an operation that sends no ``StressPayload``, and records its span.
   func action(_ activity: Activity, _ body: () -> Void) {
     begin(activity)
     var span = Span.open
@@ -72,7 +74,7 @@ final class Worker: @unchecked Sendable {
     actions.append(span)
   }
 
-  /// Sends without waiting.
+  /// Posts the next payload.
   func post(to event: Event<StressPayload>) {
     begin(.post)
     let payload = senderLog.next()
@@ -90,7 +92,7 @@ final class Worker: @unchecked Sendable {
     activityLog.end()
   }
 
-  /// Sends and waits: in a task only.
+  /// Sends the next payload and awaits its report. Only for tasks.
   func send(to event: Event<StressPayload>) async {
     begin(.send)
     let payload = senderLog.next()
@@ -100,7 +102,7 @@ final class Worker: @unchecked Sendable {
     activityLog.end()
   }
 
-  /// Awaits an isolated method.
+  /// Awaits an isolated call, which returns the handlers.
   @discardableResult func look(at event: Event<StressPayload>) async -> [HandlerSnapshot] {
     begin(.look)
     var span = Span.open
@@ -119,33 +121,34 @@ final class Worker: @unchecked Sendable {
 
   // MARK: Faults
 
-  /// A random number for a handler of the worker's: see ``HandlerLog/fate``.
+  /// Returns the seed of the faults of a worker's handler. See ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
-  /// Between two operations of a thread.
+  /// Yields the core or sleeps, between two operations of a thread, if a fault is due.
   func rest() {
     guard faults.strikes(.preempt, &luck) else { return }
     if luck.oneIn(8) { RawThread.nap() } else { RawThread.giveWay() }
   }
 
-  /// Between two operations of a task.
+  /// Yields between two operations of a task, if a fault is due.
   func restInTask() async { if faults.strikes(.preempt, &luck) { await Task.yield() } }
 
-  /// Lets others have the core, as the scenario wants it.
+  /// Yields because the scenario wants it, and counts the yield as a fault.
   func giveWayInTask() async {
     faults.count(.preempt)
     await Task.yield()
   }
 
-  /// It lets go of the last reference to something, as the scenario wants it.
+  /// Counts the release of a last reference, which the scenario wants, as a fault.
   func lost() { faults.count(.drop) }
 
-  /// Keeps a ticket whose report is to be judged, or lets go of it at once.
+  /// Keeps a ticket, so that its report is verified. If a fault is due, releases the ticket
+  /// instead.
   func keep(_ ticket: Ticket, of payload: StressPayload) {
     if !faults.strikes(.drop, &luck) { senderLog.keep(ticket, of: payload) }
   }
 
-  /// Awaits something, perhaps in a task that is cancelled before it is done: that must make no difference.
+  /// Awaits `body`. If a fault is due, cancels its task early, which must make no difference.
   func awaiting<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
     guard faults.strikes(.cancel, &luck) else { return await body() }
     let task = Task { await body() }

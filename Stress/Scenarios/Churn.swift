@@ -1,13 +1,15 @@
 import Eventing
 
-/// Handlers of every kind come, go and are locked while everybody sends.
+/// Adds, removes and locks handlers of every kind while all workers send.
 ///
-/// Every handler is judged: it got what it had to get, in order, and nothing that it must not (G1, G2, G6, G7, G9, G13, G21). Beside them one
-/// handler calls the event's own verbs from the inside of a delivery (G20): what it adds there is removed before the next occurrence, so it is never called.
+/// Verifies every handler: it receives each occurrence that it must, in order, and no other (G1,
+/// G2, G6, G7, G9, G13, G21). In half of the rounds another handler also changes its event during a
+/// delivery (G20). The handler that it adds is removed before the next occurrence, so it is never
+/// called.
 struct Churn: Scenario {
   static let name = "churn"
   static let summary =
-    "handlers of every kind are added, removed and locked while everybody sends: each gets what it must"
+    "handlers of every kind are added, removed and locked while all workers send: none misses an occurrence"
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
@@ -42,7 +44,8 @@ struct Churn: Scenario {
     await trial.finish()
   }
 
-  /// Half of them plain and inline, as most are.
+  /// Adds a handler to the trial. Half of the handlers are inline, and half have no name and no
+  /// priority, as in most programs.
   static func addHandler(to trial: Trial, by worker: Worker, isOnce: Bool = false) {
     let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
     let isPlain = worker.random.oneIn(2)
@@ -52,7 +55,7 @@ struct Churn: Scenario {
     trial.add(handlerLog, by: worker, priority: isPlain ? 0 : worker.random.below(5) - 2)
   }
 
-  /// A handler that changes its own event while that delivers.
+  /// Adds a handler that changes its own event during a delivery.
   private func addMeddler(to trial: Trial) {
     let meddler = HandlerLog(.inline, named: "meddler", trial.checks)
     let (event, checks) = (trial.event, trial.checks)
@@ -62,6 +65,6 @@ struct Churn: Scenario {
       Trouble.addAndRemove(event, named: payload.index % 8 == 4, checks)
     }
     trial.add(meddler)
-    trial.extraProbes.append(meddler)
+    trial.extraHandlerLogs.append(meddler)
   }
 }

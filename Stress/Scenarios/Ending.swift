@@ -1,15 +1,18 @@
 import Eventing
 import Synchronization
 
-/// Events whose last reference goes in the middle of things: by threads that post to it at the same time, within a handler of its own, and
-/// while tickets are out. What was sent is delivered all the same (G12), and then everything is gone (G22). Some payloads post when they are released.
+/// Releases the last reference to an event while other operations run: on threads that post to the
+/// event at that time, within one of its handlers, and while tickets are open.
+///
+/// Every occurrence must be delivered nevertheless (G12), and everything must be deallocated
+/// afterwards (G22). Some payloads post when they are released.
 struct Ending: Scenario {
   static let name = "release"
   static let summary =
-    "the last reference to an event goes while something is sent, or in a handler: all is delivered, then gone"
+    "the last reference to an event is released during sends, or in a handler: all is delivered, then freed"
 
-  /// One worker's reference to an event, and what it submitted.
-  // Safe: touched by that worker alone, and when nobody races.
+  /// One worker's reference to an event, and the tickets of its submits.
+  // Safe: accessed by that worker alone during a race, and by the scenario between races.
   final class Share: @unchecked Sendable {
     var event: Event<StressPayload>?
     var tickets: [Ticket] = []
@@ -17,7 +20,7 @@ struct Ending: Scenario {
     init(_ event: Event<StressPayload>) { self.event = event }
   }
 
-  /// An event that all workers hold, until each lets go of it.
+  /// An event that all workers retain, until each of them releases it.
   final class Shared: Sendable {
     let shares: [Share]
     let posted = Counter()
@@ -50,11 +53,11 @@ struct Ending: Scenario {
       if worker.random.oneIn(4) { Ending.dropWithin(worker, context) }
     }
     context.faults.count(.drop, lots.count)
-    for lot in lots { await verifier(lot, context) }
+    for lot in lots { await verify(lot, context) }
     context.countOverlaps()
   }
 
-  /// A shared event and a weak look at it.
+  /// A shared event, strongly and weakly referenced.
   struct Pair: Sendable {
     let shared: Shared
     weak let event: Event<StressPayload>?
@@ -65,7 +68,7 @@ struct Ending: Scenario {
     }
   }
 
-  /// Sends a little, and lets go: the last of the workers ends the event.
+  /// Sends a few payloads, and releases the event. The last worker to do so ends the event.
   private func use(_ shared: Shared, by worker: Worker) {
     let share = shared.shares[worker.index]
     for _ in 0..<worker.random.below(4) + 1 {
@@ -80,26 +83,26 @@ struct Ending: Scenario {
     worker.change(.remove) { share.event = nil }
   }
 
-  private func verifier(_ lot: Pair, _ context: ScenarioContext) async {
+  private func verify(_ lot: Pair, _ context: ScenarioContext) async {
     let checks = context.checks
     for ticket in lot.shared.shares.flatMap(\.tickets) {
       let report = await ticket.report
       let called = report.delivered + report.failures.count
-      checks.expect(.g12, called == 4, "a ticket whose event is gone: four handlers were there; \(report)")
+      checks.expect(.g12, called == 4, "a ticket of a released event with four handlers: \(report)")
     }
     let posted = lot.shared.posted.value
     for (number, counter) in lot.shared.calls.enumerated() {
       let isWhole = await eventually { counter.value == posted }
-      checks.expect(.g12, isWhole, "handler \(number) of an event that is gone had \(counter.value) calls of \(posted)")
+      checks.expect(.g12, isWhole, "handler \(number) of a released event had \(counter.value) calls of \(posted)")
     }
     let isGone = await eventually { lot.event == nil }
-    checks.expect(.g22, isGone, "an event is alive that nobody holds")
+    checks.expect(.g22, isGone, "an event is alive without a reference to it")
     context.must += 4 * posted
     context.may += 4 * posted
     context.did += lot.shared.calls.reduce(0) { $0 + $1.value }
   }
 
-  /// An event of the worker's own goes in its own handler.
+  /// Releases an event of the worker's own within its handler.
   private static func dropWithin(_ worker: Worker, _ context: ScenarioContext) {
     context.faults.count(.drop)
     worker.begin(.post)

@@ -1,15 +1,16 @@
 import Eventing
 import Synchronization
 
-/// Posters that outrun the handlers: the backlog stays bounded (G15), `quiesce` returns when all that was sent before is through, and isolated
-/// calls get their turn meanwhile.
+/// Posts faster than the handlers run. The backlog must stay bounded (G15), `quiesce` must return
+/// when all earlier occurrences are delivered, and isolated calls must get their turn.
 struct Flood: Scenario {
   static let name = "flood"
   static let summary = "posters outrun the handlers: the backlog is bounded, isolated calls get their turn"
 
-  /// What holds where a delivery takes no time.
+  /// The bound of the backlog if a delivery takes no time.
   static let most = 3_000
-  /// What a pause takes at least on Linux, in nanoseconds.
+  /// The least duration on Linux, in nanoseconds, of the pause with which an overloaded event slows
+  /// each post.
   static let pause = 50_000.0
 
   struct Drop: Sendable {
@@ -17,8 +18,9 @@ struct Flood: Scenario {
     let number: Int
   }
 
-  /// What the first handler sees.
-  // Safe: the plain part is touched by an inline handler only, which the event calls one at a time, and when nothing moves.
+  /// The records of the first handler.
+  // Safe: one inline handler alone accesses the plain fields, and the event calls it one call at a
+  // time. Read when no handler runs.
   final class Log: @unchecked Sendable {
     let posted = Counter()
     let delivered = Counter()
@@ -40,11 +42,12 @@ struct Flood: Scenario {
       log.before = now
       let due = log.lastOf[drop.senderLog].value + 1
       if drop.number != due || !canary.isAlive {
-        checks.violate(.g2, "number \(drop.number) of a sender came when \(due) was due")
+        checks.violate(.g2, "expected number \(due) of a sender, received \(drop.number)")
       }
       log.lastOf[drop.senderLog].add()
       log.delivered.add()
-      // It throws, and does not stall: posters wait for nobody, so they would be further ahead of it than is judged here.
+      // This handler throws, but never stalls. Posters do not wait for it, so a stall would grow
+      // the backlog beyond the bound that is checked here.
       var luck = Random(seed: fate &+ UInt64(drop.senderLog << 32 + drop.number))
       try checks.faults.fail(&luck)
     }
@@ -66,7 +69,7 @@ struct Flood: Scenario {
     await event.quiesce()
     isOver.add()
     await looking
-    verifier(context, log, since: start)
+    verify(context, log, since: start)
   }
 
   private func post(_ worker: Worker, _ event: Event<Drop>, _ log: Log) {
@@ -76,7 +79,7 @@ struct Flood: Scenario {
     log.peak.raise(to: log.posted.value - log.delivered.value)
   }
 
-  /// Awaits an isolated method about once a millisecond.
+  /// Awaits an isolated call about once a millisecond.
   private func look(at event: Event<Drop>, _ context: ScenarioContext, until isOver: Counter) async {
     var calls = 0
     while isOver.value == 0 {
@@ -93,10 +96,14 @@ struct Flood: Scenario {
     context.looks += calls
   }
 
-  /// While a batch is delivered, each poster adds one for every pause beyond those that need none. So the batches grow to what is allowed here, if a delivery
-  /// takes less than a pause divided by the posters; otherwise nothing is promised. While the event is kept from delivering, by the system or by the sanitizer,
-  /// each poster goes on adding.
-  private func verifier(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
+  /// Checks the bound of the backlog.
+  ///
+  /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So while a
+  /// batch is delivered, each poster adds one occurrence for every pause. The batches grow to the
+  /// bound that is checked here if a delivery takes less than a pause divided by the number of
+  /// posters. Otherwise the library promises nothing. While the system or the sanitizer keeps the
+  /// event from delivering, the posters continue, which the longest gap accounts for.
+  private func verify(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
     let perDelivery = Double(Clock.now - start) / Double(max(1, log.delivered.value))
     let growth = perDelivery * Double(context.workers.count) / Flood.pause
     if growth < 0.5 {
@@ -104,7 +111,7 @@ struct Flood: Scenario {
       let allowed = Int(Double(Flood.most) / (1 - growth)) + context.workers.count * (1 + pauses)
       context.checks.expect(
         .g15, log.peak.value <= allowed,
-        "\(log.peak.value) were waiting; \(allowed) may (the longest gap was \(Format.time(log.longestGap)))"
+        "\(log.peak.value) were waiting; at most \(allowed) may (longest gap: \(Format.time(log.longestGap)))"
       )
     }
     context.checks.expect(

@@ -1,12 +1,13 @@
 import Eventing
 
-/// Locks that hold, of every kind, while everybody sends: nothing is lost, nothing is reordered, and nothing is called under a lock (G9).
+/// Locks events and handlers, by locks that hold, while all workers send. No occurrence is lost,
+/// none is reordered, and no handler is called under a lock (G9).
 ///
-/// The handlers stay, and every lock holds all. So a lock excuses no call that is missing; as the event's own lock holds the witness's calls too, these are still
-/// the order of the event.
+/// The handlers stay, and every lock holds all that it skips. So a lock excuses no missing call.
+/// The event lock holds the calls of the witness, too, so these are still the order of the event.
 struct HeldLocks: Scenario {
   static let name = "hold"
-  static let summary = "locks that hold what they skip: it all comes, late and in order"
+  static let summary = "locks that hold: the occurrences that they skip arrive later, all of them and in order"
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
@@ -29,9 +30,9 @@ struct HeldLocks: Scenario {
       }
     }
     for worker in context.workers {
-      for handlerLog in worker.handlerLogs where handlerLog.isMuted { trial.toggleLock(handlerLog, by: worker) }
+      for handlerLog in worker.handlerLogs where handlerLog.isLocked { trial.toggleLock(handlerLog, by: worker) }
     }
-    if trial.isGated { trial.toggleGate(by: context.workers[0]) }
+    if trial.isEventLocked { trial.toggleEventLock(by: context.workers[0]) }
     await trial.finish()
     await judgeSnapshots(trial)
   }
@@ -39,7 +40,7 @@ struct HeldLocks: Scenario {
   private func step(_ worker: Worker, _ trial: Trial) {
     switch worker.random.below(10) {
     case 0..<3: trial.toggleLock(worker.random.pick(worker.handlerLogs), by: worker)
-    case 3 where worker.index == 0: trial.toggleGate(by: worker)
+    case 3 where worker.index == 0: trial.toggleEventLock(by: worker)
     case 4: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
     }
@@ -47,22 +48,22 @@ struct HeldLocks: Scenario {
 
   private func lockInScope(_ worker: Worker, _ trial: Trial) async {
     let handlerLog = worker.random.pick(worker.handlerLogs)
-    guard let token = handlerLog.token, !handlerLog.isMuted else { return }
-    let number = handlerLog.mutes.count
+    guard let token = handlerLog.token, !handlerLog.isLocked else { return }
+    let number = handlerLog.locks.count
     worker.begin(.lock)
     var on = Span.open
     await trial.event.withLocked(token, holding: trial.holding) {
       on.finish()
-      handlerLog.mutes.append(HandlerLog.Mute(on: on, off: nil))
+      handlerLog.locks.append(HandlerLog.LockSpan(on: on, off: nil))
       for _ in 0..<worker.random.below(4) { worker.post(to: trial.event) }
       await worker.giveWayInTask()
-      handlerLog.mutes[number].off = .open
+      handlerLog.locks[number].off = .open
     }
-    handlerLog.mutes[number].off?.finish()
+    handlerLog.locks[number].off?.finish()
     worker.changes.append(on)
   }
 
-  /// Every handler was called with everything, and nothing is held any more.
+  /// Checks that every handler was called with every occurrence, and that none is held any more.
   private func judgeSnapshots(_ trial: Trial) async {
     let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
     for snapshot in await trial.event.handlers {

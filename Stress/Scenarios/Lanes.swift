@@ -1,10 +1,12 @@
 import Eventing
 import Synchronization
 
-/// A handler on every kind of lane, and none comes or goes until the end: every occurrence reaches each of them, in order and one at a time
-/// where that is promised (G13), and a `send` returns when all of them have finished (G16).
+/// Sends to a handler on every kind of lane. Every occurrence reaches each handler, in order and
+/// one call at a time where that is promised (G13). A `send` returns when all handlers have
+/// finished (G16).
 ///
-/// In the end each is removed on its own serial context, while the rest still comes in: nothing may begin there afterwards (G7).
+/// No handler is added or removed before the end. Then the handlers are removed during further
+/// sends. Some are removed on their own serial context, where no call may begin afterwards (G7).
 struct Lanes: Scenario {
   static let name = "lanes"
   static let summary = "main, background, queues, actors, tasks: in order, one at a time, and all awaited"
@@ -14,7 +16,7 @@ struct Lanes: Scenario {
     for place in Place.allCases {
       let handlerLog = HandlerLog(place, named: "\(place)", throwsEvery: place == .queue ? 13 : 0, trial.checks)
       trial.add(handlerLog)
-      trial.extraProbes.append(handlerLog)
+      trial.extraHandlerLogs.append(handlerLog)
     }
     let lanes = Place.allCases.count + 1
     await context.race(steps: 120) { worker in
@@ -34,15 +36,16 @@ struct Lanes: Scenario {
       .g13, calls == room?.calls.count, "the actor counted \(calls) calls, the handlerLog \(room?.calls.count ?? 0)")
   }
 
-  /// When a `send` has returned, every handler has finished at least as many calls as there were occurrences up to it.
+  /// Sends, and checks that every handler has then finished at least one call for each occurrence
+  /// up to this one.
   private func sendAndLook(_ worker: Worker, _ trial: Trial, _ lanes: Int) async {
     await worker.send(to: trial.event)
     guard let report = worker.senderLog.reports.last?.report else { return }
     let found = report.delivered + report.failures.count + report.skipped + report.deferred + report.dropped
     trial.checks.expect(.g21, found == lanes, "a report accounts for \(found) handlers, not \(lanes): \(report)")
     trial.checks.expect(
-      .g16, report.deferred == 0 && report.dropped == 0, "a send from outside waits for all: \(report)")
-    for handlerLog in trial.extraProbes where handlerLog.place.isInOrder {
+      .g16, report.deferred == 0 && report.dropped == 0, "a send from outside awaits all: \(report)")
+    for handlerLog in trial.extraHandlerLogs where handlerLog.place.isInOrder {
       let ended = handlerLog.endedCount
       trial.checks.expect(
         .g16, ended >= Int(report.sequence),
@@ -52,11 +55,11 @@ struct Lanes: Scenario {
 
   private func removeAll(_ trial: Trial, _ context: ScenarioContext) async {
     for worker in context.workers {
-      worker.handlerLogs = trial.extraProbes.filter {
+      worker.handlerLogs = trial.extraHandlerLogs.filter {
         $0.place != .inline && $0.place.rawValue % context.workers.count == worker.index
       }
     }
-    trial.extraProbes.removeAll { $0.place != .inline }
+    trial.extraHandlerLogs.removeAll { $0.place != .inline }
     await context.race(steps: 40) { worker in
       if worker.random.oneIn(12), let handlerLog = worker.handlerLogs.first(where: { $0.removing == nil }) {
         trial.remove(handlerLog, by: worker)

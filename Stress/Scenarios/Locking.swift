@@ -1,16 +1,19 @@
 import Eventing
 
-/// The handlers stay, and are locked and unlocked in every way: by token, by name, for the length of a `withLocked`, and with the whole event (G9).
+/// Locks and unlocks handlers in every way: by token, by name, for the duration of `withLocked`,
+/// and with the whole event (G9).
 ///
-/// As nothing is added or removed, every report has to account for exactly so many handlers (G21), and the snapshots for every occurrence.
+/// No handler is added or removed during the race. So every report has to account for all handlers
+/// (G21), and every snapshot for all occurrences.
 struct Locking: Scenario {
   static let name = "lock"
   static let summary =
-    "handlers, and the event itself, are locked and unlocked while everybody sends: nothing is called under a lock"
+    "handlers, and the event itself, are locked and unlocked while all workers send: no call under a lock"
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    // Occurrences that the event's own lock keeps from everybody have no known place, so half of the rounds do without it and are exact.
+    // An occurrence that the event lock keeps from the witness has no known position. So half of
+    // the rounds do without that lock, and are exact.
     let hasGate = context.rounds.value % 2 == 0
     for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
       ($0, context.workers[$0 % context.workers.count])
@@ -38,44 +41,45 @@ struct Locking: Scenario {
     switch worker.random.below(10) {
     case 0..<3: trial.toggleLock(worker.random.pick(worker.handlerLogs), by: worker)
     case 3: lockByName(worker.random.pick(worker.handlerLogs), worker, trial)
-    case 4: if worker.index == 0, hasGate { trial.toggleGate(by: worker) } else { worker.post(to: trial.event) }
+    case 4: if worker.index == 0, hasGate { trial.toggleEventLock(by: worker) } else { worker.post(to: trial.event) }
     case 5: worker.submit(to: trial.event)
     default: worker.post(to: trial.event)
     }
   }
 
   private func lockByName(_ handlerLog: HandlerLog, _ worker: Worker, _ trial: Trial) {
-    guard let name = handlerLog.name, !handlerLog.isMuted else { return }
+    guard let name = handlerLog.name, !handlerLog.isLocked else { return }
     let (count, on) = worker.change(.lock) { trial.event.lock(named: name) }
-    handlerLog.mutes.append(HandlerLog.Mute(on: on, off: nil))
+    handlerLog.locks.append(HandlerLog.LockSpan(on: on, off: nil))
     trial.checks.expect(.g9, count == 1, "lock(named:) found \(count) of \(handlerLog)")
     worker.post(to: trial.event)
-    handlerLog.mutes[handlerLog.mutes.count - 1].off = worker.change(.lock) { trial.event.unlock(named: name) }.span
+    handlerLog.locks[handlerLog.locks.count - 1].off = worker.change(.lock) { trial.event.unlock(named: name) }.span
   }
 
-  /// Two scopes, one within the other: the handler is silent until the outer one ends.
+  /// Locks a handler in two scopes, one within the other. It stays locked until the outer scope
+  /// ends.
   private func lockInScope(_ worker: Worker, _ trial: Trial) async {
     let handlerLog = worker.random.pick(worker.handlerLogs)
-    guard let token = handlerLog.token, !handlerLog.isMuted else { return }
+    guard let token = handlerLog.token, !handlerLog.isLocked else { return }
     let event = trial.event
-    let number = handlerLog.mutes.count
+    let number = handlerLog.locks.count
     worker.begin(.lock)
     var on = Span.open
     await event.withLocked(token) {
       await event.withLocked(token) { worker.post(to: event) }
       on.finish()
-      handlerLog.mutes.append(HandlerLog.Mute(on: on, off: nil))
+      handlerLog.locks.append(HandlerLog.LockSpan(on: on, off: nil))
       trial.checks.expect(.g9, event.isLocked(token), "\(handlerLog) is not locked within withLocked")
       for _ in 0..<worker.random.below(4) { worker.post(to: event) }
       await worker.giveWayInTask()
-      handlerLog.mutes[number].off = .open
+      handlerLog.locks[number].off = .open
     }
-    handlerLog.mutes[number].off?.finish()
+    handlerLog.locks[number].off?.finish()
     worker.changes.append(on)
     trial.checks.expect(.g9, !event.isLocked(token), "\(handlerLog) is locked after withLocked")
   }
 
-  /// What a snapshot says was called was called, and all else was skipped.
+  /// Checks that the calls in a snapshot took place, and that all other occurrences were skipped.
   private func judgeSnapshots(_ trial: Trial) async {
     let snapshots = await trial.event.handlers
     let handlerLogs = Dictionary(uniqueKeysWithValues: trial.handlerLogs.map { ($0.token?.id ?? 0, $0) })
@@ -90,7 +94,7 @@ struct Locking: Scenario {
         .g21, all == total,
         "\(handlerLog): \(snapshot.callCount) calls and \(snapshot.skippedCount) skipped of \(total)")
       trial.checks.expect(
-        .g9, snapshot.isLocked == handlerLog.isMuted, "\(handlerLog): its snapshot says isLocked \(snapshot.isLocked)")
+        .g9, snapshot.isLocked == handlerLog.isLocked, "\(handlerLog): its snapshot says isLocked \(snapshot.isLocked)")
     }
   }
 }

@@ -1,12 +1,15 @@
 import Eventing
 import Synchronization
 
-/// A thousand events at a time: each in its own order (G1, G2), nothing lost (G21), handlers that post to the next event, and thousands of handlers that
-/// are removed forwards and backwards and leave nothing (G22). One event in four posts is the same for all, so that they meet.
+/// Uses a thousand events at a time, whose handlers post to the next event.
+///
+/// Each event keeps its own order (G1, G2), and no occurrence is lost (G21). Thousands of handlers
+/// are removed in both directions, and leave no memory behind (G22). One in four posts goes to one
+/// common event, so that the workers meet.
 struct ManyEvents: Scenario {
   static let name = "many"
   static let summary =
-    "a thousand events at once, chained, with thousands of handlers that come and go: each in order, nothing lost"
+    "a thousand events at once, chained, with thousands of temporary handlers: each in order, nothing lost"
 
   struct Message: Sendable {
     let senderLog: Int
@@ -15,11 +18,12 @@ struct ManyEvents: Scenario {
     let canary: Canary
   }
 
-  /// One event and what its handlers saw.
-  // Safe: `last` and `sequence` are touched by an inline handler only, which the event calls one at a time, and when nothing moves.
+  /// One event and the records of its handlers.
+  // Safe: one inline handler alone accesses `last` and `sequence`, and the event calls it one call
+  // at a time. Read when no handler runs.
   final class Site: @unchecked Sendable {
     let event = Event<Message>("site")
-    /// What each worker sent.
+    /// The number of payloads that each worker sent.
     let sent: [Counter]
     var last: [Int]
     var sequence: UInt64 = 0
@@ -42,9 +46,9 @@ struct ManyEvents: Scenario {
       if worker.random.oneIn(10) { addAndRemove(worker, site, isHot) } else { post(worker, site, isHot) }
     }
     for site in sites { await site.event.quiesce() }
-    for site in sites { await site.event.quiesce() }  // what was forwarded, too
+    for site in sites { await site.event.quiesce() }  // for the forwarded occurrences
     await addThousands(context, sites[0])
-    await verifier(sites, context)
+    await verify(sites, context)
     context.countOverlaps()
   }
 
@@ -54,12 +58,12 @@ struct ManyEvents: Scenario {
       let message = occurrence.payload
       site.sequence += 1
       if occurrence.sequence != site.sequence || !canary.isAlive {
-        checks.violate(.g1, "sequence \(occurrence.sequence) came when \(site.sequence) was due")
+        checks.violate(.g1, "expected sequence \(site.sequence), received \(occurrence.sequence)")
       }
       guard message.isFirst else { return }
       site.last[message.senderLog] += 1
       if message.number != site.last[message.senderLog] {
-        checks.violate(.g2, "number \(message.number) of a sender came when \(site.last[message.senderLog]) was due")
+        checks.violate(.g2, "expected number \(site.last[message.senderLog]) of a sender, received \(message.number)")
       }
       site.received.add()
       try checks.faults.meet(fate, message.senderLog << 32 + message.number)
@@ -75,7 +79,7 @@ struct ManyEvents: Scenario {
     let number = site.sent[worker.index].add()
     let message = Message(senderLog: worker.index, number: number, isFirst: true, canary: Canary(.payload))
     worker.action(.post) { site.event.post(message) }
-    if !isHot { worker.actions.removeLast() }  // only what is done to the same event can overlap
+    if !isHot { worker.actions.removeLast() }  // only operations on the common event count as overlaps
   }
 
   private func addAndRemove(_ worker: Worker, _ site: Site, _ isHot: Bool) {
@@ -86,7 +90,7 @@ struct ManyEvents: Scenario {
     if !wasThere { worker.senderLog.missing += 1 }
   }
 
-  private func verifier(_ sites: [Site], _ context: ScenarioContext) async {
+  private func verify(_ sites: [Site], _ context: ScenarioContext) async {
     let checks = context.checks
     for worker in context.workers {
       checks.expect(
@@ -109,7 +113,8 @@ struct ManyEvents: Scenario {
     }
   }
 
-  /// Half of them go forwards, half backwards, with a post now and then.
+  /// Adds thousands of handlers. Removes one half in the order of their addition, the other half in
+  /// reverse.
   private func addThousands(_ context: ScenarioContext, _ site: Site) async {
     let worker = context.workers[0]
     let tokens = (0..<4_000).map { _ in

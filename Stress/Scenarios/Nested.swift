@@ -1,22 +1,24 @@
 import Eventing
 import Synchronization
 
-/// Handlers that post to their own event, up to 100,000 deep, on threads with small stacks (G4); events that post to each other in a ring; and async
-/// handlers of two events that await sends to each other, which must not wait for themselves (G16, G20).
+/// Posts from handlers to their own event, up to 100,000 deep, on threads with small stacks (G4).
+/// Further, events post to each other in a ring, and asynchronous handlers of two events await
+/// sends to each other, which must not deadlock (G16, G20).
 struct Nested: Scenario {
   static let name = "nested"
   static let summary =
     "handlers post to their own event 100,000 deep, and await each other in a ring: in order, and without a deadlock"
 
-  /// One link of a chain: its handler posts the next, until `left` is 0.
+  /// A link of a chain. Its handler posts the next link, until `left` is 0.
   struct Link: Sendable {
     let chain: Int
     let left: Int
     let canary = Canary(.payload)
   }
 
-  /// What two inline handlers saw, and the order of every chain.
-  // Safe: touched only by the inline handlers of one event, which the event calls one at a time, and when nothing moves.
+  /// The numbers of calls of two inline handlers, and the next expected link of every chain.
+  // Safe: only the inline handlers of one event access it, and the event calls them one call at a
+  // time. Read when no handler runs.
   final class Log: @unchecked Sendable {
     var first = 0
     var second = 0
@@ -31,7 +33,7 @@ struct Nested: Scenario {
     await wait(context)
   }
 
-  /// Chains of posts on one event, started by all workers at once.
+  /// Starts chains of posts on one event, by all workers at once.
   private func climb(_ context: ScenarioContext, _ deepest: Int) async {
     let (event, log, checks) = (Event<Link>("climbing"), Log(), context.checks)
     let (canary, fate) = (Canary(.handler), context.makeFate())
@@ -39,10 +41,10 @@ struct Nested: Scenario {
     event.addHandler { [weak event] link in
       checks.expect(
         .g4, log.first == log.second,
-        "an occurrence began when \(log.first - log.second) before it had not reached every handler")
+        "an occurrence began before \(log.first - log.second) earlier ones had reached every handler")
       log.first += 1
       if let due = log.expected[link.chain] {
-        checks.expect(.g2, link.left == due, "link \(link.left) of a chain came when \(due) was due")
+        checks.expect(.g2, link.left == due, "expected link \(due) of a chain, received \(link.left)")
       }
       log.expected[link.chain] = link.left - 1
       if link.left > 0, canary.isAlive { event?.post(Link(chain: link.chain, left: link.left - 1)) }
@@ -66,9 +68,10 @@ struct Nested: Scenario {
       worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
     }
     await event.quiesce()
-    // A chain that was handed over to the event's own queue may still be growing: what a handler posts comes after the barrier.
+    // The event's own queue may still extend a chain: the links that its handlers post come after
+    // the barrier of `quiesce`.
     let isWhole = await eventually(within: 30) {
-      context.director.begin(.verifier)
+      context.director.begin(.verify)
       return total.value == log.seen.value
     }
     await event.quiesce()
@@ -81,7 +84,7 @@ struct Nested: Scenario {
     context.countOverlaps()
   }
 
-  /// Three events, each of which posts to the next.
+  /// Starts chains of posts in a ring of three events.
   private func ring(_ context: ScenarioContext) async {
     let events = (0..<3).map { Event<Link>("ring \($0)") }
     let calls = Counter()
@@ -107,7 +110,7 @@ struct Nested: Scenario {
     context.did += calls.value
   }
 
-  /// Two events whose handlers await sends to each other.
+  /// Starts chains of sends between two events, whose handlers await sends to each other.
   private func wait(_ context: ScenarioContext) async {
     let (one, two, checks) = (Event<Link>("one"), Event<Link>("two"), context.checks)
     let (calls, deferred) = (Counter(), Counter())
@@ -133,7 +136,7 @@ struct Nested: Scenario {
       worker.begin(.send)
       let event = worker.index % 2 == 0 ? one : two
       let report = await worker.awaiting { await event.send(Link(chain: worker.index, left: 3)) }
-      checks.expect(.g16, report.delivered == 1, "a send from outside waits for its handler: \(report)")
+      checks.expect(.g16, report.delivered == 1, "a send from outside awaits its handler: \(report)")
       worker.activityLog.end()
     }
     let isWhole = await eventually(within: 30) { calls.value == total.value }

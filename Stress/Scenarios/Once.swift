@@ -1,18 +1,19 @@
 import Eventing
 
-/// Once handlers of every kind, under senders that race for them (G8).
+/// Lets senders race for once handlers of every kind (G8).
 ///
-/// A part of them throws, which uses them up too; a part posts to its own event, which must not call it again; and some are locked or removed meanwhile.
+/// Some handlers throw, which also uses them up. Some post to their own event, which must not call
+/// them again. Others are locked or removed meanwhile.
 struct Once: Scenario {
   static let name = "once"
   static let summary =
-    "handlers that are called once, on every lane, while senders race for them: none is called twice, or never"
+    "senders race for once handlers on every lane: none is called twice, or never"
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
     for worker in context.workers {
       let echo = HandlerLog(.inline, isOnce: true, trial.checks)
-      let (event, senderLog, checks) = (trial.event, trial.makeVoice(), trial.checks)
+      let (event, senderLog, checks) = (trial.event, trial.makeSenderLog(), trial.checks)
       echo.reaction = { _ in
         for _ in 0..<3 {
           checks.faults.count(.reenter)
@@ -45,7 +46,7 @@ struct Once: Scenario {
     }
   }
 
-  /// Those that were not called are there, and no others.
+  /// Checks that the handlers which were not called are still registered, and no others.
   private func judgeWhatIsLeft(_ trial: Trial) async {
     let left = await trial.event.handlers.map(\.id)
     let unused = trial.handlerLogs.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap {

@@ -1,15 +1,16 @@
 import Eventing
 import Synchronization
 
-/// Handlers end with their owners, which are let go while everybody sends (G10).
+/// Releases the owners of handlers while all workers send (G10).
 ///
-/// An owner activities the time of its `deinit`. No call may begin after it, wherever the handler runs; until the owner is let go every occurrence reaches
-/// it; and once nothing moves all of them are gone, though the event and its handlers were never told.
+/// An owner records the time of its `deinit`. Wherever its handler runs, no call may begin
+/// afterwards. Until the release every occurrence reaches the handler. When no handler runs any
+/// more all owners are deallocated, though nothing told the event and its handlers.
 struct Owners: Scenario {
   static let name = "owners"
-  static let summary = "owners of handlers are let go, or die, in the middle of sends: no call begins after that"
+  static let summary = "owners of handlers are released during sends: no call begins after their deinit"
 
-  /// What owns a handler. Only its worker holds it, and a call for its own length.
+  /// An owner of a handler. Only its worker retains it, and each call for its own duration.
   final class Owner: Sendable {
     private let handlerLog: HandlerLog
     private let canary = Canary(.owner)
@@ -48,18 +49,18 @@ struct Owners: Scenario {
     }
     for (worker, own) in zip(context.workers, owners) { while !own.owners.isEmpty { own.letGo(worker) } }
     let areGone = await eventually { Canary.alive(.owner) == 0 }
-    trial.checks.expect(.g10, areGone, "\(Canary.alive(.owner)) owners are alive though nobody holds them but handlers")
+    trial.checks.expect(.g10, areGone, "\(Canary.alive(.owner)) owners are alive though only handlers refer to them")
     await trial.finish()
     trial.checks.expect(
       .g10, trial.event.handlerCount == 1,
-      "\(trial.event.handlerCount - 1) handlers of owners that are gone are still counted")
+      "\(trial.event.handlerCount - 1) handlers of released owners are still counted")
     let report = await trial.event.send(StressPayload(senderLog: 0, index: 0, canary: Canary(.payload)))
     let isAlone = report.delivered + report.failures.count == 1 && report.skipped == 0
-    trial.checks.expect(.g10, isAlone, "a send found handlers whose owners are gone: \(report)")
+    trial.checks.expect(.g10, isAlone, "a send found handlers of released owners: \(report)")
   }
 
-  /// The owners that one worker holds.
-  // Safe: touched by that worker, and by the scenario when nobody races.
+  /// The owners that one worker retains.
+  // Safe: accessed by that worker during a race, and by the scenario between races.
   final class OwnerList: @unchecked Sendable {
     private(set) var owners: [(owner: Owner, handlerLog: HandlerLog)] = []
 
@@ -76,7 +77,8 @@ struct Owners: Scenario {
       owners.append((owner, handlerLog))
     }
 
-    /// The removal begins here and ends with the owner's `deinit`, which may come later, on another thread.
+    /// Releases an owner. The removal of the handler begins here, and ends with the owner's
+    /// `deinit`, which may come later on another thread.
     func letGo(_ worker: Worker) {
       guard !owners.isEmpty else { return }
       let handlerLog = owners[0].handlerLog
@@ -92,7 +94,7 @@ struct Owners: Scenario {
       let canary = Canary(.handler)
       let isMine: @Sendable (Owner) -> Void = { owner in
         handlerLog.checks.expect(
-          .g10, owner.isMine(handlerLog), "\(handlerLog) was called with an owner that is not its own, or is gone")
+          .g10, owner.isMine(handlerLog), "\(handlerLog) was called with another owner, or with a released one")
       }
       switch handlerLog.place {
       case .background:

@@ -1,12 +1,15 @@
 import Eventing
 
-/// Owners and events die, and others are made at the addresses where they were. No handler is taken for one of the newcomer's (G10), and no token of a dead event
-/// does anything to the living one (G11). Each worker has an event of its own, where all is exact, and one that all share.
+/// Replaces owners and events by others at their addresses.
+///
+/// A new owner must not get the handlers of the dead one (G10), and a token of a dead event must
+/// not affect the new one (G11). Each worker has an event of its own, for exact checks. All workers
+/// share another event.
 struct Reuse: Scenario {
   static let name = "reuse"
-  static let summary = "owners and events at the addresses of dead ones: nobody is taken for another"
+  static let summary = "owners and events at the addresses of dead ones: none is mistaken for another"
 
-  /// Large enough to have a size class of its own, so that its memory is soon used again.
+  /// An owner. Its size is unusual, so that the allocator soon reuses its memory for another owner.
   final class Owner: Sendable {
     let number: Int
     let canary = Canary(.owner)
@@ -14,13 +17,14 @@ struct Reuse: Scenario {
     init(_ number: Int) { self.number = number }
   }
 
-  /// What one worker has for itself.
-  // Safe: touched by that worker alone, and when nobody races; `heard` only by inline handlers that the worker's own posts call.
+  /// The objects and counts of one worker.
+  // Safe: accessed by that worker alone during a race, and by the scenario between races. Only
+  // inline handlers that the worker's own posts call access `heard`.
   final class Bench: @unchecked Sendable {
     var own = Event<Int>("own")
     var heard: [Int] = []
     var made = 0
-    /// Calls that had to happen, and did.
+    /// The number of calls that had to happen, and did.
     var exactCalls = 0
     var reusedOwners = 0
     var reusedEvents = 0
@@ -39,7 +43,7 @@ struct Reuse: Scenario {
     shared.post(0)
     await shared.quiesce()
     context.checks.expect(
-      .g10, shared.handlerCount == 0, "\(shared.handlerCount) handlers are left whose owners are gone")
+      .g10, shared.handlerCount == 0, "\(shared.handlerCount) handlers of released owners are left")
     context.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedOwners }
     context.remarks["events at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reusedEvents }
     let calls = benches.reduce(0) { $0 + $1.exactCalls }
@@ -51,7 +55,7 @@ struct Reuse: Scenario {
 
   // MARK: Owners
 
-  /// One owner dies, and another is made where it was.
+  /// Releases an owner, and makes another at its address.
   private func replaceOwner(_ worker: Worker, _ bench: Bench, _ shared: Event<Int>, _ context: ScenarioContext) {
     let event = bench.own
     var first: Owner? = makeOwner(bench)
@@ -64,13 +68,14 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // Perhaps another thread's call on the shared event still holds the first, and then its handler here is called, too: no exact checks with that.
+      // Perhaps a call on another thread, of the shared event, still retains the first owner. Then
+      // its handler here is called, too, which rules out exact checks.
       bench.own = Event("own")
       return
     }
     bench.reusedOwners += 1
     let checks = context.checks
-    // The rows of the dead one may still be there: they are not the newcomer's.
+    // The handler slots of the dead owner may remain. They do not belong to the new owner.
     checks.expect(
       .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0,
       "an owner has a dead one's handlers (\(number))")
@@ -82,11 +87,11 @@ struct Reuse: Scenario {
     bench.heard = []
     event.post(second.number)
     checks.expect(
-      .g10, bench.heard == [second.number], "posted to owner \(second.number) alone; heard by \(bench.heard)")
+      .g10, bench.heard == [second.number], "posted to owner \(second.number) alone; received by \(bench.heard)")
     checks.expect(.g10, event.remove(ownedBy: second) == 1, "an owner's handler was not found to be removed")
     bench.heard = []
     event.post(second.number)
-    checks.expect(.g7, bench.heard.isEmpty, "heard after removal by \(bench.heard)")
+    checks.expect(.g7, bench.heard.isEmpty, "received after removal by \(bench.heard)")
     worker.change(.remove) { shared.remove(ownedBy: second) }
     bench.exactCalls += 1
   }
@@ -96,7 +101,8 @@ struct Reuse: Scenario {
     return Owner(bench.made)
   }
 
-  /// Makes owners until one is at that address; those that are elsewhere are kept until then.
+  /// Makes owners until one is at the given address. Retains the others until then, so that each
+  /// gets another address.
   private func makeOwner(_ bench: Bench, at address: ObjectIdentifier?) -> Owner? {
     var others: [Owner] = []
     for _ in 0..<16 {
@@ -130,7 +136,8 @@ struct Reuse: Scenario {
 
   // MARK: Events
 
-  /// An event dies, and another is made where it was: the old token does nothing to it.
+  /// Releases an event, and makes another at its address. The old token must not affect the new
+  /// event.
   private func replaceEvent(_ bench: Bench, _ context: ScenarioContext) {
     var first: Event<Int>? = Event()
     let address = first.map { ObjectIdentifier($0) }
@@ -152,10 +159,10 @@ struct Reuse: Scenario {
         && !event.contains(token)
         && event.remove([token]) == 0 && event.lock([token]) == 0
       context.checks.expect(
-        .g11, isHarmless && token != living, "a token of a dead event was good for one at the same address")
+        .g11, isHarmless && token != living, "a token of a dead event was valid for another at its address")
       event.post(1)
       context.checks.expect(
-        .g11, called.value == 1 && event.contains(living), "a token of a dead event changed one at the same address")
+        .g11, called.value == 1 && event.contains(living), "a token of a dead event changed another at its address")
       return
     }
   }

@@ -2,11 +2,13 @@ import Eventing
 import Foundation
 import Synchronization
 
-/// Two handlers stand still until a gate opens, one on a queue of its own and one that awaits. Everybody else must be through before that: the senders, and
-/// the handlers on every other lane (G15). A `send` must not: it waits for the slow ones too (G16).
+/// Blocks two handlers until a gate opens: one on `.background`, and one that awaits.
+///
+/// The senders, and the handlers on every other lane, must finish before the gate opens (G15). A
+/// `send` must not: it also awaits the blocked handlers (G16).
 struct SlowConsumer: Scenario {
   static let name = "slow"
-  static let summary = "a handler that stands still delays nobody but itself"
+  static let summary = "a handler that is blocked delays only itself"
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
@@ -17,9 +19,9 @@ struct SlowConsumer: Scenario {
     trial.add(blocked)
     let waiting = HandlerLog(.inOrder, trial.checks)
     addWaiting(waiting, gate, to: trial)
-    trial.extraProbes += [blocked, waiting]
+    trial.extraHandlerLogs += [blocked, waiting]
 
-    let senderLog = trial.makeVoice()
+    let senderLog = trial.makeSenderLog()
     async let sent: Void = sendAndWait(trial, senderLog, gate)
     await context.race(steps: 60) { worker in
       if worker.random.oneIn(8) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
@@ -31,9 +33,9 @@ struct SlowConsumer: Scenario {
       let isThrough = await eventually { handlerLog.endedCount >= total }
       trial.checks.expect(
         .g15, isThrough,
-        "\(handlerLog) finished \(handlerLog.endedCount) of \(total) calls while another handler stood still")
+        "\(handlerLog) finished \(handlerLog.endedCount) of \(total) calls while another handler was blocked")
     }
-    trial.checks.expect(.g13, blocked.endedCount == 0 && waiting.endedCount == 0, "a handler went on before it could")
+    trial.checks.expect(.g13, blocked.endedCount == 0 && waiting.endedCount == 0, "a blocked handler went on too early")
     gate.open()
     await sent
     await trial.finish()
@@ -42,7 +44,7 @@ struct SlowConsumer: Scenario {
   private func addHandler(_ place: Place, to trial: Trial) {
     let handlerLog = HandlerLog(place, trial.checks)
     trial.add(handlerLog)
-    trial.extraProbes.append(handlerLog)
+    trial.extraHandlerLogs.append(handlerLog)
   }
 
   private func addWaiting(_ handlerLog: HandlerLog, _ gate: Gate, to trial: Trial) {
@@ -59,12 +61,12 @@ struct SlowConsumer: Scenario {
   private func sendAndWait(_ trial: Trial, _ senderLog: SenderLog, _ gate: Gate) async {
     let payload = senderLog.next()
     let report = await trial.event.send(payload)
-    trial.checks.expect(.g16, gate.isOpen, "send returned when two of its handlers stood still")
+    trial.checks.expect(.g16, gate.isOpen, "send returned while two of its handlers were blocked")
     senderLog.returned(payload)
     senderLog.keep(report, of: payload)
   }
 
-  /// Holds back a thread, or a task, until it is opened.
+  /// A gate that blocks threads, or suspends tasks, until it is opened.
   final class Gate: Sendable {
     private let atomic = Atomic<Bool>(false)
 

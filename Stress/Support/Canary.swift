@@ -1,13 +1,14 @@
 import Synchronization
 
-/// An object that is counted while it lives: held by what must go away, it shows what did not.
+/// An object that counts itself while it lives. Handlers, payloads and owners capture canaries, so
+/// that the counts reveal leaks.
 final class Canary: Sendable {
   enum Kind: Int, CaseIterable, Sendable {
     case handler, payload, owner
   }
 
   let kind: Kind
-  /// Read by ``isAlive``, so that the compiler keeps what is captured for its sake.
+  /// Read by ``isAlive``, so that the compiler keeps a canary that a closure captures.
   private let beat = Atomic<Bool>(true)
 
   var isAlive: Bool { beat.load(ordering: .relaxed) }
@@ -19,13 +20,13 @@ final class Canary: Sendable {
 
   deinit { Canary.living[kind.rawValue].add(-1) }
 
-  /// How many of that kind are alive.
+  /// Returns the number of living canaries of one kind.
   static func alive(_ kind: Kind) -> Int { living[kind.rawValue].value }
 
-  /// How many are alive in all.
+  /// The number of living canaries.
   static var alive: Int { living.reduce(0) { $0 + $1.value } }
 
-  /// "2 handlers, 1 payload".
+  /// The living canaries by kind, such as "2 of kind handler, 1 of kind payload".
   static var description: String {
     Kind.allCases.filter { alive($0) != 0 }.map { "\(alive($0)) of kind \($0)" }.joined(separator: ", ")
   }
@@ -33,12 +34,12 @@ final class Canary: Sendable {
   private static let living = Kind.allCases.map { _ in Counter() }
 }
 
-/// Looks at an object without keeping it: for events, which cannot hold a canary.
+/// A weak reference. Used for events, which cannot hold a canary.
 struct WeakLook: Sendable {
   weak let object: (any AnyObject & Sendable)?
 }
 
-/// A number that any thread may add to.
+/// A number that any thread may change.
 final class Counter: Sendable {
   private let atomic = Atomic<Int>(0)
 
@@ -48,7 +49,7 @@ final class Counter: Sendable {
     atomic.wrappingAdd(number, ordering: .acquiringAndReleasing).newValue
   }
 
-  /// Becomes `number` if that is more.
+  /// Raises the value to `number`, unless it is greater already.
   func raise(to number: Int) {
     var seen = atomic.load(ordering: .relaxed)
     while number > seen {

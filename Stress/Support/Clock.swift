@@ -1,19 +1,21 @@
 import Dispatch
 
-/// Time in nanoseconds, the same on all cores: what one thread reads before another thread's later reading is not greater.
+/// A monotonic clock in nanoseconds. All cores share it: no reading is greater than a later reading
+/// on another thread.
 ///
-/// Comparisons are strict, so that two readings in the same nanosecond prove nothing. Reading it orders no memory: the thread sanitizer sees the
-/// library's own synchronization and none of the oracle's.
+/// Comparisons of readings are strict, because two equal readings prove no order. A reading does
+/// not order memory: the thread sanitizer sees the library's own synchronization and none of the
+/// oracle's.
 enum Clock {
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 }
 
-/// When an operation began and returned.
+/// The time from the beginning of an operation to its return.
 struct Span: Sendable {
   var start: UInt64
   var end: UInt64
 
-  /// From now until ``finish()``.
+  /// A span that begins now and lasts until ``finish()``.
   static var open: Span { Span(start: Clock.now, end: .max) }
 
   mutating func finish() { end = Clock.now }

@@ -1,4 +1,4 @@
-/// How long something took: buckets that grow with the time, 16 to each power of two, so a figure is right within 6 %.
+/// A histogram of durations. Each power of two has 16 buckets, so a quantile is exact within 6 %.
 struct Histogram: Sendable {
   private var buckets = [Int](repeating: 0, count: 64 * 16)
   private(set) var count = 0
@@ -18,7 +18,7 @@ struct Histogram: Sendable {
     max = Swift.max(max, other.max)
   }
 
-  /// What was added since it was like `earlier`.
+  /// Returns a histogram of the durations that were added since `earlier` was copied.
   func since(_ earlier: Histogram) -> Histogram {
     var copy = self
     for index in buckets.indices { copy.buckets[index] -= earlier.buckets[index] }
@@ -26,7 +26,8 @@ struct Histogram: Sendable {
     return copy
   }
 
-  /// The time that so large a part did not exceed; nil if there is none.
+  /// Returns the duration that this fraction of the entries does not exceed, or nil if there are
+  /// none.
   func quantile(_ part: Double) -> UInt64? {
     guard count > 0 else { return nil }
     var left = Int((Double(count) * part).rounded(.up))

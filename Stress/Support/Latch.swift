@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Lets a task wait, without blocking its thread, until so many have arrived.
-// Safe: `waiter` is guarded by `lock`.
+/// Lets one task wait, without blocking its thread, until a number of workers have arrived.
+// Safe: `lock` guards `waiter`.
 final class Latch: @unchecked Sendable {
   private let missing: Atomic<Int>
   private let lock = NSLock()
+  /// Guarded by: lock.
   private var waiter: CheckedContinuation<Void, Never>?
 
   init(_ number: Int) { missing = Atomic(number) }
@@ -19,7 +20,7 @@ final class Latch: @unchecked Sendable {
     waiter?.resume()
   }
 
-  /// One task may wait.
+  /// Suspends the caller until all workers have arrived. Only one task may wait.
   func wait() async {
     await withCheckedContinuation { continuation in
       let isOpen = lock.withLock {
@@ -28,11 +29,14 @@ final class Latch: @unchecked Sendable {
       }
       if isOpen { continuation.resume() }
     }
-    _ = missing.load(ordering: .acquiring)  // for the thread sanitizer, which does not see that a resumption orders memory
+    // The thread sanitizer does not see that a resumption orders memory.
+    _ = missing.load(ordering: .acquiring)
   }
 }
 
-/// Waits until something holds, a millisecond at a time; false if it did not within so many seconds.
+/// Checks a condition repeatedly, every millisecond after 20 yields, until it holds.
+///
+/// - Returns: Whether the condition held within this number of seconds.
 func eventually(within seconds: Double = 5, _ holds: () -> Bool) async -> Bool {
   let limit = Clock.now + UInt64(seconds * 1e9)
   for attempt in 0... {

@@ -1,8 +1,9 @@
 import Foundation
 
-/// How much memory the process holds.
+/// The memory use of the process.
 enum Memory {
-  /// Resident bytes now; 0 where the system does not say.
+  /// The number of resident bytes: at present on Linux, at the peak elsewhere. 0 if the system does
+  /// not provide it.
   static var resident: Int {
     #if os(Linux)
       guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
@@ -17,7 +18,7 @@ enum Memory {
   private static let pageSize = sysconf(Int32(_SC_PAGESIZE))
 }
 
-/// The memory that was held over time, and whether it grows.
+/// The memory use over time, and its trend.
 struct MemoryTrend: Sendable {
   private var samples: [(seconds: Double, bytes: Double)] = []
   private(set) var peak = 0
@@ -27,7 +28,8 @@ struct MemoryTrend: Sendable {
     samples.append((seconds, Double(bytes)))
   }
 
-  /// Bytes a second, fitted to the second half: by then every buffer has found its size.
+  /// The growth in bytes per second, fitted to the second half of the samples. By then the buffers
+  /// have reached their size.
   var slope: Double {
     let late = samples.suffix(samples.count / 2)
     guard late.count > 2 else { return 0 }

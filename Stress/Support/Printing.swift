@@ -7,11 +7,11 @@ enum Print {
   static func out(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
   static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 
-  /// One line that replaces the one before.
+  /// Writes a line that replaces the previous one.
   static func replacing(_ text: String) { FileHandle.standardOutput.write(Data(("\r\u{1B}[K" + text).utf8)) }
 }
 
-/// Numbers that can be read at a glance.
+/// Formats numbers for people, with few digits and a suffix.
 enum Format {
   static func count(_ number: Int) -> String {
     let size = Double(abs(number))

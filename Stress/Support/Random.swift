@@ -1,10 +1,11 @@
-/// SplitMix64: small, quick, and the same everywhere from the same seed.
+/// SplitMix64, a small and fast generator. Equal seeds give equal numbers on every platform.
 struct Random: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
 
-  /// A generator of its own for every combination of numbers, such as scenario, round and worker.
+  /// Creates an independent generator for a combination of numbers, such as scenario, round and
+  /// worker.
   init(seed: UInt64, _ parts: Int...) {
     state = seed
     for part in parts { state = next() ^ UInt64(truncatingIfNeeded: part) }
@@ -18,15 +19,15 @@ struct Random: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// A number from 0 up to, not including, `limit`.
+  /// Returns a number from 0 up to, but not including, `limit`.
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(1, limit))) }
 
-  /// True once in `number` times.
+  /// Returns true once in `number` calls, on average.
   mutating func oneIn(_ number: Int) -> Bool { below(number) == 0 }
 
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-  /// The index of one of the weights, as often as its weight says.
+  /// Returns the index of one of the weights, with a probability in proportion to its weight.
   mutating func weighted(_ weights: [Int]) -> Int {
     var left = below(weights.reduce(0, +))
     for (index, weight) in weights.enumerated() {

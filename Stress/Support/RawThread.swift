@@ -1,8 +1,8 @@
 import Foundation
 
-/// A thread of the system, which belongs to no pool and may block.
+/// Threads of the system, which belong to no pool and may block.
 enum RawThread {
-  /// A small stack: what nests on it without end shows at once.
+  /// Starts a thread. The default stack is small, so that unbounded recursion overflows it soon.
   static func start(_ name: String, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void) {
     let thread = Thread { body() }
     thread.name = name
@@ -10,13 +10,13 @@ enum RawThread {
     thread.start()
   }
 
-  /// Lets another thread have the core.
+  /// Yields the core to another thread.
   static func giveWay() { _ = sched_yield() }
 
-  /// Sleeps for as short a time as the system makes of it: some 100 microseconds.
+  /// Sleeps for 50 µs, or longer if the timers of the system are coarser.
   static func nap() { Thread.sleep(forTimeInterval: 0.00005) }
 
-  /// Passes about so many nanoseconds at work.
+  /// Spins for about this many nanoseconds.
   static func spin(_ nanoseconds: UInt64) {
     let end = Clock.now + nanoseconds
     while Clock.now < end {}

@@ -1,12 +1,13 @@
 import Foundation
 import Synchronization
 
-/// What somebody is doing, for the count of operations and for the watchdog.
+/// The kind of operation that a worker performs, for the counts and for the watchdog.
 enum Activity: UInt8, CaseIterable, Sendable {
-  case idle, add, remove, lock, post, submit, send, look, quiesce, verifier, read
+  case idle, add, remove, lock, post, submit, send, look, quiesce, verify, read
 }
 
-/// What one worker is doing now, and how much it has done. Written without order: only looked at.
+/// The current activity of one worker, and the number of its steps. Other threads read it only as a
+/// hint, so the memory order is relaxed.
 final class ActivityLog: Sendable {
   let name: String
   private let activity = Atomic<UInt8>(0)
@@ -19,12 +20,12 @@ final class ActivityLog: Sendable {
     move()
   }
 
-  /// Something moved, whatever is being done.
+  /// Counts a step, whatever the activity.
   func move() { steps.store(steps.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
   func end() { activity.store(0, ordering: .relaxed) }
 
-  /// It waits for input, for as long as that takes.
+  /// Whether the worker waits for input, which may take any time.
   var isReading: Bool { activity.load(ordering: .relaxed) == Activity.read.rawValue }
   var count: Int { steps.load(ordering: .relaxed) }
   var description: String {
@@ -32,17 +33,21 @@ final class ActivityLog: Sendable {
   }
 }
 
-/// Ends a run that stands still: a thread of its own, which needs nothing that the run may have blocked.
-// Safe: `activities` and `scene` are guarded by `lock`.
+/// Ends a run that makes no progress. The watchdog has a thread of its own, and needs nothing that
+/// the run may have blocked.
+// Safe: `lock` guards `activities` and `scene`.
 final class Watchdog: @unchecked Sendable {
+  /// The time in seconds after which a run without progress counts as stalled.
   static let patience = 10.0
   static let shared = Watchdog()
 
   private let lock = NSLock()
+  /// Guarded by: lock.
   private var activities: [ActivityLog] = []
+  /// Guarded by: lock.
   private var scene = ""
 
-  /// From now on these are watched.
+  /// Watches these workers from now on, in place of the earlier ones.
   func watch(_ activities: [ActivityLog], scene: String) {
     lock.withLock {
       self.activities = activities
@@ -50,7 +55,10 @@ final class Watchdog: @unchecked Sendable {
     }
   }
 
-  /// Starts to watch; `onStall` is given what everybody was doing.
+  /// Starts to watch.
+  ///
+  /// - Parameter onStall: Receives the activities of all workers, if none has made progress for
+  ///   ``patience`` seconds.
   func start(onStall: @escaping @Sendable (String) -> Void) {
     RawThread.start("watchdog") { [self] in
       var last = (sum: 0, scene: "")
@@ -63,7 +71,7 @@ final class Watchdog: @unchecked Sendable {
         last = now
         guard Clock.now - since > UInt64(Watchdog.patience * 1e9) else { continue }
         let lines = activities.map { "  " + $0.description }.joined(separator: "\n")
-        onStall("stalled: nothing has moved for \(Int(Watchdog.patience)) s in scenario \(scene)\n\(lines)")
+        onStall("stalled: no progress for \(Int(Watchdog.patience)) s in scenario \(scene)\n\(lines)")
         return
       }
     }

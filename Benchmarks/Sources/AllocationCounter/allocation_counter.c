@@ -1,5 +1,5 @@
-// Counts what the process allocates. Preload it (LD_PRELOAD); nothing links it. For the GNU C library only: elsewhere the library is
-// empty, and the harness says that it cannot count.
+// Counts the allocations of the process. Preload this library (LD_PRELOAD); no target links it.
+// It needs the GNU C library. Elsewhere it is empty, and the harness reports that it cannot count.
 #define _GNU_SOURCE
 #include "allocation_counter.h"
 

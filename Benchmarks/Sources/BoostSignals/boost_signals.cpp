@@ -9,7 +9,7 @@
 namespace signals = boost::signals2;
 
 namespace {
-/// With the mutex that it has by default: thread-safe, like all that it is compared with.
+/// A signal with boost's default mutex: thread-safe, like the other peers.
 using Signal = signals::signal<void(intptr_t)>;
 
 struct Hit {
@@ -22,7 +22,8 @@ struct Hit {
 struct boost_event {
   Signal signal;
   std::vector<signals::connection> connections;
-  /// Room for them is made at once, so that what a handler is found to take is the library's alone.
+  /// Reserves the connections' memory at once, so that the measured bytes of a handler are the
+  /// library's alone.
   boost_event() { connections.reserve(1 << 20); }
 };
 

@@ -1,4 +1,4 @@
-// Finds the preloaded allocation counter, if there is one.
+// Looks up the functions of the preloaded allocation counter, if there is one.
 #define _GNU_SOURCE
 #include "cmeasure.h"
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Builds and runs without valgrind, too: then it says that it is not there.
+// Without the header of valgrind these functions do nothing, and report that valgrind is absent.
 #include "cmeasure.h"
 
 #if __has_include(<valgrind/callgrind.h>)

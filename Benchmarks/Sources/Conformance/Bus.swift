@@ -1,19 +1,24 @@
-/// What the checks need of a library. Each does it the way its users do.
+/// The operations of a library that the checks use, each written as the library's users write it.
 protocol Bus: Sendable {
   static var name: String { get }
 
   init()
-  /// Adds a handler; what is returned removes it.
+  /// Adds a handler, and returns a closure that removes it.
   func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void
+  /// Adds a handler that is called once.
   func addOnce(_ body: @escaping @Sendable (Int) -> Void)
   func send(_ number: Int)
-  /// Adds an asynchronous handler; with a bound on what may wait for it, or as it is by default. Nil if the library has no way to do that.
+  /// Adds an asynchronous handler.
+  ///
+  /// - Parameter bound: The maximum number of values that wait for the handler; nil for the
+  ///   library's default.
+  /// - Returns: False if the library has no such handlers.
   func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool
 }
 
-/// What the checks ask for, and how the answer reads when it is as it should be.
+/// A check, with the answer that is expected of this library.
 struct Check: Sendable {
-  /// In an answer: there is no such thing in the library.
+  /// The answer for a feature that the library lacks.
   static let notOffered = "not offered"
 
   let name: String

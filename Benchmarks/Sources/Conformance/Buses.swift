@@ -8,7 +8,7 @@ let buses: [any Bus.Type] = [
   EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ChannelBus.self, LockedBus.self,
 ]
 
-/// This library.
+/// This library's `Event`.
 struct EventBusOfOne: Bus {
   static let name = "swift-eventing"
   private let event = Event<Int>()
@@ -38,7 +38,7 @@ struct CenterBus: Bus {
       })
     return { [center] in center.removeObserver(observer.object) }
   }
-  /// As its documentation shows: the observer removes itself.
+  /// Adds an observer that removes itself, as Foundation's documentation shows.
   func addOnce(_ body: @escaping @Sendable (Int) -> Void) {
     let own = Mutex<Observer?>(nil)
     let box = Box(own)
@@ -55,7 +55,7 @@ struct CenterBus: Bus {
     return true
   }
 
-  // Safe: the center's observers may be removed on any thread.
+  // Safe: any thread may remove an observer.
   private struct Observer: @unchecked Sendable {
     let object: any NSObjectProtocol
     init(_ object: any NSObjectProtocol) { self.object = object }
@@ -67,13 +67,14 @@ struct CenterBus: Bus {
 }
 
 /// OpenCombine's `PassthroughSubject`.
-// Safe: subjects and what cancels them lock for themselves; the tokens are under a lock.
+// Safe: a subject and its cancellables have locks of their own. `kept` is guarded by `lock`.
 final class SubjectBus: Bus, @unchecked Sendable {
   static let name = "OpenCombine"
   private let subject = PassthroughSubject<Int, Never>()
   private let lock = NSLock()
   private var kept: [AnyCancellable] = []
 
+  // Safe: any thread may cancel a subscription.
   private final class Token: @unchecked Sendable {
     let cancellable: AnyCancellable
     init(_ cancellable: AnyCancellable) { self.cancellable = cancellable }
@@ -96,7 +97,7 @@ final class SubjectBus: Bus, @unchecked Sendable {
     }
     let values = subject.buffer(size: bound, prefetch: .byRequest, whenFull: .dropOldest).values
     var iterator = values.makeAsyncIterator()
-    nonisolated(unsafe) let first = iterator
+    nonisolated(unsafe) let first = iterator  // Safe: only the task below uses the iterator.
     Task.detached {
       iterator = first
       while let number = await iterator.next() { await body(number) }
@@ -106,7 +107,7 @@ final class SubjectBus: Bus, @unchecked Sendable {
   }
 }
 
-/// An `AsyncStream`: one consumer, asynchronous.
+/// An `AsyncStream`, with one asynchronous consumer.
 final class StreamBus: Bus {
   static let name = "AsyncStream"
   private let continuation = Mutex<AsyncStream<Int>.Continuation?>(nil)
@@ -123,7 +124,7 @@ final class StreamBus: Bus {
   }
 }
 
-/// An `AsyncChannel`, to which senders that cannot wait send from a task each.
+/// An `AsyncChannel`. Senders that cannot wait send from a task each.
 struct ChannelBus: Bus {
   static let name = "AsyncChannel"
   private let channel = AsyncChannel<Int>()
@@ -138,7 +139,7 @@ struct ChannelBus: Bus {
   }
 }
 
-/// What one writes in 20 lines: a dictionary under a lock, copied for each send.
+/// A hand-written event of 20 lines: a dictionary under a lock, copied for each send.
 final class LockedBus: Bus {
   static let name = "naive, locked"
   private let state = Mutex<(last: Int, handlers: [Int: @Sendable (Int) -> Void])>((0, [:]))

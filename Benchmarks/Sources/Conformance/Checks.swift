@@ -2,27 +2,29 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What happened, in its order.
+/// A list of entries in the order in which they were noted.
 final class Log: Sendable {
   private let entries = Mutex<[Int]>([])
   var values: [Int] { entries.withLock { $0 } }
   func note(_ entry: Int) { entries.withLock { $0.append(entry) } }
 }
 
-/// A removal that a handler may call, made after the handler was.
+/// A closure that removes a handler. It is set after the handler that calls it has been added.
 final class Removal: Sendable {
   private let body = Mutex<(@Sendable () -> Void)?>(nil)
   func set(_ new: @escaping @Sendable () -> Void) { body.withLock { $0 = new } }
   func callAsFunction() { body.withLock { $0 }?() }
 }
 
-/// The same for every library. Those that only have one asynchronous consumer answer the last four.
+/// The checks. Libraries with a single asynchronous consumer answer only the last three.
 let checks: [Check] = [
   Check(name: "order10", title: "10 handlers are called in the order in which they were added", expected: "yes") {
     order(of: 10, $0)
   },
-  Check(name: "order40", title: "40 handlers are", expected: "yes") { order(of: 40, $0) },
-  Check(name: "adding", title: "a handler that is added during a send waits for the next", expected: "yes") { bus in
+  Check(name: "order40", title: "40 handlers are called in the order in which they were added", expected: "yes") {
+    order(of: 40, $0)
+  },
+  Check(name: "adding", title: "a handler added during a send waits for the next send", expected: "yes") { bus in
     let log = Log()
     _ = bus.add { number in
       guard number == 1 else { return }
@@ -31,16 +33,16 @@ let checks: [Check] = [
     bus.send(1)
     let early = log.values
     bus.send(2)
-    return early.isEmpty ? log.values == [2] ? "yes" : "it never hears" : "it is called at once"
+    return early.isEmpty ? log.values == [2] ? "yes" : "it is never called" : "it is called at once"
   },
-  Check(name: "removing", title: "a handler that an earlier one removes is not called", expected: "yes") { bus in
+  Check(name: "removing", title: "a handler that an earlier handler removes is not called", expected: "yes") { bus in
     let (log, removal) = (Log(), Removal())
     _ = bus.add { _ in removal() }
     removal.set(bus.add { log.note($0) })
     bus.send(1)
     return log.values.isEmpty ? "yes" : "it is called once more"
   },
-  Check(name: "mutual", title: "of two handlers that remove each other one is called", expected: "yes") { bus in
+  Check(name: "mutual", title: "of two handlers that remove each other, one is called", expected: "yes") { bus in
     let (log, first, second) = (Log(), Removal(), Removal())
     first.set(
       bus.add { _ in
@@ -64,32 +66,36 @@ let checks: [Check] = [
     let log = Log()
     _ = bus.add { if $0 < 100_000 { bus.send($0 + 1) } else { log.note($0) } }
     bus.send(1)
-    return log.values == [100_000] ? "yes" : "they get lost"
+    return log.values == [100_000] ? "yes" : "sends are lost"
   },
   Check(
     name: "late",
-    title: "calls of a handler that began after its removal had returned, of 20,000 removed while another thread sends",
+    title: "20,000 handlers removed while another thread sends: calls that began after the removal had returned",
     expected: "0 to 27"
   ) {
     late(20_000, $0)
   },
   Check(
-    name: "once", title: "calls too many of 2,000 handlers that are called once, while two threads send", expected: "0"
+    name: "once", title: "2,000 once handlers while two threads send: calls beyond the first", expected: "0"
   ) {
     once(2_000, $0)
   },
-  Check(name: "async", title: "an asynchronous handler gets 10,000 values in their order", expected: "yes") { bus in
+  Check(name: "async", title: "an asynchronous handler receives 10,000 values in order", expected: "yes") { bus in
     let log = Log()
     guard await bus.addAsync(bound: nil, { log.note($0) }) else { return Check.notOffered }
     for number in 0..<10_000 { bus.send(number) }
     while log.values.count < 10_000 { try? await Task.sleep(for: .milliseconds(5)) }
     return log.values == Array(0..<10_000) ? "yes" : "in another order"
   },
-  Check(name: "slow", title: "memory after 1,000,000 values to an asynchronous handler that stands still", expected: "")
-  {
+  Check(name: "slow", title: "memory growth after 1,000,000 values to a blocked asynchronous handler", expected: "") {
     await memory(bound: nil, $0)
   },
-  Check(name: "bounded", title: "the same, with a bound of 64", expected: "") { await memory(bound: 64, $0) },
+  Check(
+    name: "bounded",
+    title: "memory growth after 1,000,000 values to a blocked asynchronous handler with a bound of 64", expected: ""
+  ) {
+    await memory(bound: 64, $0)
+  },
 ]
 
 private func order(of count: Int, _ bus: any Bus) -> String {
@@ -167,7 +173,7 @@ final class Counter: Sendable {
 private func breathe() { _ = Atomic<Int>(0).load(ordering: .relaxed) }
 
 extension Thread {
-  /// Starts a thread; whoever waits waits for its end.
+  /// Starts a thread, and returns a semaphore that is signalled when the thread ends.
   static func started(_ body: @escaping @Sendable () -> Void) -> DispatchSemaphore {
     let ended = DispatchSemaphore(value: 0)
     let thread = Thread {
@@ -180,7 +186,7 @@ extension Thread {
   }
 }
 
-/// What the process has in memory, from /proc; 0 where there is none.
+/// Returns the resident memory of the process in bytes, from /proc; 0 on a system without /proc.
 private func residentBytes() -> Int {
   guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
   return (Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0) * 4_096

@@ -1,8 +1,10 @@
 import Foundation
 
-/// What libraries do where their documentation is silent: the same checks on each, every one in a process of its own, which may crash or hang.
+/// Checks the libraries' behaviour where their documentation is silent, and prints a table.
+///
+/// Each check of each library runs in a process of its own, which may crash or hang.
 @main struct Conformance {
-  /// How long one check may take, in seconds.
+  /// The time limit of one check, in seconds.
   static let patience = 30.0
 
   static func main() async throws {
@@ -10,7 +12,8 @@ import Foundation
     if words.count == 2, let check = checks.first(where: { $0.name == words.first }),
       let bus = buses.first(where: { $0.name == words.last })
     {
-      // What depends on the order of a dictionary, or on luck, is asked for again: the worst answer counts.
+      // A dictionary's order, or chance, may pass a check once. The check is therefore repeated up
+      // to 20 times, and the first answer other than "yes" counts.
       var answer = await check.run(bus.init())
       for _ in 0..<20 where answer == "yes" && check.name != "deep" { answer = await check.run(bus.init()) }
       print(answer)
@@ -28,7 +31,7 @@ import Foundation
     var isAsExpected = true
     for check in checks {
       let answers = buses.map { bus in answer(check, bus) }
-      // Of this library the answers have to be right.
+      // Only this library, the first of the buses, must give the expected answers.
       if !check.expected.isEmpty, check.expected == "yes" || check.expected == "0", answers.first != check.expected {
         isAsExpected = false
       }

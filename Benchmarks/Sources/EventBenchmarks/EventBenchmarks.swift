@@ -2,7 +2,7 @@ import BenchmarkKit
 import Dispatch
 import Foundation
 
-/// Everything is measured off the main thread, which serves the main actor.
+/// Runs the measurements off the main thread, which serves the main actor.
 @main
 enum EventBenchmarks {
   static func main() {
@@ -44,7 +44,7 @@ enum EventBenchmarks {
         _exit(1)
       }
     }
-    // `dispatchMain` would do, but for valgrind, which does not survive it.
+    // Not `dispatchMain`, because a program under valgrind does not survive it.
     let keep = Timer(timeInterval: 86_400, repeats: true) { _ in }
     RunLoop.main.add(keep, forMode: .default)
     while true { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }

@@ -1,6 +1,6 @@
 import BenchmarkKit
 
-/// Everything that can be measured: one line for each adapter.
+/// Returns all peers, with one line for each adapter.
 func everyPeer() -> [Peer] {
   eventingPeers()
     + loopLimits()
@@ -22,6 +22,9 @@ func everyPeer() -> [Peer] {
 /// A handler as most libraries store it.
 typealias Body = @Sendable (Int) -> Void
 
-/// What a handler does, in most adapters. Made in one place: of closures that are alike the compiler makes one and calls to it, and handlers that call
-/// another function take longer than those of a program whose handlers differ.
+/// Returns the handler of a cell, for most adapters.
+///
+/// All such handlers are made here. Where several closures are alike, the compiler keeps one and
+/// lets the others call it. The extra call would make them slower than the handlers of a program
+/// whose handlers differ.
 @inline(never) func hitting(_ cell: Cell) -> Body { { cell.hit($0) } }

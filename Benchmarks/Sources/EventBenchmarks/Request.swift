@@ -1,10 +1,10 @@
 import BenchmarkKit
 
-/// What the command line asks for.
+/// A parsed command line.
 struct Request {
   enum Task {
     case measure([Workload])
-    /// The workloads that the words stand for.
+    /// Print the names of the workloads that the words stand for.
     case workloads([Workload])
     case list
     case selfTest
@@ -15,7 +15,7 @@ struct Request {
   var task: Task
   var configuration = Configuration()
 
-  /// All but those that need a tool around the program.
+  /// The workloads that need no tool around the program.
   private static let usual = Workload.allCases.filter { ![.memory, .instructions].contains($0) }
 
   init(_ arguments: some Sequence<String>) throws {
@@ -82,22 +82,23 @@ struct Request {
     return """
       ./benchmark [workload …] [option …]        ./benchmark --publish
 
-      A workload is chosen by its name, its id, or a row of the performance budget. Without one: all. (The program itself, event-benchmarks,
-      leaves out memory and instructions then, which need a tool around it.)
+      Choose a workload by its name, its id, or a row of the performance budget. The default is all workloads.
+      (The program event-benchmarks itself then leaves out memory and instructions, which need a tool around it.)
       \(workloads.joined(separator: "\n"))
 
-      --publish             puts what was measured into the READMEs
-      --quick               5 rounds, and no waiting for a quiet machine
-      --rounds N            rounds that count (41)
+      --publish             writes the newest results into RESULTS.md, and five rows into the README of the library
+      --quick               runs 5 rounds, and does not wait for a quiet machine
+      --rounds N            number of rounds that count (41)
       --milliseconds X      length of one repeat (1.2)
-      --patience SECONDS    for each table, to wait for a quiet machine (150)
-      --peers ID,ID         only these            --without ID,ID     all but these
-      --sizes N,N           numbers of handlers, threads or items, in place of the workload's own, where it has several
-      --json PATH           writes the rows (./benchmark sets it, and the next)
-      --callgrind-output PATH   where callgrind writes, for instructions
-      --workloads           the names of the workloads that the words stand for
-      --list                the peers and how they work
-      --self-test           checks that libraries broken on purpose are found out
+      --patience SECONDS    time per table to wait for a quiet machine (150)
+      --peers ID,ID         measures only these peers
+      --without ID,ID       leaves these peers out
+      --sizes N,N           numbers of handlers, threads or items that replace the workload's own, if it has several
+      --json PATH           writes the rows (set by ./benchmark)
+      --callgrind-output PATH   output file of callgrind, for instructions (set by ./benchmark)
+      --workloads           prints the names of the workloads that the words stand for
+      --list                prints the peers and how they work
+      --self-test           checks that deliberately broken libraries are detected
       """
   }
 }

@@ -1,8 +1,8 @@
 import BenchmarkKit
 
-/// Does the harness see it? Libraries that are broken on purpose must all come out wrong.
+/// Tests the harness: it must mark every deliberately broken library as wrong.
 enum SelfTest {
-  /// True if every one was found out.
+  /// Measures the broken libraries. Returns whether the harness detected all of them.
   static func run() async throws -> Bool {
     var configuration = Configuration()
     configuration.isQuick = true
@@ -15,14 +15,15 @@ enum SelfTest {
     let missed = peers.map(\.id).filter { !found.contains($0) }
     print(
       missed.isEmpty
-        ? "All \(peers.count) broken libraries were found out." : "Not found out: \(missed.joined(separator: ", "))")
+        ? "All \(peers.count) broken libraries were detected." : "Not detected: \(missed.joined(separator: ", "))")
     return missed.isEmpty
   }
 
-  private final class BrokenBus: @unchecked Sendable {  // used by one thread
+  // Safe: one thread uses it.
+  private final class BrokenBus: @unchecked Sendable {
     var handlers: [Body] = []
     private var sends = 0
-    /// Every 997th send is where it goes wrong.
+    /// Counts a send, and returns whether this send must fail: every 997th does.
     func isWrongTurn() -> Bool {
       sends += 1
       return sends.isMultiple(of: 997)
@@ -48,8 +49,8 @@ enum SelfTest {
     _ id: String, keepsRemoved: Bool = false, keepsOnce: Bool = false,
     send: @escaping @Sendable (BrokenBus, Int) -> Void
   ) -> Peer {
-    let most = 3_000  // handlers that are left behind
-    return Peer(id, id, .peer, mechanism: "broken on purpose") {
+    let most = 3_000  // the maximum number of handlers that are left behind
+    return Peer(id, id, .peer, mechanism: "deliberately broken") {
       let bus = BrokenBus()
       return Rig(
         add: { cells in for cell in cells { bus.handlers.append { cell.hit($0) } } },

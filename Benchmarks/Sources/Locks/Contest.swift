@@ -1,13 +1,14 @@
 import CMeasure
 
 /// Four words behind a lock.
+// Safe: the words are guarded by `lock`.
 private final class Guarded<Lock: MeasuredLock & ~Copyable>: @unchecked Sendable {
   private let lock = Lock()
   private let words = UnsafeMutablePointer<Int>.allocate(capacity: 4)
 
   init() {
     for index in 0..<4 { words[index] = index }
-    _ = cm_sum(words, 4)  // the compiler cannot know that nobody else has the address now
+    _ = cm_sum(words, 4)  // lets the address escape, so the compiler must perform each access
   }
   deinit { words.deallocate() }
 
@@ -21,25 +22,25 @@ private final class Guarded<Lock: MeasuredLock & ~Copyable>: @unchecked Sendable
   }
 }
 
-/// What one turn of a lock gave.
+/// The figures of one turn of a lock.
 struct Turn {
-  /// Nanoseconds of one pair of lock and unlock.
+  /// The nanoseconds of one pair of lock and unlock.
   var uncontended = 0.0
-  /// Pairs a second, of all threads together.
+  /// The pairs per second of all threads together, with two and with four threads.
   var pairsOfTwo = 0.0, pairsOfFour = 0.0
-  /// Nanoseconds that the second of two threads waited for the lock.
+  /// The nanoseconds that the second of two threads waited for the lock: 99th percentile, maximum.
   var wait99 = 0.0, waitMost = 0.0
-  /// What others took of a core meanwhile.
+  /// The share of one core that other processes took meanwhile.
   var noise = 0.0
 }
 
-/// A lock with what is measured of it, compiled for its type.
+/// The measurements of a lock, specialised for its type.
 struct Contest: Sendable {
   /// The name in the table.
   let title: String
-  /// Locks and unlocks so many times.
+  /// Locks and unlocks that many times, on one thread.
   let repeatAlone: @Sendable (Int) -> Void
-  /// Measures once.
+  /// Measures one turn.
   let measure: @Sendable (_ seconds: Double) -> Turn
 
   init<Lock: MeasuredLock & ~Copyable>(_: Lock.Type) {
@@ -58,6 +59,7 @@ struct Contest: Sendable {
     }
   }
 
+  /// Returns the nanoseconds per pair of the fastest of many uncontended batches.
   private static func alone<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> Double {
     let batch = 100_000
     var best = Double.infinity
@@ -70,13 +72,15 @@ struct Contest: Sendable {
     return best
   }
 
-  /// Each thread does some 20 ns of other work between two sections.
+  /// Returns the pairs per second of several threads.
+  ///
+  /// Each thread does about 20 ns of other work between two critical sections.
   private static func together<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ threads: Int, _ seconds: Double) -> Double {
-    // Two cache lines for each thread.
+    // Each thread has two cache lines.
     let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: threads * 16)
     counts.initialize(repeating: 0)
     defer { counts.deallocate() }
-    nonisolated(unsafe) let cells = counts
+    nonisolated(unsafe) let cells = counts  // Safe: each thread writes its own cache lines.
     let duration = Int(seconds * 1e9)
     let taken = onThreads(threads) { index in
       let end = cm_now() + duration
@@ -94,9 +98,11 @@ struct Contest: Sendable {
     return Double((0..<threads).reduce(0) { $0 + counts[$1 * 16] }) / (Double(taken) / 1e9)
   }
 
-  /// Measures how long the second thread takes for each section, while the first does nothing else.
+  /// Measures each pair of the second of two threads, while the first only locks and unlocks.
+  ///
+  /// - Returns: The 99th percentile and the maximum, in nanoseconds.
   private static func waits<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> (Double, Double) {
-    nonisolated(unsafe) var samples: [Int] = []
+    nonisolated(unsafe) var samples: [Int] = []  // Safe: only the second thread appends, then it ends.
     samples.reserveCapacity(Int(seconds * 2e7))
     let duration = Int(seconds * 1e9)
     onThreads(2) { index in
@@ -118,7 +124,9 @@ struct Contest: Sendable {
   }
 }
 
-/// Runs `body` on so many threads at once; the nanoseconds from the first start to the last end.
+/// Runs `body` on `count` threads that are released together.
+///
+/// - Returns: The nanoseconds from the first start to the last end.
 @discardableResult private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int {
   final class Box {
     let body: @Sendable (Int) -> Void

@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Foundation
 
-/// Compares ways to lock: `swift run -c release Locks`. README.md says what the columns are.
+/// Compares mutexes: `swift run -c release Locks`. RESULTS.md explains the columns.
 @main enum Locks {
   private static let contests = [
     Contest(ByteLock<PlainStore>.self), Contest(ByteLock<FencedStore>.self), Contest(ByteLock<Exchange>.self),
@@ -26,10 +26,11 @@ import Foundation
       print("| \(contest.title) | \(columns.joined(separator: " | ")) |")
     }
     let noise = turns.joined().map(\.noise).sorted()
-    print("\nOthers took \(text(noise[noise.count / 2] * 100, 0)) % of a core meanwhile (median of the turns).")
+    let share = text(noise[noise.count / 2] * 100, 0)
+    print("\nOther processes took \(share) % of a core meanwhile (median of the turns).")
   }
 
-  /// For each lock its quietest turns, of three times as many. The locks take turns.
+  /// Measures the locks in rotation. Returns the quietest third of each lock's turns.
   private static func turns(rounds: Int) -> [[Turn]] {
     var turns: [[Turn]] = contests.map { _ in [] }
     for round in 0..<(3 * rounds) {
@@ -47,8 +48,9 @@ import Foundation
 
   private static func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
-  /// Returns the instructions of one pair: what 200,000 of them take beyond what 100,000 take.
-  /// Nothing, if a tool is missing.
+  /// Returns the instructions of one pair: the difference between 200,000 pairs and 100,000 pairs.
+  ///
+  /// Returns nil if a tool is missing.
   private static func instructions(of index: Int) -> Double? {
     // Valgrind cannot read the debug information of Swift 6.3.
     let stripped = FileManager.default.temporaryDirectory.appendingPathComponent("Locks-\(getpid())").path
@@ -66,7 +68,7 @@ import Foundation
       .split(separator: " ").last.flatMap { Int($0) }
   }
 
-  /// Returns what the command wrote to its standard error, nothing if it failed.
+  /// Returns the text that the command wrote to its standard error, or nil if it failed.
   private static func run(_ command: String...) -> String? {
     let process = Process()
     let errors = Pipe()

@@ -1,30 +1,29 @@
 import Foundation
 import Synchronization
 
-/// A lock that can be compared with others.
+/// A mutex that can be compared with others.
 protocol MeasuredLock: ~Copyable, Sendable {
   /// The name in the table.
   static var title: String { get }
   init()
-  /// Runs `body` under the lock.
+  /// Runs `body` while the lock is held.
   borrowing func locked(_ body: () -> Void)
 }
 
-/// How a byte lock is given back.
+/// A way to unlock a byte lock.
 protocol Unlocking {
   /// The name in the table.
   static var title: String { get }
-  /// Unlocks.
   static func unlock(_ word: borrowing Atomic<UInt8>)
 }
 
-/// A releasing store. Not correct in Swift 6.3: a retain may move down past it.
+/// A store with release order. Incorrect in Swift 6.3: the compiler may move a retain past it.
 enum PlainStore: Unlocking {
   static let title = "byte, plain store (incorrect)"
   @inline(__always) static func unlock(_ word: borrowing Atomic<UInt8>) { word.store(0, ordering: .releasing) }
 }
 
-/// A fence, then a releasing store: what `Eventing` does.
+/// A release fence and a store with release order, as `Eventing` unlocks.
 enum FencedStore: Unlocking {
   static let title = "byte, fence and store"
   @inline(__always) static func unlock(_ word: borrowing Atomic<UInt8>) {
@@ -39,7 +38,7 @@ enum Exchange: Unlocking {
   @inline(__always) static func unlock(_ word: borrowing Atomic<UInt8>) { _ = word.exchange(0, ordering: .releasing) }
 }
 
-/// A store in a function that the compiler must not look into.
+/// A store in a function that the compiler may neither inline nor analyse.
 enum OpaqueStore: Unlocking {
   static let title = "byte, store in a function that is not inlined"
   @inline(never) @_optimize(none) static func unlock(_ word: borrowing Atomic<UInt8>) {
@@ -47,7 +46,7 @@ enum OpaqueStore: Unlocking {
   }
 }
 
-/// The lock of `Eventing` on Linux (`Internal/Lock.swift`), with one of the ways to unlock.
+/// The mutex of `Eventing` on Linux (`Support/UnfairMutex.swift`), with one of the ways to unlock.
 struct ByteLock<Unlock: Unlocking>: MeasuredLock, ~Copyable, Sendable {
   static var title: String { Unlock.title }
   private let word = Atomic<UInt8>(0)
@@ -78,6 +77,7 @@ struct LibraryMutex: MeasuredLock, ~Copyable, Sendable {
 }
 
 /// The mutex of the C library, in memory of its own.
+// Safe: the pointer never changes, and only the functions of pthread access the memory behind it.
 struct ThreadMutex: MeasuredLock, ~Copyable, @unchecked Sendable {
   static let title = "`pthread_mutex_t`"
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -1,13 +1,16 @@
 import Eventing
 
-/// Events that are found: however many ask for one at the same time, it is made once, and all get it (G21); one of another payload is refused (G24); a
-/// new object is never given what was a dead one's at its address (G10); and what the dead had is released as the bus is used (G22).
+/// Lets all workers ask a bus for its events at the same time.
+///
+/// Each event is made once, and all workers get it (G21). A request with another payload type is
+/// refused (G24). A new object never gets the events of a dead one at its address (G10). The use of
+/// the bus releases the events of dead owners (G22).
 struct Bus: Scenario {
   static let name = "bus"
   static let summary =
-    "all ask for the same events at once, and owners come and go: each event is made once, and goes with its owner"
+    "all workers ask a bus for the same events while owners die: each event is made once, and dies with its owner"
 
-  /// Large enough to have a size class of its own, so that its memory is soon used again.
+  /// An owner. Its size is unusual, so that the allocator soon reuses its memory for another owner.
   final class Owner: Sendable {
     private let canary = Canary(.owner)
     private let padding = (0, 0)
@@ -18,10 +21,10 @@ struct Bus: Scenario {
 
   static let word = EventKey<StressPayload>("word")
   static let other = EventKey<StressPayload>("other")
-  /// The same name, and another payload.
+  /// A key with the name of ``word`` and another payload type.
   static let number = EventKey<Int>("word")
 
-  /// A bus of which all workers ask the same at the same time.
+  /// A bus which all workers ask for the same events at the same time.
   final class Lot: Sendable {
     let bus = EventBus()
     let owner = Owner()
@@ -34,11 +37,12 @@ struct Bus: Scenario {
     }
   }
 
-  /// What one worker got.
-  // Safe: touched by that worker, and when nobody races.
+  /// The events that one worker got.
+  // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Find: @unchecked Sendable {
     var events: [any EventProtocol] = []
-    /// The event of the name that half of the workers take for one of numbers, or who was refused.
+    /// The event of the contested name, which half of the workers ask for with another payload
+    /// type. Nil if the request was refused.
     var contested: (any EventProtocol)?
     var refusal: EventingError?
     let calls = Counter()
@@ -55,14 +59,15 @@ struct Bus: Scenario {
       await lot.start.waitInTask()
       ask(worker, lot)
     }
-    for lot in lots { await verifier(lot, context) }
+    for lot in lots { await verify(lot, context) }
     await BusTraffic(context).run()
     context.countOverlaps()
   }
 
   // MARK: All at once
 
-  ///, so that every first use is raced for.
+  /// Asks for all events of a bus, directly after the start line, so that the workers race for each
+  /// first use.
   private func ask(_ worker: Worker, _ lot: Lot) {
     let find = lot.finds[worker.index]
     let canary = Canary(.handler)
@@ -87,14 +92,15 @@ struct Bus: Scenario {
     }
   }
 
-  private func verifier(_ lot: Lot, _ context: ScenarioContext) async {
+  private func verify(_ lot: Lot, _ context: ScenarioContext) async {
     let (checks, workers) = (context.checks, lot.finds.count)
     for number in 0..<3 {
       let found = Set(lot.finds.compactMap { number < $0.events.count ? ObjectIdentifier($0.events[number]) : nil })
       checks.expect(.g21, found.count == 1, "event \(number) of a bus was made \(found.count) times")
       checks.expect(.g21, lot.finds.allSatisfy { $0.events.count == 3 }, "an event of a bus was not found")
     }
-    // Whoever was first decided what the contested one carries: the others are refused.
+    // The first worker decided which payload type the contested event has. Requests with the other
+    // type must be refused.
     let contested = Set(lot.finds.compactMap { $0.contested.map { ObjectIdentifier($0) } })
     let winners = Set(lot.finds.indices.filter { lot.finds[$0].contested != nil }.map { $0 % 2 })
     checks.expect(
@@ -104,7 +110,7 @@ struct Bus: Scenario {
       let isRefused = find.refusal?.code == .payloadMismatch
       checks.expect(
         .g24, isRefused,
-        "an event was asked for that carries something else: \(find.refusal.map { "\($0)" } ?? "no error")")
+        "a request with another payload type ended with \(find.refusal.map { "\($0)" } ?? "no error")")
     }
     let payload = StressPayload(senderLog: 0, index: 0, canary: Canary(.payload))
     var reports = [await lot.bus.send(First(payload: payload)), await lot.bus.send(Second(payload: payload))]
@@ -122,8 +128,8 @@ struct Bus: Scenario {
     let event = lot.bus.event(for: First.self)
     lot.bus.finish()
     checks.expect(
-      .g12, event.handlerCount == 0, "\(event.handlerCount) handlers are left on an event of a bus that was ended")
-    checks.expect(.g12, lot.bus.event(for: First.self) !== event, "a bus that was ended finds an event that it had")
+      .g12, event.handlerCount == 0, "\(event.handlerCount) handlers are left on an event of a finished bus")
+    checks.expect(.g12, lot.bus.event(for: First.self) !== event, "a finished bus returned an event from before")
     for find in lot.finds { (find.events, find.contested) = ([], nil) }
   }
 }

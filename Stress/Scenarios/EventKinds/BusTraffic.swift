@@ -1,25 +1,28 @@
 import Eventing
 
-/// One bus that everybody uses: what is posted by type arrives, in order, while owners and their events come and go.
+/// A bus that all workers use. Posts by type arrive in order, while owners and their events are
+/// made and released.
 final class BusTraffic: Sendable {
   private let context: ScenarioContext
   private let bus = EventBus()
   private let log = Log()
   private let benches: [Bench]
-  /// They stay, and are so many that the bus, which looks at two with each use, meets a dead one late.
+  /// Owners that live throughout. The bus examines two owners with each use, so it meets a dead one
+  /// late among so many.
   private let residents = (0..<64).map { _ in Bus.Owner() }
 
-  /// What the handler of a type heard.
-  // Safe: touched only by an inline handler, which the event calls one at a time, and when nothing moves.
+  /// The payloads that the handlers of a type received.
+  // Safe: one inline handler alone accesses `heard`, and the event calls it one call at a time.
+  // Read when no handler runs.
   final class Log: @unchecked Sendable {
     var heard: [[Int32]] = []
     let heardInBackground = Counter()
   }
 
-  /// What one worker made.
-  // Safe: touched by that worker, and when nobody races.
+  /// The objects of one worker.
+  // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Bench: @unchecked Sendable {
-    /// The events of owners that are gone.
+    /// The events of owners that were released.
     var gone: [WeakLook] = []
     var kept: (owner: Bus.Owner, events: [WeakLook])?
     var reused = 0
@@ -39,7 +42,7 @@ final class BusTraffic: Sendable {
     let (log, canary, checks, fate) = (log, Canary(.handler), context.checks, context.makeFate())
     bus.addHandler(for: Bus.First.self) { first in
       if !canary.isAlive || !first.payload.canary.isAlive {
-        checks.violate(.g22, "a handler holds what is not its own")
+        checks.violate(.g22, "a handler uses a released object")
       }
       log.heard[Int(first.payload.senderLog)].append(first.payload.index)
       try checks.faults.meet(fate, Int(first.payload.senderLog) << 32 + Int(first.payload.index))
@@ -94,11 +97,11 @@ final class BusTraffic: Sendable {
       sent += count
       let heard = log.heard[worker.index]
       checks.expect(.g21, heard.count == count, "\(count) were posted by type, \(heard.count) arrived")
-      checks.expect(.g2, heard == heard.sorted(), "what was posted by type arrived out of order")
+      checks.expect(.g2, heard == heard.sorted(), "posts by type arrived out of order")
     }
     checks.expect(
       .g21, log.heardInBackground.value == sent,
-      "the background handler of a type heard \(log.heardInBackground.value) of \(sent)")
+      "the background handler of a type received \(log.heardInBackground.value) of \(sent)")
     context.must += 2 * sent
     context.may += 2 * sent
     context.did += log.heard.reduce(0) { $0 + $1.count } + log.heardInBackground.value
@@ -106,14 +109,14 @@ final class BusTraffic: Sendable {
 
   // MARK: By owner
 
-  /// One owner dies, and another is made where it was.
+  /// Releases an owner, and makes another at its address.
   private func replaceOwner(_ worker: Worker) {
     let checks = context.checks
     var first: Bus.Owner? = Bus.Owner()
     let address = first.map { ObjectIdentifier($0) }
     var events: [Event<StressPayload>] = []
     worker.change(.add) { if let first { events = listen(to: first, worker) } }
-    // Some die with their events on the bus, some have them taken away before.
+    // Some owners die with their events on the bus. Others have them removed before.
     if let first, worker.random.oneIn(3) { forget(first, events, worker) }
     benches[worker.index].gone += events.map { WeakLook(object: $0) }
     worker.change(.remove) { first = nil }
@@ -128,13 +131,14 @@ final class BusTraffic: Sendable {
     }
     let found = listen(to: second, worker)
     checks.expect(
-      .g10, !found.contains { event in events.contains { $0 === event } }, "an owner was given a dead one's event")
+      .g10, !found.contains { event in events.contains { $0 === event } }, "an owner got a dead one's event")
     let isFound = (try? bus.event(Bus.word, of: second)) === found.first && bus.events(of: second).count == 2
-    checks.expect(.g21, isFound, "an owner was given another event when it asked again")
+    checks.expect(.g21, isFound, "an owner got another event at the second request")
     benches[worker.index].keep(worker.random.oneIn(2) ? second : nil, found)
   }
 
-  /// Makes owners until one is at that address; those that are elsewhere are kept until then.
+  /// Makes owners until one is at the given address. Retains the others until then, so that each
+  /// gets another address.
   private func makeOwner(at address: ObjectIdentifier?) -> Bus.Owner? {
     var others: [Bus.Owner] = []
     for _ in 0..<16 {
@@ -145,7 +149,8 @@ final class BusTraffic: Sendable {
     return nil
   }
 
-  /// Makes two events of an owner, and posts to them. Nobody else knows them, but whoever waits for the whole bus makes them busy for a moment.
+  /// Makes two events of an owner, and posts to each. No other worker knows them, but a quiesce of
+  /// the whole bus may keep them busy for a short time.
   private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<StressPayload>] {
     let (checks, canary, heard) = (context.checks, Canary(.handler), Counter())
     var events: [Event<StressPayload>] = []
@@ -161,7 +166,7 @@ final class BusTraffic: Sendable {
     checks.expect(.g21, heard.value == 2, "two events of an owner, one post to each: \(heard.value) calls")
     do throws(EventingError) {
       _ = try bus.event(Bus.number, of: owner)
-      checks.violate(.g24, "an event was given away as one of another payload")
+      checks.violate(.g24, "a request with another payload type was not refused")
     } catch { checks.expect(.g24, error.code == .payloadMismatch, "\(error)") }
     return events
   }
@@ -170,9 +175,9 @@ final class BusTraffic: Sendable {
     let checks = context.checks
     if worker.random.oneIn(2) {
       checks.expect(
-        .g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was removed not once")
+        .g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was not removed just once")
       let again = try? bus.event(Bus.word, of: owner)
-      checks.expect(.g7, again !== events.first && again?.handlerCount == 0, "an event was found that had been removed")
+      checks.expect(.g7, again !== events.first && again?.handlerCount == 0, "a removed event was found again")
       if let again { benches[worker.index].gone.append(WeakLook(object: again)) }
     } else {
       let removed = bus.removeAll(of: owner)
@@ -181,7 +186,9 @@ final class BusTraffic: Sendable {
     }
   }
 
-  /// Each use looks at two owners, so that after some nothing is left of those that are gone.
+  /// Checks that the events of living owners are found, and that those of dead owners are
+  /// deallocated. Each use of the bus examines two owners, so the check uses the bus often enough
+  /// to examine all of them.
   private func judgeOwners() async {
     let all = benches.reduce(0) { $0 + $1.gone.count }
     for _ in 0..<all + residents.count { _ = bus.event(for: Bus.First.self) }
@@ -190,10 +197,10 @@ final class BusTraffic: Sendable {
     context.checks.expect(.g10, areThere, "an owner is alive, and its event is not found")
     for (owner, events) in benches.compactMap(\.kept) {
       let isThere = bus.events(of: owner).count == events.count && events.allSatisfy { $0.object != nil }
-      context.checks.expect(.g10, isThere, "an event is gone whose owner is alive")
+      context.checks.expect(.g10, isThere, "an event was released though its owner is alive")
     }
     let left = benches.reduce(0) { $0 + $1.gone.count { $0.object != nil } }
-    context.checks.expect(.g22, isClean, "a bus holds \(left) events of owners that are gone, of \(all)")
+    context.checks.expect(.g22, isClean, "a bus retains \(left) of \(all) events of released owners")
     context.remarks["owners at reused addresses", default: 0] += benches.reduce(0) { $0 + $1.reused }
   }
 }

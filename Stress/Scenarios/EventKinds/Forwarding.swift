@@ -1,16 +1,19 @@
 import Eventing
 
-/// Events forward to each other in rings, a diamond and a chain, and the forwards come and go while everybody sends (G23).
+/// Forwards between events in rings, a diamond and a chain, with forwards that are added and
+/// removed while all workers send (G23).
 ///
-/// What passes says by which edges it came. So every arrival is judged: that it had to be, or could be, there by that path, and once (G23), in its sender's
-/// order (G2), before a `send` returned that led to it (G16). In the end all edges stay, and the counts are those of the paths.
+/// An occurrence carries the edges that it passed, so every arrival can be verified. It must, or
+/// may, be there by that path, exactly once (G23), in the order of its sender (G2), and before a
+/// `send` that caused it returns (G16). At the end all edges exist, and the numbers of arrivals are
+/// those of the paths.
 struct Forwarding: Scenario {
   static let name = "forward"
   static let summary =
-    "events forward to each other in rings and diamonds, and the forwards come and go: every path is taken once"
+    "events forward to each other in rings and diamonds, by temporary forwards: every path is taken once"
 
-  /// What one worker does: its edges, where it sent to, and the events that it has one event forward to for a time.
-  // Safe: touched by that worker, and when nobody races.
+  /// The objects of one worker: its edges, the targets of its sends, and its guests.
+  // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Desk: @unchecked Sendable {
     let edges: [Int]
     var lives: [Int: [Network.Life]] = [:]
@@ -18,18 +21,19 @@ struct Forwarding: Scenario {
     var origins: [Int] = []
     var sends: Set<Int> = []
     var guests: [Guest] = []
-    /// Guests that are held weakly by the forward, and that nobody holds any more.
+    /// Guests with a weak forward, and without any other reference.
     var gone: [WeakLook] = []
 
     init(_ edges: [Int]) { self.edges = edges }
   }
 
-  /// An event of another payload, which one of the network forwards to; alive for as long as it does, if strongly.
-  // Safe: `heard` is touched by an inline handler only, and when nothing moves.
+  /// An event of another payload type, as a temporary target. A strong forward keeps the event
+  /// alive.
+  // Safe: one inline handler alone accesses `heard`. Read when no handler runs.
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?
     let senderLog: Int32
-    /// What its worker sends from this number on has to arrive.
+    /// The number of the first of its worker's payloads that has to arrive.
     let first: Int
     private(set) var heard: [Int] = []
 
@@ -69,7 +73,7 @@ struct Forwarding: Scenario {
     let first = desks.map(\.origins.count)
     await context.race(steps: 12) { worker in post(worker, network, desks[worker.index]) }
     await quiesce(network)
-    context.director.begin(.verifier)
+    context.director.begin(.verify)
     let lives = Network.edges.indices.map { edge in desks.flatMap { $0.lives[edge, default: []] } }
     var verifier = NetworkVerifier(
       network, context, lives: lives, origins: desks.map(\.origins), sends: desks.map(\.sends), settled: Clock.now)
@@ -77,7 +81,7 @@ struct Forwarding: Scenario {
     verifier.judgeCounts(from: first)
     for (number, node) in network.nodes.enumerated() {
       let due = 3 + Network.edges.count { $0.source == number }
-      let removed = node.event.removeAll()  // rings whose forwards are strong would keep themselves alive
+      let removed = node.event.removeAll()  // breaks the retain cycles of strong forwards in rings
       context.checks.expect(.g22, removed == due, "event \(number) had \(removed) handlers, not \(due)")
     }
     context.countOverlaps()
@@ -85,7 +89,9 @@ struct Forwarding: Scenario {
 
   // MARK: What workers do
 
-  /// One change, or none: then the worker is to send.
+  /// Makes one change at most.
+  ///
+  /// - Returns: Whether the worker is to send, because it made no change.
   private func step(_ worker: Worker, _ network: Network, _ desk: Desk) -> Bool {
     switch worker.random.below(10) {
     case 0..<4 where !desk.edges.isEmpty:
@@ -109,7 +115,7 @@ struct Forwarding: Scenario {
     desk.lives[edge, default: []].append(Network.Life(adding: adding))
   }
 
-  /// One edge by its token, or all between the same two.
+  /// Removes one edge by its token, or all edges with its source and target.
   private func disconnect(_ number: Int, _ network: Network, _ desk: Desk, _ worker: Worker) {
     let edge = Network.edges[number]
     guard let token = desk.tokens[number] else { return }
@@ -146,7 +152,7 @@ struct Forwarding: Scenario {
     worker.activityLog.end()
   }
 
-  /// Sends and waits, in one of two ways.
+  /// Sends and awaits the report, in one of two ways.
   private func send(_ worker: Worker, _ network: Network, _ desk: Desk, to origin: Int? = nil) async {
     let isSubmitted = worker.random.oneIn(4)
     worker.begin(isSubmitted ? .submit : .send)
@@ -162,7 +168,7 @@ struct Forwarding: Scenario {
   }
 
   private func quiesce(_ network: Network) async {
-    // What was handed over arrives at the next event meanwhile, and at the one after that.
+    // Each pass lets the occurrences arrive one event further, so as many passes as events suffice.
     for _ in 0..<Network.size + 1 { for node in network.nodes { await node.event.quiesce() } }
   }
 
@@ -175,35 +181,38 @@ struct Forwarding: Scenario {
     worker.change(.add) { host.forward(to: event, strongly: isStrong) { $0.payload } }
     post(worker, network, desk, to: Network.guestHouse)
     if isStrong { return desk.guests.append(guest) }
-    worker.lost()  // when this returns
+    worker.lost()  // the guest, on return
     desk.gone.append(WeakLook(object: event))
   }
 
-  /// Those that were held weakly are gone, and their forwards with them; the others heard all, and go when the forward does.
+  /// Checks the guests. Guests with a weak forward must be deallocated, and their forwards must
+  /// have ended. Guests with a strong forward must have received everything, and be deallocated
+  /// when the forward ends.
   private func judgeGuests(_ desks: [Desk], _ network: Network, _ context: ScenarioContext) async {
     let (host, checks) = (network.nodes[Network.guestHouse].event, context.checks)
     let areGone = await eventually { desks.allSatisfy { $0.gone.allSatisfy { $0.object == nil } } }
-    checks.expect(.g23, areGone, "a forward keeps a target alive that it holds weakly")
-    await send(context.workers[0], network, desks[0], to: Network.guestHouse)  // what meets a target that is gone ends the forward
+    checks.expect(.g23, areGone, "a weak forward keeps its target alive")
+    // An occurrence that meets a deallocated target ends the forward.
+    await send(context.workers[0], network, desks[0], to: Network.guestHouse)
     let edges = desks.reduce(0) { $0 + $1.tokens.keys.count { Network.edges[$0].source == Network.guestHouse } }
     let due = 3 + edges + desks.reduce(0) { $0 + $1.guests.count }
     checks.expect(
       .g22, host.handlerCount == due,
-      "\(host.handlerCount) handlers are left of \(due): forwards to what is gone are among them")
+      "\(host.handlerCount) handlers are left, not \(due): some forward to released targets")
     for (worker, desk) in zip(context.workers, desks) {
       checks.expect(
         .g7, worker.senderLog.missing == 0,
-        "\(worker.senderLog.missing) times not the right number of forwards was found to be removed")
+        "\(worker.senderLog.missing) removals found the wrong number of forwards")
       for guest in desk.guests {
         let due = (guest.first..<desk.origins.count).filter { desk.origins[$0] == Network.guestHouse }
         let missed = due.filter { !guest.heard.contains($0) }
-        checks.expect(.g23, missed.isEmpty, "a target that is held strongly missed \(missed.count) of \(due.count)")
+        checks.expect(.g23, missed.isEmpty, "the target of a strong forward missed \(missed.count) of \(due.count)")
         let removed = guest.event.map { host.removeForwarding(to: $0) }
         checks.expect(.g23, removed == 1, "removeForwarding found \(removed.map { "\($0)" } ?? "no target")")
       }
     }
     let haveLeft = await eventually { desks.allSatisfy { $0.guests.allSatisfy { $0.event == nil } } }
-    checks.expect(.g23, haveLeft, "a target is alive whose forward has ended")
+    checks.expect(.g23, haveLeft, "a target is alive after its forward has ended")
     for desk in desks { desk.guests = [] }
   }
 }

@@ -1,21 +1,25 @@
 import Eventing
 
-/// One event with many keys: what is sent to a key reaches the handlers of that key and those of any key, and no others (G21), in one order over all keys (G1).
+/// Sends to the keys of one event. A payload for a key reaches the handlers of that key and of any
+/// key, and no others (G21), in one order over all keys (G1).
 ///
-/// Every handler is judged as in the scenario "churn", each by what is sent to its own key. Handlers of every kind come and go, so keys appear and vanish; some are
-/// locked, some are called once. Beside them objects are addresses: they die, and others are made where they were, which hear nothing of what
-/// was meant for the dead ones (G10).
+/// Every handler is verified as in the scenario "churn", by the payloads for its own key. Handlers
+/// of every kind are added and removed, so keys appear and vanish. Some handlers are locked, others
+/// are called once.
+///
+/// Objects serve as the keys of a second event. They die, and new objects at their addresses must
+/// not receive the payloads for the dead ones (G10).
 struct Keyed: Scenario {
   static let name = "keyed"
   static let summary =
-    "keys appear and vanish while everybody sends to them, and objects die that are keys: each handler hears its own key"
+    "keys appear and vanish during sends, and objects that are keys die: each handler receives only its own key"
 
   private static let keys: Int32 = 6
 
   typealias Source = KeyedEvent<Int32, StressPayload>
 
-  /// A keyed event under observation.
-  // Safe: as all trials.
+  /// A trial of a keyed event.
+  // Safe: see ``AnyTrial``.
   final class KeyedTrial: AnyTrial, @unchecked Sendable {
     let event: Source
 
@@ -28,7 +32,7 @@ struct Keyed: Scenario {
         default: return Keyed.anyKey(of: event, checks).add(handlerLog, places, priority: priority)
         }
       }
-      // The witness hears everything, through two handlers.
+      // The witness receives every payload, through two handlers.
       add(witness)
       _ = event.untargeted.add(witness, places)
     }
@@ -37,7 +41,7 @@ struct Keyed: Scenario {
   private static func anyKey(of event: Source, _ checks: Checks) -> some EventSource<StressPayload> {
     event.anyKey.map { key, payload in
       checks.expect(
-        .g21, key == payload.key, "what was sent to \(payload.key.map { "\($0)" } ?? "no key") came as sent to \(key)")
+        .g21, key == payload.key, "a payload for \(payload.key.map { "\($0)" } ?? "no key") came as one for \(key)")
       return payload
     }
   }
@@ -57,13 +61,16 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1  // the witness has two
+    // The witness has two handlers.
+    let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1
     context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")
     await objects.finish()
   }
 
-  /// One change, or none: then the worker is to send.
+  /// Makes one change at most.
+  ///
+  /// - Returns: Whether the worker is to send, because it made no change.
   private func step(_ worker: Worker, _ trial: KeyedTrial, _ most: Int, _ objects: ObjectBench) -> Bool {
     let own = worker.handlerLogs.filter { $0.removing == nil }
     switch worker.random.below(12) {

@@ -4,7 +4,8 @@ import Synchronization
 extension Keyed {
   /// Objects as the keys of one event that all workers share.
   final class ObjectBench: Sendable {
-    /// Large enough to have a size class of its own, so that its memory is soon used again.
+    /// An object. Its size is unusual, so that the allocator soon reuses its memory for another
+    /// object.
     final class Target: Sendable {
       let number: Int
       let canary = Canary(.owner)
@@ -13,14 +14,15 @@ extension Keyed {
       init(_ number: Int) { self.number = number }
     }
 
-    /// What is sent: to which target.
+    /// A payload that names its target.
     struct Letter: Sendable {
       let target: Int
       let canary = Canary(.payload)
     }
 
-    /// The objects that a worker holds, and how often each was called: once, when nothing moves.
-    // Safe: touched by that worker, and when nobody races.
+    /// The targets that a worker retains, and the number of calls for each: one, when no handler
+    /// runs.
+    // Safe: accessed by that worker during a race, and by the scenario between races.
     final class Bench: @unchecked Sendable {
       var held: [(target: Target, calls: Counter)] = []
     }
@@ -40,12 +42,12 @@ extension Keyed {
       event.anyKey.addHandler { key, letter in
         heardByAny.add()
         if !canary.isAlive || !letter.canary.isAlive {
-          checks.violate(.g22, "what the handler of any key holds is gone")
+          checks.violate(.g22, "the handler of any key uses a released object")
         }
       }
     }
 
-    /// One target dies, and another is made where it was.
+    /// Releases a target, and makes another at its address.
     func replace(_ worker: Worker) {
       let checks = context.checks
       var first: Target? = make()
@@ -57,20 +59,20 @@ extension Keyed {
       }
       first = nil
       context.faults.count(.drop)
-      // Another thread that delivers what was sent to it holds it for as long as it compares keys.
+      // Another thread that delivers to the target retains it while comparing keys.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }
       checks.expect(.g10, !key.isAlive, "a key keeps its object alive")
       guard let second = make(at: address) else { return }
       reused.add()
       checks.expect(.g10, ObjectKey(second) != key, "the key of a dead object equals that of one at its address")
-      post(to: second, worker)  // before it has a handler of its own
+      post(to: second, worker)  // while it has no handler of its own
       posted.add()
       worker.action(.post) { event.post(Letter(target: -1), to: key) }
       let calls = Counter()
       let token = listen(to: second, calls, worker)
       post(to: second, worker)
-      checks.expect(.g10, event.remove(ownedBy: second) == 0, "an address is taken for an owner")
+      checks.expect(.g10, event.remove(ownedBy: second) == 0, "a key was mistaken for an owner")
       if worker.random.oneIn(2) { return benches[worker.index].held.append((second, calls)) }
       checks.expect(
         .g7, worker.change(.remove) { event.remove(token) }.result, "the handler of an object was not found")
@@ -79,7 +81,8 @@ extension Keyed {
 
     private func make() -> Target { Target(numbers.add()) }
 
-    /// Makes targets until one is at that address; those that are elsewhere are kept until then.
+    /// Makes targets until one is at the given address. Retains the others until then, so that each
+    /// gets another address.
     private func make(at address: ObjectIdentifier?) -> Target? {
       var others: [Target] = []
       for _ in 0..<16 {
@@ -95,7 +98,7 @@ extension Keyed {
       return worker.change(.add) {
         event[target].addHandler { letter in
           let isMine = letter.target == number && canary.isAlive
-          checks.expect(.g10, isMine, "the handler of object \(number) was told what was for object \(letter.target)")
+          checks.expect(.g10, isMine, "the handler of object \(number) got a payload for object \(letter.target)")
           if calls.add() > 1 {
             checks.violate(.g21, "the handler of object \(number) was called \(calls.value) times; one post was for it")
           }
@@ -108,13 +111,14 @@ extension Keyed {
       worker.action(.post) { event.post(Letter(target: target.number), to: target) }
     }
 
-    /// When nobody races: all of it went through, and what the dead had is given up as the event is used.
+    /// Checks, between races, that everything was delivered, and that the use of the event releases
+    /// the handlers of dead objects.
     func finish() async {
       let checks = context.checks
       await event.quiesce()
       checks.expect(
         .g21, heardByAny.value == posted.value,
-        "\(posted.value) were sent to objects, any key heard \(heardByAny.value)")
+        "\(posted.value) were sent to objects, any key received \(heardByAny.value)")
       var (held, called) = (0, 0)
       for bench in benches {
         for (target, calls) in bench.held {
@@ -124,7 +128,7 @@ extension Keyed {
           if calls.value > 0 { called += 1 }
         }
         held += bench.held.count
-        bench.held = []  // they die here
+        bench.held = []  // releases the targets
       }
       let target = make()
       let heard = Counter()
@@ -132,11 +136,14 @@ extension Keyed {
       let report = await event.send(Letter(target: target.number), to: target)
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
-      // Those who come next sweep away those of dead objects, after as many adds as there were handlers; then 64 may be left, and as many as live.
+      // Each add looks at two handlers, and removes those of dead objects. After as many adds as
+      // there were handlers all of these have been seen. Of the handlers added here at most 128 may
+      // remain, beside the nine of living objects.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
-      await event.quiesce()  // a thread that has not left the event yet has them wait: they join, and sweep, when it does
+      // A thread that has not left the event yet delays the adds, and so the sweep.
+      await event.quiesce()
       checks.expect(
-        .g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers of objects that are gone are left")
+        .g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers are left, most of dead objects")
       context.remarks["objects at reused addresses", default: 0] += reused.value
       context.must += held + posted.value
       context.may += held + posted.value

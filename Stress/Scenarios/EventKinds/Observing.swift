@@ -1,13 +1,15 @@
 import Eventing
 
-/// A value that everybody sets and updates, while handlers of its changes come and go.
+/// Lets all workers set and update a value, while handlers of its changes are added and removed.
 ///
-/// Each change begins with what the one before ended with (G1, G13); who wants to know at once how things are joins without a gap (G6); the last change told is
-/// the value (G1); and no update is lost (G21). Once the value is quiet, a call before the change comes directly before it.
+/// Each change begins with the value that the previous one ended with (G1, G13). A handler that
+/// asks for the initial value joins without a gap (G6). The last change is to the final value (G1),
+/// and no update is lost (G21). If one thread alone sets the value, the call before a change comes
+/// directly before the call after it.
 struct Observing: Scenario {
   static let name = "observed"
   static let summary =
-    "a value is set and updated by all, while handlers of its changes come and go: no change is missed, no update lost"
+    "all workers set and update a value, while handlers of its changes come and go: no change or update is lost"
 
   func round(_ context: ScenarioContext) async {
     let start = Tone(name: Tone.Name(senderLog: -1, index: 0), basis: nil, canary: Canary(.payload))
@@ -32,22 +34,22 @@ struct Observing: Scenario {
     let isWhole = count.value == increments && told.number == increments && told.last == increments
     context.checks.expect(
       .g21, isWhole,
-      "\(increments) updates; the value is \(count.value), \(told.number) changes told, the last to \(told.last)")
+      "\(increments) updates; the value is \(count.value); \(told.number) changes received, the last to \(told.last)")
     for worker in context.workers {
       context.checks.expect(
         .g7, worker.senderLog.missing == 0,
         "\(worker.senderLog.missing) handlers of changes were not found to be removed")
     }
     await judgeQuiet(context.checks)
-    context.director.begin(.verifier)
+    context.director.begin(.verify)
     var verifier = ChangeVerifier(
       context, witness: witness, desks.flatMap(\.listeners), start: start.name, settled: Clock.now)
     verifier.run(value.value.name)
     context.countOverlaps()
   }
 
-  /// What one worker did.
-  // Safe: touched by that worker, and when nobody races.
+  /// The listeners and counts of one worker.
+  // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Desk: @unchecked Sendable {
     let checks: Checks
     let hasFewPriors: Bool
@@ -60,14 +62,15 @@ struct Observing: Scenario {
     }
   }
 
-  /// What the handlers of the count were told.
-  // Safe: each part is touched by one handler, called one call at a time, and when nothing moves.
+  /// The records of the handlers of the count.
+  // Safe: each part belongs to one handler, which is called one call at a time. Read when no
+  // handler runs.
   final class Told: @unchecked Sendable {
     var number = 0
     var last = -1
 
     func add(_ change: Change<Int>, _ checks: Checks) {
-      checks.expect(.g1, change.old == number && change.new == number + 1, "update \(number + 1) was told as \(change)")
+      checks.expect(.g1, change.old == number && change.new == number + 1, "update \(number + 1) came as \(change)")
       number += 1
     }
   }
@@ -88,7 +91,8 @@ struct Observing: Scenario {
 
   private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
     var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
-    // Where there are few of them a newcomer is the only one who wants to be told before a change.
+    // If few handlers ask for the call before a change, a new handler may be the only one that
+    // does.
     if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
     let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
     listener.fate = worker.makeFate()
@@ -123,9 +127,11 @@ struct Observing: Scenario {
     worker.activityLog.end()
   }
 
-  // MARK: When one alone sets it
+  // MARK: A single sender
 
-  /// Then each change comes in two parts to those who want that, one directly after the other, and inline the first part before the value changes.
+  /// Checks a value that one thread alone sets. Each change comes in two parts to the handlers that
+  /// ask for that, one directly after the other. The inline handler gets the first part before the
+  /// value changes.
   private func judgeQuiet(_ checks: Checks) async {
     let names = (0..<20).map { Tone.Name(senderLog: -2, index: $0) }
     let tones = names.map { Tone(name: $0, basis: nil, canary: Canary(.payload)) }
@@ -153,7 +159,7 @@ struct Observing: Scenario {
         && zip(listener.calls, due).allSatisfy { $0.old == $1.0 && $0.new == $1.1 && $0.isPrior == $1.2 }
       checks.expect(
         .g1, isWhole,
-        "\(listener) was to be told of \(names.count - 1) changes, before and after: \(listener.calls.count) calls")
+        "\(listener), for \(names.count - 1) changes, before and after each: \(listener.calls.count) calls")
       if let token = listener.token { value.remove(token) }
       listener.reaction = nil
     }

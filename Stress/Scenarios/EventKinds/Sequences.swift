@@ -1,13 +1,16 @@
 import Eventing
 
-/// Loops with every buffering, one of them slow, while others are started and cancelled all the time, and newcomers to an event that replays.
+/// Iterates over sequences with every buffering, and pauses after every eighth payload. Meanwhile
+/// other loops are started and cancelled, and handlers are added to an event with replay.
 ///
-/// What a loop gets and what it is told is missing add up to what was sent (G15, G21), each sender's in order (G2). A loop that was cancelled has left its event when it
-/// is over (G7). Whoever joins an event that replays everything hears everything, once, in order (G1, G21).
+/// The payloads that a loop receives and those reported as missing add up to all that were sent
+/// (G15, G21), each sender's in order (G2). When a cancelled loop has ended, the event has no
+/// handler for it (G7). A new handler of an event that replays everything receives everything once,
+/// in order (G1, G21).
 struct Sequences: Scenario {
   static let name = "sequences"
   static let summary =
-    "loops with every buffering, cancelled at any moment, and newcomers: each gets all, or is told what it missed"
+    "loops with every buffering, cancelled at any time, and new handlers with replay: no payload is lost uncounted"
 
   struct NumberedPayload: Sendable {
     let senderLog: Int
@@ -15,8 +18,8 @@ struct Sequences: Scenario {
     let canary: Canary
   }
 
-  /// What one loop, or one newcomer, got.
-  // Safe: touched by that one, one call at a time, and when it is over.
+  /// The payloads that one loop, or one new handler, received.
+  // Safe: accessed by that loop or handler, one call at a time, and read after its end.
   final class Log: @unchecked Sendable {
     var last: [Int]
     var received = 0
@@ -29,18 +32,18 @@ struct Sequences: Scenario {
       let due = last[numbered.senderLog] + 1
       checks.expect(
         .g2, isWhole ? numbered.number == due : numbered.number >= due,
-        "number \(numbered.number) of a sender came when \(due) was due")
+        "expected number \(due) of a sender, received \(numbered.number)")
       last[numbered.senderLog] = numbered.number
       received += 1
     }
   }
 
-  /// What one worker did.
-  // Safe: touched by that worker, and when nobody races.
+  /// The counts and loops of one worker.
+  // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Desk: @unchecked Sendable {
     var sent = 0
     var loops: [Task<Void, Never>] = []
-    var newcomers: [Log] = []
+    var newHandlers: [Log] = []
   }
 
   private static let bufferings: [Buffering] = [.unbounded, .oldest(8), .newest(8), .latest, .suspendingSender(8)]
@@ -75,11 +78,11 @@ struct Sequences: Scenario {
     }
     checks.expect(
       .g7, event.handlerCount == logs.count,
-      "\(event.handlerCount) sequences are there; \(logs.count) were not cancelled")
+      "the event has \(event.handlerCount) sequences; \(logs.count) were not cancelled")
     event.finish()
     for consumer in consumers { await consumer.value }
     await history.quiesce()
-    verifier(context, desks, logs)
+    verify(context, desks, logs)
   }
 
   private static func consume(
@@ -105,7 +108,7 @@ struct Sequences: Scenario {
       let buffering = worker.random.pick(Sequences.bufferings)
       let payloads = worker.change(.add) { event.payloads(buffering: buffering) }.result
       let loop = Task {
-        for await numbered in payloads where !numbered.canary.isAlive { checks.violate(.g22, "a payload was gone") }
+        for await numbered in payloads where !numbered.canary.isAlive { checks.violate(.g22, "a payload was released") }
       }
       desk.loops.append(loop)
     case 1, 2:
@@ -123,7 +126,7 @@ struct Sequences: Scenario {
           history.occurrences.addHandler { log.sequences.append($0.sequence) }
         }
       }
-      desk.newcomers.append(log)
+      desk.newHandlers.append(log)
     case 4:
       worker.action(.post) {
         history.post(NumberedPayload(senderLog: worker.index, number: 0, canary: Canary(.payload)))
@@ -147,25 +150,25 @@ struct Sequences: Scenario {
     return NumberedPayload(senderLog: worker.index, number: desk.sent, canary: Canary(.payload))
   }
 
-  private func verifier(_ context: ScenarioContext, _ desks: [Desk], _ logs: [Log]) {
+  private func verify(_ context: ScenarioContext, _ desks: [Desk], _ logs: [Log]) {
     let sent = desks.reduce(0) { $0 + $1.sent }
     for (buffering, log) in zip(Sequences.bufferings, logs) {
       context.checks.expect(
         buffering == .unbounded ? .g21 : .g15, log.received + log.missing == sent,
-        "a loop with \(buffering) got \(log.received) and was told of \(log.missing) more; \(sent) were sent")
+        "a loop with \(buffering) received \(log.received) and missed \(log.missing); \(sent) were sent")
       context.must += buffering == .unbounded ? sent : 0
       context.did += log.received
       context.may += sent
     }
-    let newcomers = desks.flatMap(\.newcomers)
-    let all = newcomers.map(\.sequences.count).max() ?? 0
-    for log in newcomers {
+    let newHandlers = desks.flatMap(\.newHandlers)
+    let all = newHandlers.map(\.sequences.count).max() ?? 0
+    for log in newHandlers {
       context.checks.expect(
         .g21, log.sequences == (0..<UInt64(all)).map { $0 + 1 },
-        "a newcomer heard \(log.sequences.count) of \(all) in all, or in another order")
+        "a new handler received \(log.sequences.count) of \(all), or another order")
     }
     context.remarks["loops cancelled", default: 0] += desks.reduce(0) { $0 + $1.loops.count }
-    context.remarks["newcomers told everything", default: 0] += newcomers.count
+    context.remarks["newHandlers told everything", default: 0] += newHandlers.count
     context.countOverlaps()
   }
 }

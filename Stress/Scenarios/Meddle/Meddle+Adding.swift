@@ -110,7 +110,7 @@ extension Meddle.World {
     let isOnce = worker.random.oneIn(4)
     let callee = Meddle.Callee(self, worker, isOnce: isOnce, limit: 1)
     return source.addHandler(once: isOnce, isolatedTo: accounts.current) { account, freight in
-      callee.world.checks.expect(.g10, account.enter(), "a handler ran on an actor that is gone")
+      callee.world.checks.expect(.g10, account.enter(), "a handler ran on a released actor")
       try await callee.callInTask(freight)
     }
   }
@@ -127,7 +127,7 @@ extension Meddle.World {
     }
   }
 
-  /// Adds two handlers as values, as a group.
+  /// Adds two handlers as values, in a group.
   private func addValues<Source: EventSource>(to source: Source, _ worker: Worker)
   where Source.Payload: Meddle.Freight {
     let (first, second) = (Meddle.Callee(self, worker), Meddle.Callee(self, worker, isOnce: true, limit: 1))

@@ -2,17 +2,18 @@ import Eventing
 import Synchronization
 
 extension Meddle {
-  /// The part of a handler that checks its calls and makes further trouble.
+  /// The part of a handler that checks its calls and injects faults.
   final class Callee: Sendable {
     let world: World
     private let canary = Canary(.handler)
     private let fate: UInt64
     private let isOnce: Bool
-    /// The limit of calls that run at a time; nil for none.
+    /// The limit of overlapping calls. Nil for no limit.
     private let limit: Int?
     private let calls = Counter()
     private let running = Counter()
-    /// One more than the sequence number of the latest call. A value that was never sent has 0.
+    /// The sequence number of the latest call, plus one. An observed value that was never sent has
+    /// the sequence number 0.
     private let nextSequence = Atomic<UInt64>(0)
 
     init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {
@@ -22,7 +23,7 @@ extension Meddle {
       self.limit = limit
     }
 
-    /// A call of a synchronous handler.
+    /// Runs a call of a synchronous handler.
     func call(_ freight: some Freight) throws {
       let number = begin(freight)
       defer { running.add(-1) }
@@ -32,7 +33,7 @@ extension Meddle {
       try world.checks.faults.meet(fate, number)
     }
 
-    /// A call of an asynchronous handler, on the actor where it began.
+    /// Runs a call of an asynchronous handler, on the actor where it began.
     func callInTask(_ freight: some Freight) async throws {
       let number = begin(freight)
       defer { running.add(-1) }
@@ -49,35 +50,35 @@ extension Meddle {
       try world.checks.faults.fail(&luck)
     }
 
-    /// Checks that the call of a handler on the main actor is there.
+    /// Checks that the call of a handler on the main actor runs there.
     func expectMain(_ place: @autoclosure () -> String) {
-      world.checks.expect(.g13, MainQueue.isHere, "a handler of the main actor is elsewhere \(place())")
+      world.checks.expect(.g13, MainQueue.isHere, "a handler of the main actor is off the main queue \(place())")
     }
 
-    /// A call of a handler that takes nothing, or nothing that can be checked.
+    /// Runs a call of a handler whose payload is empty or cannot be checked.
     func callEmpty() throws {
       let number = begin()
       defer { running.add(-1) }
       try world.checks.faults.meet(fate, number)
     }
 
-    /// A call with a whole occurrence, by a handler that is called in order.
+    /// Runs a call with an occurrence, of a handler that is called in order.
     func call(_ occurrence: Occurrence<some Freight>) throws {
       let next = nextSequence.exchange(occurrence.sequence + 1, ordering: .relaxed)
-      world.checks.expect(.g1, occurrence.sequence >= next, "\(occurrence.sequence) came where \(next) was the least")
+      world.checks.expect(.g1, occurrence.sequence >= next, "expected \(next) or later, got \(occurrence.sequence)")
       if let owner = occurrence.sender as? Owner {
         world.checks.expect(.g10, owner.isWhole, "a sender is not whole")
       }
       try call(occurrence.payload)
     }
 
-    /// A call with an owner, which must be alive.
+    /// Runs a call with an owner, which must be alive.
     func call(_ freight: some Freight, _ owner: Owner) throws {
       world.checks.expect(.g10, owner.isWhole, "a handler was called with an owner that is not whole")
       try call(freight)
     }
 
-    /// An asynchronous call with an owner, which must be alive until the end of the call.
+    /// Runs an asynchronous call with an owner, which must be alive until the end of the call.
     func callInTask(_ freight: some Freight, _ owner: Owner) async throws {
       try await callInTask(freight)
       world.checks.expect(.g10, owner.isWhole, "a handler was called with an owner that is not whole")
@@ -91,19 +92,19 @@ extension Meddle {
     private func begin() -> Int {
       let (number, checks) = (calls.add(), world.checks)
       world.calls.add()
-      checks.expect(.g22, canary.isAlive, "a handler was called whose closure is gone")
+      checks.expect(.g22, canary.isAlive, "a handler was called after the release of its closure")
       if isOnce { checks.expect(.g8, number == 1, "call \(number) of a handler that is called once") }
       let now = running.add()
-      if let limit { checks.expect(.g13, now <= limit, "\(now) calls of a handler at a time that may have \(limit)") }
+      if let limit { checks.expect(.g13, now <= limit, "\(now) calls of a handler overlap; the limit is \(limit)") }
       if let badge = Meddle.badge { checks.expect(.g21, badge.isWhole, "a task-local value is not whole") }
       return number
     }
   }
 }
 
-// Handlers do to the world what workers do, as long as the depth of the payload lasts.
+// Handlers use the verbs of workers, until the depth of the payload is used up.
 extension Meddle.World {
-  /// A verb that does not await, inside a handler.
+  /// Calls a verb that does not await, inside a handler.
   func react(to freight: some Meddle.Freight, _ luck: inout Random) {
     guard luck.oneIn(2) else { return }
     checks.faults.count(.reenter)
@@ -129,7 +130,7 @@ extension Meddle.World {
     }
   }
 
-  /// A verb that awaits, inside an asynchronous handler.
+  /// Calls a verb that awaits, inside an asynchronous handler.
   func reactInTask(_ verb: Int, to freight: some Meddle.Freight, _ luck: inout Random) async {
     switch verb {
     case 0: inspect(await pairs.current.send(freight.next()))
@@ -150,7 +151,7 @@ extension Meddle.World {
     }
   }
 
-  // MARK: What verbs return
+  // MARK: Results of verbs
 
   func inspect(_ report: SendReport) {
     let numbers = [report.delivered, report.skipped, report.dropped, report.deferred]
@@ -164,11 +165,11 @@ extension Meddle.World {
     for handler in handlers {
       let numbers = [handler.callCount, handler.skippedCount, handler.droppedCount, handler.heldCount]
       checks.expect(.g21, numbers.allSatisfy { $0 >= 0 }, "a handler with a number below 0: \(handler)")
-      checks.expect(.g8, !handler.isOnce || handler.callCount <= 1, "a once handler was called often: \(handler)")
+      checks.expect(.g8, !handler.isOnce || handler.callCount <= 1, "a once handler was called again: \(handler)")
     }
   }
 
-  /// One of a dozen keys; two of one number are equal, and hold different objects.
+  /// Returns one of a dozen keys. Two keys with one number are equal, and hold different objects.
   func key(_ number: Int) -> Meddle.HostileKey {
     Meddle.HostileKey(number: number, mark: Meddle.Mark(number), target: otherPairs)
   }

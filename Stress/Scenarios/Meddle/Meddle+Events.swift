@@ -1,6 +1,6 @@
 import Eventing
 
-// Verbs of one event that do not await.
+// The verbs of an event that do not await.
 extension Meddle.World {
   func meddle<Payload: Meddle.Freight>(_ slot: Meddle.Slot<Event<Payload>>, _ worker: Worker) {
     let event = slot.current
@@ -52,7 +52,7 @@ extension Meddle.World {
       default:
         guard let token = tokens.pick(number) else { return }
         event.remove(token)
-        checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is there")
+        checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is still there")
       }
     }
   }
@@ -91,22 +91,22 @@ extension Meddle.World {
     }
   }
 
-  /// The tokens of other events change nothing, and every verb says so.
+  /// Uses tokens of other events, which must change nothing. Every verb must report that.
   private func refuseStrangers(_ worker: Worker) {
     guard let token = tokens.pick(worker.random.below(48)) else { return }
     worker.change(.remove) {
       let isRefused = !stranger.remove(token) && !stranger.contains(token) && !stranger.isLocked(token)
-      checks.expect(.g11, isRefused, "an event took the token of another one for its own")
+      checks.expect(.g11, isRefused, "an event accepted the token of another event")
       let isLocked = stranger.lock(token, holding: holding(worker)) || stranger.unlock(token)
       let isKept = !isLocked && stranger.remove([token]) == 0
-      checks.expect(.g11, isKept, "an event locked the handler of another one")
+      checks.expect(.g11, isKept, "an event locked the handler of another event")
     }
   }
 
   // MARK: Forwards
 
   /// Forwards to another event, perhaps in a cycle. Only a few forwards exist at a time, because
-  /// each further one may double the ways.
+  /// each further one may double the number of paths.
   private func forward<Payload: Meddle.Freight>(from event: Event<Payload>, _ worker: Worker) {
     let token: HandlerToken
     switch worker.random.below(7) {
@@ -119,7 +119,7 @@ extension Meddle.World {
       event.removeForwarding(to: triples.current)
       return
     case 5:
-      // The target forwards to nothing, so that no cycle of strong references arises.
+      // The target forwards to no event, so that no cycle of strong references arises.
       let (target, callee) = (Event<Payload>("kept"), Meddle.Callee(self, worker, limit: 1))
       target.addHandler(on: .background) { try callee.call($0) }
       token = event.forward(to: target, strongly: true)

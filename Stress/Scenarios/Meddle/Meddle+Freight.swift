@@ -10,7 +10,7 @@ extension Meddle {
     var isWhole: Bool { get }
   }
 
-  /// A part of a payload. Its number goes when it is released, so that a use after that shows.
+  /// A part of a payload. Its deinit erases the number, so that a use after the release shows.
   final class Mark: Sendable {
     private let stamp: Atomic<Int>
     private let canary = Canary(.payload)
@@ -22,7 +22,7 @@ extension Meddle {
     func carries(_ number: Int) -> Bool { self.number == number && canary.isAlive }
   }
 
-  /// Two references.
+  /// A payload of two references.
   struct Pair: Freight {
     let first: Mark
     let second: Mark
@@ -32,7 +32,7 @@ extension Meddle {
     var isWhole: Bool { first.carries(number) && second.carries(number) && number >= 0 }
   }
 
-  /// Three references.
+  /// A payload of three references.
   struct Triple: Freight {
     let first: Mark
     let second: Mark
@@ -47,7 +47,7 @@ extension Meddle {
     }
   }
 
-  /// A string that does not fit into its own value, and the number that it names.
+  /// A payload of a string that is stored outside of its value, and the number in the string.
   struct Text: Freight {
     let line: String
     let number: Int
@@ -57,7 +57,7 @@ extension Meddle {
     private static func line(_ number: Int) -> String { "a line that is too long to be inline, number \(number)" }
   }
 
-  /// An enum whose cases hold references, strings and itself.
+  /// A payload whose cases hold references, strings and another payload of this type.
   enum Choice: Freight {
     case plain(Int)
     case mark(Mark)
@@ -96,7 +96,7 @@ extension Meddle {
     }
   }
 
-  /// An existential and a reference beside it.
+  /// A payload of an existential and a reference.
   struct Crate: Freight {
     let content: any Freight
     let mark: Mark
@@ -114,7 +114,7 @@ extension Meddle {
     var isWhole: Bool { content.isWhole && mark.carries(content.number) && number >= 0 }
   }
 
-  /// A task-local value with a reference.
+  /// A task-local value that holds references.
   struct Badge: Sendable {
     private let pair: Pair
     init(_ number: Int) { pair = .make(number) }
@@ -123,7 +123,7 @@ extension Meddle {
 
   @TaskLocal static var badge: Badge?
 
-  /// A key that posts to another event whenever it is compared.
+  /// A key that posts to another event when it is compared.
   struct HostileKey: Hashable, Sendable {
     let number: Int
     let mark: Mark
@@ -138,15 +138,15 @@ extension Meddle {
 }
 
 extension Meddle.Freight {
-  /// The number of further payloads that may follow, each because of the one before.
+  /// The number of further payloads that may follow, each sent because of the previous one.
   var depth: Int { number & 3 }
 
-  /// A payload that a handler sends because of this one.
+  /// Returns a payload that a handler sends because of this one.
   func next<Other: Meddle.Freight>(_: Other.Type = Other.self) -> Other { .make(number - 1) }
 }
 
 extension Worker {
-  /// A new payload. A quarter of them make handlers send further ones.
+  /// Returns a new payload. A quarter of them make handlers send further ones.
   func freight<Payload: Meddle.Freight>(_: Payload.Type = Payload.self) -> Payload {
     .make(random.below(1 << 20) << 2 | (random.oneIn(4) ? 1 + random.below(2) : 0))
   }

@@ -1,6 +1,6 @@
 import Eventing
 
-// Verbs that do not await, of everything that is no plain event.
+// The verbs that do not await, of all types except plain events.
 extension Meddle.World {
   // MARK: Keyed events
 
@@ -58,7 +58,7 @@ extension Meddle.World {
     default:
       guard let token = tokens.pick(worker.random.below(48)) else { return }
       event.remove(token)
-      checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is there")
+      checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is still there")
       _ = (event.handlerCount, event.contains(named: name(worker)), event.description)
     }
   }
@@ -115,7 +115,7 @@ extension Meddle.World {
       worker.change(.remove) {
         guard let token = tokens.pick(worker.random.below(48)) else { return }
         observed.remove(token)
-        checks.expect(.g7, !observed.contains(token) && observed.handlerCount >= 0, "a removed handler is there")
+        checks.expect(.g7, !observed.contains(token) && observed.handlerCount >= 0, "a removed handler is still there")
       }
     }
   }
@@ -128,7 +128,7 @@ extension Meddle.World {
       if let new = change.new { callee.world.inspect(new, "as the value after a change") }
       callee.world.checks.expect(
         .g21, (change.old == nil || options.contains(.old)) && (change.new == nil || options.contains(.new)),
-        "a handler with \(options) was told more than that")
+        "a handler with \(options) received more than that")
       try callee.callEmpty()
     }
     switch worker.random.below(5) {
@@ -165,7 +165,7 @@ extension Meddle.World {
     _ = bus.description
   }
 
-  /// Events that belong to an owner, which others let go of.
+  /// Uses events that belong to an owner, which other workers may release.
   func meddleWithOwned(_ worker: Worker) {
     let bus = worker.random.oneIn(4) ? EventBus.shared : buses.current
     let owner = worker.random.oneIn(4) ? Meddle.Owner() : owners.current
@@ -179,7 +179,7 @@ extension Meddle.World {
     case 6:
       worker.action(.look) {
         for event in bus.events(of: owner) {
-          checks.expect(.g21, event.handlerCount >= 0, "an event counts less than 0")
+          checks.expect(.g21, event.handlerCount >= 0, "an event has less than 0 handlers")
         }
         checks.expect(.g21, bus.names(of: owner).allSatisfy { !$0.isEmpty }, "an event has no name")
       }
@@ -196,7 +196,7 @@ extension Meddle.World {
     }
   }
 
-  /// Asks a bus, which refuses a key whose event carries something else.
+  /// Asks a bus, which refuses a key whose event has another payload type.
   private func ask(_ body: () throws -> Void) {
     do { try body() } catch {
       let code = (error as? EventingError)?.code

@@ -12,12 +12,12 @@ extension Meddle.World {
         triples.current.add(Handler(on: .background) { try callee.call($0) }).store(in: bag)
         if let token = tokens.pick(worker.random.below(48)) { bag.insert(token) }
       }
-    case 2: worker.change(.remove) { checks.expect(.g21, bag.removeAll() >= 0, "a bag counts less than 0") }
+    case 2: worker.change(.remove) { checks.expect(.g21, bag.removeAll() >= 0, "a bag removed less than 0 handlers") }
     default: worker.action(.look) { _ = bag.description }
     }
   }
 
-  /// Events of two values, signals, and methods of owners.
+  /// Uses events of two values, signals, and methods of owners.
   func meddleWithTuples(_ worker: Worker) {
     let (event, signal, owner) = (tuples.current, signals.current, owners.current)
     let number = worker.random.below(1 << 20)
@@ -51,7 +51,8 @@ extension Meddle.World {
     }
   }
 
-  /// An event whose last reference goes in the middle of things, and whose counts are known.
+  /// Makes an event whose counts are known, and releases the last reference to it during other
+  /// operations.
   func meddleWithPrivateEvent(_ worker: Worker) {
     let (first, second) = (Meddle.Callee(self, worker, limit: 1), Meddle.Callee(self, worker, limit: 1))
     let freight = worker.freight(Meddle.Pair.self)
@@ -71,9 +72,9 @@ extension Meddle.World {
       checks.expect(.g7, removed == (isThere ? 1 : 0) || removed == 0, "\(removed) handlers of one name were removed")
       tickets.put(event.submit(freight))
       for number in 0..<worker.random.below(16) {
-        // Neither is known to anybody else but observers.
+        // No other worker knows these events. Only observers do.
         let mortal = Event<Meddle.Triple>(number % 2 == 0 ? nil : "an event that dies at once, number \(number)")
-        mortal.addHandler { second.world.inspect($0, "where all is gone") }
+        mortal.addHandler { second.world.inspect($0, "in an event that dies at once") }
         if number % 4 == 0 { mortal.post(.make(number << 2)) }
       }
     }
@@ -101,7 +102,8 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // The event is busy with the first occurrence, so the second one waits while it is awaited.
+        // The event is busy with the first occurrence, so the second one is queued while its ticket
+        // is awaited.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))
@@ -128,11 +130,11 @@ extension Meddle.Owner {
     guard isWhole, pair.isWhole else { throw Meddle.Broken() }
   }
   @Sendable func takeTriple(_ triple: Meddle.Triple, _ checks: Checks, _ text: String) {
-    checks.expect(.g21, isWhole && triple.isWhole && text == "bound", "a method was called with what is not whole")
+    checks.expect(.g21, isWhole && triple.isWhole && text == "bound", "a method was called with a damaged argument")
   }
 }
 
 extension Meddle {
-  /// An error of methods that cannot report. A failure of this kind is a violation.
+  /// An error of methods that cannot report a violation. A failure with this error is a violation.
   struct Broken: Error {}
 }

@@ -1,9 +1,9 @@
 import Eventing
 
-// Loops, observers, diagnostics, and what is shared by the whole process.
+// Loops, observers, diagnostics, and state that the whole process shares.
 extension Meddle.World {
-  /// Starts a loop over an event. It ends after some payloads, with its event, or when it is
-  /// cancelled because newer ones are there.
+  /// Starts a loop over an event. The loop ends after some payloads, with its event, or when newer
+  /// loops replace it.
   func listen<Payload: Meddle.Freight>(to event: Event<Payload>, _ worker: Worker) {
     let (buffering, most) = (buffering(worker), 1 + worker.random.below(40))
     switch worker.random.below(8) {
@@ -18,7 +18,7 @@ extension Meddle.World {
           for await arrival in arrivals where left > 0 {
             switch arrival {
             case .payload(let freight): take(freight)
-            case .lagged(let count): checks.expect(.g15, count > 0, "a loop was told that \(count) were dropped")
+            case .lagged(let count): checks.expect(.g15, count > 0, "a loop was told of \(count) dropped payloads")
             }
             left -= 1
             if left == 0 { break }
@@ -30,13 +30,13 @@ extension Meddle.World {
         Task {
           var next: UInt64 = 0
           for await occurrence in occurrences.prefix(most) {
-            checks.expect(.g1, occurrence.sequence >= next, "\(occurrence.sequence) came where \(next) was the least")
+            checks.expect(.g1, occurrence.sequence >= next, "expected \(next) or later, got \(occurrence.sequence)")
             next = occurrence.sequence + 1
             take(occurrence.payload)
           }
         })
     case 6:
-      // Two loops over one sequence, each of which sees everything.
+      // Two loops over one sequence, each of which receives every payload.
       let payloads = event.payloads(buffering: buffering)
       keep(Task { await iterate(payloads, most) })
       keep(Task { await iterate(payloads, 1) })
@@ -66,7 +66,7 @@ extension Meddle.World {
 
   // MARK: Observers
 
-  /// Checks that observers are told of what there is.
+  /// Checks that observers are told of existing handlers and occurrences.
   struct Watch: EventObserver {
     let checks: Checks
     let canary = Canary(.handler)
@@ -76,18 +76,18 @@ extension Meddle.World {
       checks.expect(.g21, isSound, "an observer was told of occurrence \(sequence)")
     }
     func began(_ handler: HandlerToken, sequence: UInt64) {
-      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "an observer is gone that is told")
+      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "a released observer was called")
     }
     func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
       let isOurs = error == nil || error is Faults.Problem
       checks.expect(.g19, isOurs && duration >= .zero && canary.isAlive, "an observer was told of \(duration)")
     }
     func removed(_ handler: HandlerToken) {
-      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "an observer is gone that is told")
+      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "a released observer was called")
     }
   }
 
-  /// Observes one event for a while.
+  /// Observes one event for a time.
   func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
     let observation: EventObservation
     switch worker.random.below(5) {
@@ -108,7 +108,7 @@ extension Meddle.World {
     event.post(worker.freight())
   }
 
-  /// Observes events that are made from now on, and ends that.
+  /// Observes the events that are made from now on, or ends such an observation.
   func meddleWithNewEvents(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(6) {
@@ -129,7 +129,7 @@ extension Meddle.World {
 
   // MARK: Context
 
-  /// Carries a task-local value for a while.
+  /// Carries a task-local value for a time.
   func meddleWithContext(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(4) {

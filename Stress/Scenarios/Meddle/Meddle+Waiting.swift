@@ -1,8 +1,8 @@
 import Eventing
 
-// Verbs that await, for tasks.
+// The verbs that await, for tasks.
 extension Meddle.World {
-  /// Does something that may be cancelled meanwhile, and says when.
+  /// Performs an operation that may be cancelled meanwhile, and records its span.
   private func timed(_ worker: Worker, _ activity: Activity, _ body: @escaping @Sendable () async -> Void) async {
     worker.begin(activity)
     var span = Span.open
@@ -127,7 +127,7 @@ extension Meddle.World {
             return query.number % 3 == 0 ? nil : .make(query.number)
           })
       case 2: if let token = tokens.pick(worker.random.below(48)) { question.remove(token) }
-      default: checks.expect(.g21, question.responderCount >= 0, "a question counts less than 0")
+      default: checks.expect(.g21, question.responderCount >= 0, "a question has less than 0 responders")
       }
     }
   }
@@ -156,7 +156,7 @@ extension Meddle.World {
 
   // MARK: Tickets
 
-  /// Awaits tickets that handlers and other workers may await, too.
+  /// Awaits tickets that handlers and other workers may also await.
   func waitForTickets(_ worker: Worker) async {
     let numbers = [worker.random.below(12), worker.random.below(12)]
     await timed(worker, .submit) {

@@ -3,11 +3,12 @@ import Eventing
 import Foundation
 
 extension Meddle {
-  /// Holds an object that all workers use and that any of them may replace.
-  // Safe: `object` is guarded by `lock`, which is no lock of the library.
+  /// A place for an object that all workers use, and that any of them may replace.
+  // Safe: `lock` guards `object`. It is not a lock of the library.
   final class Slot<Object: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private let make: @Sendable () -> Object
+    /// Guarded by: lock.
     private var object: Object?
 
     init(_ make: @escaping @Sendable () -> Object) {
@@ -15,7 +16,7 @@ extension Meddle {
       object = make()
     }
 
-    /// The object. After the end of the round, one that the slot does not keep.
+    /// The object. After the end of the round, a new one that the slot does not retain.
     var current: Object { lock.withLock { object } ?? make() }
 
     /// Puts a new object into the slot, and returns the old one.
@@ -34,16 +35,18 @@ extension Meddle {
     }
   }
 
-  /// Holds the latest things of a kind that the workers share: a new one pushes the oldest out.
-  // Safe: `items` and `most` are guarded by `lock`.
+  /// The latest items of a kind that the workers share. A new item replaces the oldest one.
+  // Safe: `lock` guards `items` and `most`.
   final class Shelf<Item: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
+    /// Guarded by: lock.
     private var items: [Item] = []
+    /// Guarded by: lock.
     private var most: Int
 
     init(_ most: Int) { self.most = most }
 
-    /// Takes an item in, and returns the one for which no room is left.
+    /// Adds an item, and returns the oldest one if there is no room for it.
     @discardableResult func put(_ item: Item) -> Item? {
       lock.withLock {
         items.append(item)
@@ -51,10 +54,10 @@ extension Meddle {
       }
     }
 
-    /// Any item; it stays.
+    /// Returns any item, which stays.
     func pick(_ number: Int) -> Item? { lock.withLock { items.isEmpty ? nil : items[number % items.count] } }
 
-    /// The newest item; it stays.
+    /// The newest item.
     var last: Item? { lock.withLock { items.last } }
 
     /// Removes any item, and returns it.
@@ -71,7 +74,7 @@ extension Meddle {
     }
   }
 
-  /// Owns handlers and events, and is the address of some.
+  /// An owner of handlers and events, and the key of some.
   final class Owner: Sendable {
     let mark = Mark(7)
     private let canary = Canary(.owner)
@@ -79,7 +82,8 @@ extension Meddle {
     var isWhole: Bool { mark.carries(7) && canary.isAlive }
   }
 
-  /// An actor for handlers to run on. `calls` is guarded by nothing but the actor.
+  /// An actor for handlers to run on. Nothing but the actor protects `calls`, so a handler that
+  /// runs elsewhere is a data race.
   actor Account {
     private let canary = Canary(.owner)
     private(set) var calls = 0
@@ -117,7 +121,7 @@ extension Meddle {
     let owners = Slot { Owner() }
     let accounts = Slot { Account() }
     let bags = Slot { HandlerBag() }
-    /// An event whose handlers are never among the tokens of the shelf.
+    /// An event whose tokens are never in `tokens`.
     let stranger = Event<Pair>("stranger")
 
     let tokens = Shelf<HandlerToken>(48)
@@ -132,7 +136,7 @@ extension Meddle {
 
     /// The numbers of the verbs in `stepHere` that are frequent in this round.
     let theme: [Int]
-    /// Observes many events at a time.
+    /// The diagnostics, which observe many events at a time.
     let diagnostics: Slot<EventDiagnostics>
 
     init(_ checks: Checks, theme: [Int]) {
@@ -142,12 +146,13 @@ extension Meddle {
         let canary = Canary(.handler)
         return EventDiagnostics(slowerThan: .microseconds(10), moreHandlersThan: 2) { finding in
           findings.add()
-          checks.expect(.g21, canary.isAlive && !finding.description.isEmpty, "a finding came too late")
+          checks.expect(.g21, canary.isAlive && !finding.description.isEmpty, "a finding came after a release")
         }
       }
     }
 
-    /// Takes a token in. The handler for which no room is left is removed from its own event.
+    /// Shares a token. If there is no room for it, removes the handler of the oldest one from its
+    /// event.
     func keep(_ token: HandlerToken) {
       if let oldest = tokens.put(token) { HandlerBag().insert(oldest) }
     }
@@ -159,7 +164,7 @@ extension Meddle {
 
     // MARK: The end of a round
 
-    /// Ends everything, waits until nothing runs any more, and lets go.
+    /// Ends everything, waits until no handler runs any more, and releases all objects.
     func end(_ activity: ActivityLog) async {
       for observation in observations.close() { observation.end() }
       for carrying in carried.close() { carrying.end() }
@@ -203,7 +208,8 @@ extension Meddle {
       event.unlockAll()
       event.finish()
       await event.quiesce()
-      // A handler of another event may just be adding one, which goes at once.
+      // A handler of another event may just be adding a handler, which the finished event removes
+      // at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
       activity.move()
@@ -214,7 +220,8 @@ extension Meddle {
       event.unlockAll()
       event.finish()
       await event.quiesce()
-      // A handler of another event may just be adding one, which goes at once.
+      // A handler of another event may just be adding a handler, which the finished event removes
+      // at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
       activity.move()

@@ -2,12 +2,13 @@ import Eventing
 
 /// Calls all verbs of all public types at random, on objects that other workers replace meanwhile.
 ///
-/// An object dies when its last user lets go of it, often while another worker looks it up. A
-/// release build that moves a retain past an unlock then reads freed memory. So each payload has
-/// parts that carry one number, and each handler checks them (G21). The checks of order and of
-/// counts hold under any race: one call at a time (G13), increasing sequence
-/// numbers (G1), once (G8), tokens of another event refused (G11). Everything must end (G20), and
-/// nothing may stay (G22).
+/// An object dies when the last reference to it is released, often while another worker looks it
+/// up. A release build that moves a retain past an unlock then reads freed memory. So each payload
+/// has parts that carry one number, and each handler checks them (G21).
+///
+/// The checks of order and of counts hold under any race. Calls come one at a time (G13), with
+/// increasing sequence numbers (G1), and a once handler is called once (G8). Tokens of another
+/// event are refused (G11). Everything must end (G20), and everything must be deallocated (G22).
 struct Meddle: Scenario {
   static let name = "meddle"
   static let summary = "all verbs of all types at random, on objects that die meanwhile: payloads stay whole"
@@ -35,14 +36,14 @@ struct Meddle: Scenario {
 extension Meddle.World {
   // MARK: Choosing
 
-  /// The verbs, by their numbers in `stepHere`, of which a round has more than of others: two that
-  /// must meet within nanoseconds seldom do if each worker does something else.
+  /// The verbs, by their numbers in `stepHere`, that are frequent in a round. Two verbs that must
+  /// meet within nanoseconds seldom do if each worker calls another one.
   static let themes = [
     Array(0..<34), [0, 6, 31], [23, 24, 25], [23, 24, 30], [28, 0, 6, 28], [29, 30, 32], [33, 0, 6, 11], [20, 22, 31],
     [26, 0, 6, 31], [16, 18, 31], [27, 31, 8],
   ]
 
-  /// One step with verbs that do not await.
+  /// Performs one step, with verbs that do not await.
   func step(_ worker: Worker) {
     if worker.random.oneIn(6) {
       Meddle.$badge.withValue(Meddle.Badge(worker.random.below(1_000))) { stepHere(worker) }
@@ -51,7 +52,7 @@ extension Meddle.World {
     }
   }
 
-  /// One step with any verb.
+  /// Performs one step, with any verb.
   func stepInTask(_ worker: Worker) async {
     guard worker.random.oneIn(3) else { return step(worker) }
     if worker.random.oneIn(6) {
@@ -105,7 +106,7 @@ extension Meddle.World {
     }
   }
 
-  /// Puts a new object into a slot; the old one dies when its last user lets go of it.
+  /// Puts a new object into a slot. The old one dies when the last reference to it is released.
   private func replace(_ worker: Worker) {
     replacements.add()
     worker.lost()

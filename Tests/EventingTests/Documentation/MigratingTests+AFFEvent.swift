@@ -128,7 +128,7 @@ extension MigratingTests {
     #expect(orderPlaced.handlerCount == 2)
   }
 
-  @Test func onLookingThereAreSnapshots() async {
+  @Test func inspectingGivesSnapshots() async {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()
     let booking = orderPlaced.addHandler(Ledger.book, of: ledger)

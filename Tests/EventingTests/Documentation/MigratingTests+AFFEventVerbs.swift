@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 extension MigratingTests {
-  /// An event with a method and two closures.
+  /// An event with three handlers: a method and two closures.
   private struct World {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()
@@ -17,7 +17,7 @@ extension MigratingTests {
       orderPlaced.attach(Handler { _ in }.named("print").tagged("blocks"))
     }
 
-    /// The names of those who hear an order now.
+    /// The names of the handlers that a send calls now.
     var heard: Set<String> {
       get async {
         let before = await orderPlaced.handlers

@@ -47,7 +47,7 @@ extension MigratingTests {
     #expect(calls.count == 4)
   }
 
-  @Test func listenersThatAreHeldEndWithWhatHoldsThem() async {
+  @Test func listenersEndWithTheirBagOrScope() async {
     let didLogin = Event<User>()
     let calls = Recorder<String>()
     @Sendable func greet(_ user: User) { calls.record(user.name) }
@@ -174,7 +174,7 @@ extension MigratingTests {
     #expect(calls.values == [[0.5, 0.6]])
   }
 
-  @Test func propertiesTellWhatTheyAreAskedFor() {
+  @Test func optionsSelectWhatAChangeHas() {
     let player = Player()
     let calls = Recorder<[Double?]>()
     @Sendable func note(_ old: Double?, _ new: Double?) { calls.record([old, new]) }

@@ -13,7 +13,7 @@ extension MigratingTests {
     func slide(_ from: Int, _ to: Int) { moved.post(from, to) }
   }
 
-  @Test func whoMayOnlyListenGetsASource() {
+  @Test func codeThatOnlyAddsHandlersGetsASource() {
     let slider = Slider()
     let chart = Chart()
     slider.moves.addHandler(Chart.move, of: chart)

@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// The article "Testing events", as it stands.
+/// Runs the examples of the article "Testing events".
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TestingArticleTests {
   // swift-format-ignore
   actor Download {

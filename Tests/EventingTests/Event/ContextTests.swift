@@ -1,22 +1,27 @@
 import Eventing
 import Testing
 
-/// G18: task-local values that are named reach handlers on every lane, and with an occurrence that had to wait.
+/// G18: carried task-local values reach handlers on every lane.
+///
+/// They also reach the handlers of an occurrence that had to wait.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ContextTests {
   enum Request {
     @TaskLocal static var id = 0
     @TaskLocal static var user = ""
   }
 
-  /// Carried for the length of `body`: other tests run beside it.
+  /// Runs `body` while both values are carried.
+  ///
+  /// Carrying affects the whole process, and other tests run in parallel, so it ends with `body`.
   private func carrying(_ body: () async throws -> Void) async rethrows {
     let carried = [EventContext.carry(Request.$id), EventContext.carry(Request.$user)]
     defer { for one in carried { one.end() } }
     try await body()
   }
 
-  @Test(arguments: BoundedLane.allCases, [false, true]) func everyLaneHasThem(lane: BoundedLane, isBounded: Bool) async
-  {
+  @Test(arguments: BoundedLane.allCases, [false, true]) func everyLaneHasTheCarriedValues(
+    lane: BoundedLane, isBounded: Bool
+  ) async {
     await carrying {
       let (event, seen) = (Event<Int>(), Recorder<String>())
       event.add(
@@ -40,7 +45,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func tasksAndActorsHaveThem(isAwaited: Bool) async {
+  @Test(arguments: [false, true]) func tasksAndActorsHaveTheCarriedValues(isAwaited: Bool) async {
     await carrying {
       let (event, seen, account) = (Event<Int>(), Recorder<Int>(), Account())
       event.addHandler(on: .task) { _ async in seen.record(Request.id) }
@@ -56,7 +61,7 @@ import Testing
 
   actor Account { var ids: [Int] = [] }
 
-  @Test func whatHadToWaitHasThoseOfItsSender() async {
+  @Test func anOccurrenceThatHadToWaitHasTheValuesOfItsSender() async {
     await carrying {
       let (event, other, seen) = (Event<Int>(), Event<Int>(), Recorder<String>())
       let (inside, gate) = (Gate(), Gate())
@@ -85,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func aTaskThatAHandlerStartsHasThemAndTheWaitGraphIsAsBefore() async {
+  @Test func aTaskThatAHandlerStartsHasTheCarriedValuesAndTheWaitGraphIsAsBefore() async {
     await carrying {
       let (event, seen) = (Event<Int>(), Recorder<Int>())
       event.addHandler { number async in
@@ -99,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotCarriedAnyMoreStays() async {
+  @Test func aValueThatIsNoLongerCarriedDoesNotReachALane() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { _ in seen.record(Request.id) }
     let one = EventContext.carry(Request.$id)

@@ -3,9 +3,9 @@ import Eventing
 import Testing
 
 extension FinishTests {
-  // MARK: What lanes still hold when the event has been finished
+  // MARK: Work that lanes still have when the event has been finished
 
-  @Test(arguments: LaneDelivery.allCases) func aHandlerWhoseLaneStillHoldsSomethingIsThereUntilItHasRun(
+  @Test(arguments: LaneDelivery.allCases) func aHandlerWhoseLaneStillHasWorkIsInTheEventUntilThatHasRun(
     delivery: LaneDelivery
   ) async {
     let event = Event<Int>()
@@ -26,7 +26,7 @@ extension FinishTests {
     #expect(await event.handlers.isEmpty)
   }
 
-  @Test(arguments: [true, false]) func whatLanesStillHoldCanBeRemovedByEveryBulkVerb(isLate: Bool) async {
+  @Test(arguments: [true, false]) func workLeftOnLanesCanBeRemovedByEveryBulkVerb(isLate: Bool) async {
     for verb in ["name", "tag", "owner", "all"] {
       let event = Event<Int>()
       let (queue, seen, owner) = (DispatchQueue(label: "test"), Recorder<Int>(), LiveCount())
@@ -50,7 +50,7 @@ extension FinishTests {
     }
   }
 
-  @Test func whatLanesStillHoldCanBeLockedAndUnlocked() async {
+  @Test func workLeftOnLanesCanBeLockedAndUnlocked() async {
     let event = Event<Int>()
     let (queue, seen) = (DispatchQueue(label: "test"), Recorder<Int>())
     event.add(Handler(on: .queue(queue)) { seen.record($0) }.named("name"))
@@ -66,7 +66,7 @@ extension FinishTests {
     #expect(seen.values == [])
   }
 
-  @Test(arguments: [true, false]) func theEventsOwnLockHoldsForWhatLanesStillHold(isUnlocked: Bool) async {
+  @Test(arguments: [true, false]) func theEventLockAppliesToWorkLeftOnLanes(isUnlocked: Bool) async {
     let event = Event<Int>()
     let (queue, seen) = (DispatchQueue(label: "test"), Recorder<Int>())
     event.addHandler(on: .queue(queue)) { seen.record($0) }
@@ -143,7 +143,7 @@ extension FinishTests {
     await event.quiesce()
   }
 
-  @Test func lanesThatEndWhileThreadsLookLockAndRemoveLeaveNothing() async {
+  @Test func lanesThatEndWhileThreadsInspectLockAndRemoveLeaveNothing() async {
     let overlaps = Overlaps()
     let closures = LiveCount()
     let events = Recorder<Event<Int>>()

@@ -2,9 +2,9 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G12: an event that is ended on purpose.
+/// G12: an event that `finish()` ends.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FinishTests {
-  @Test func afterFinishSendsReachNobodyAndAddsGiveTokensOfHandlersThatAreGone() async {
+  @Test func afterFinishSendsReachNoHandlerAndAddsReturnTokensOfEndedHandlers() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let closures = LiveCount()
@@ -48,7 +48,7 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func whatWasSentBeforeFinishIsDelivered() async {
+  @Test func occurrencesSentBeforeFinishAreDelivered() async {
     let event = Event<Int>()
     let queue = DispatchQueue(label: "test")
     let (inline, lane) = (Recorder<Int>(), Recorder<Int>())
@@ -77,7 +77,7 @@ import Testing
     #expect(lane.values == [1, 2])
   }
 
-  @Test func finishedByAHandlerTheOccurrenceStillReachesTheLaterOnes() async {
+  @Test func anOccurrenceWhoseHandlerFinishesTheEventStillReachesTheLaterHandlers() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler { [weak event] value in
@@ -125,7 +125,7 @@ import Testing
     let overlaps = Overlaps()
     let (closures, payloads) = (LiveCount(), LiveCount())
     let tickets = Recorder<Ticket>()
-    let events = Recorder<Event<Canary>>()  // so that they end by being finished, and not because they go
+    let events = Recorder<Event<Canary>>()  // keeps them alive: `finish()` must end them, not `deinit`
     await inRounds(3, until: { overlaps.count > 100 }) {
       let event = Event<Canary>()
       events.record(event)

@@ -3,25 +3,27 @@ import Eventing
 import Foundation
 import Testing
 
-/// Isolated calls: they wait for their turn, and nothing waits for them that could go on.
+/// Isolated calls run between two occurrences.
+///
+/// A post never waits for an isolated call that has no thread yet.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectingTests {
-  @Test func aPostIsNotHeldUpByALookThatWaitsForAThread() async {
+  @Test func aPostIsNotDelayedByAnInspectionThatWaitsForAThread() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       await Self.postBeside { event, _ in _ = await event.handlers }
     }
   }
 
-  @Test func aPostIsNotHeldUpByAnIsolatedCallThatWaitsForAThread() async {
+  @Test func aPostIsNotDelayedByAnIsolatedCallThatWaitsForAThread() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       let found = Recorder<[Int]>()
       await Self.postBeside { event, seen in await event.between { found.record(seen.values) } }
-      #expect(found.count == 1 && found.values.allSatisfy { $0.starts(with: [1, 2]) })  // all that was sent before
+      #expect(found.count == 1 && found.values.allSatisfy { $0.starts(with: [1, 2]) })  // all posts before the call
     }
   }
 
-  /// Blocks all threads of Dispatch's global pool, lets a task look at an event, and posts.
+  /// Blocks all threads of Dispatch's global pool, lets a task inspect an event, and posts.
   private static func postBeside(_ look: @escaping @Sendable (Event<Int>, Recorder<Int>) async -> Void) async {
     let (event, seen, atReturn) = (Event<Int>(), Recorder<Int>(), Recorder<[Int]>())
     let (steps, looked, unblocked) = (StepExecutor(), Gate(), Gate())
@@ -41,7 +43,7 @@ import Testing
         await look(event, seen)
         looked.open()
       }
-      steps.runWhileThisIsHeld()  // it waits to get inside
+      steps.runWhileThisIsHeld()  // the isolated call now waits to enter the core
       event.post(3)
       atReturn.record(seen.values)
       unblocked.open()
@@ -52,7 +54,7 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  @Test func anIsolatedCallSeesAllThatWasSentBeforeItToABusyEvent() async {
+  @Test func anIsolatedCallSeesAllOccurrencesSentBeforeItToABusyEvent() async {
     let (event, seen, found, steps, looked) = (Event<Int>(), Recorder<Int>(), Recorder<[Int]>(), StepExecutor(), Gate())
     event.addHandler { seen.record($0) }
     await whileBusy(event) {
@@ -70,7 +72,7 @@ import Testing
     #expect(seen.values == [0, 1, 2, 3, 4])
   }
 
-  @Test func isolatedCallsBesideSendersSeeAllThatTheirOwnTaskSentBefore() async {
+  @Test func isolatedCallsBesideSendersSeeAllEarlierPostsOfTheirOwnTask() async {
     let (event, last) = (Event<Int>(), ConditionLock([Int](repeating: 0, count: 4)))
     event.addHandler { number in last.withLock { $0[number / 10_000] = number % 10_000 } }
     await withTaskGroup { group in
@@ -88,6 +90,6 @@ import Testing
 }
 
 extension Event {
-  /// Calls `body` between two occurrences.
+  /// Runs `body` between two occurrences.
   fileprivate func between<Result: Sendable>(_ body: @Sendable () -> Result) -> Result { body() }
 }

@@ -3,9 +3,9 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G12: an event's end, when its last reference goes.
+/// G12: an event ends when its last reference is released.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LastReferenceTests {
-  @Test func aHandlerThatReleasesTheLastReferenceIsFollowedByTheOthersAndThenAllIsGone() {
+  @Test func afterAHandlerReleasesTheLastReferenceTheOthersRunAndThenAllIsReleased() {
     let box = ConditionLock<Event<Int>?>(Event())
     let closures = LiveCount()
     let seen = Recorder<String>()
@@ -30,7 +30,7 @@ import Testing
     #expect(closures.alive == 0)
   }
 
-  @Test func whatIsQueuedWhenTheLastReferenceGoesIsStillDeliveredAndThenAllIsGone() async {
+  @Test func queuedOccurrencesAreDeliveredAfterTheLastReferenceAndThenAllIsReleased() async {
     let (closures, payloads) = (LiveCount(), LiveCount())
     let seen = Recorder<Int>()
     let (isInside, mayLeave, mayDrain) = (Gate(), Gate(), Gate())
@@ -62,7 +62,7 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  @Test func whatLanesHoldWhenTheLastReferenceGoesIsStillDeliveredAndThenAllIsGone() async {
+  @Test func workOnLanesIsDeliveredAfterTheLastReferenceAndThenAllIsReleased() async {
     let (closures, payloads) = (LiveCount(), LiveCount())
     let seen = Recorder<Int>()
     let queue = DispatchQueue(label: "test")
@@ -89,7 +89,7 @@ import Testing
     #expect(await eventually { closures.alive == 0 && payloads.alive == 0 })
   }
 
-  @Test(arguments: LaneDelivery.allCases) func everyKindOfLaneDeliversWhatItHoldsAndEndsWhenTheEventGoes(
+  @Test(arguments: LaneDelivery.allCases) func everyKindOfLaneDeliversItsWorkAndEndsWhenTheEventIsReleased(
     delivery: LaneDelivery
   ) async {
     let closures = LiveCount()
@@ -265,7 +265,7 @@ private final class WeakReference<Object: AnyObject & Sendable>: Sendable {
 }
 
 extension ConditionLock {
-  /// What is there, and leaves nothing.
+  /// Returns the value and replaces it by `nil`.
   fileprivate func take<Wrapped: Sendable>() -> Wrapped? where Value == Wrapped? {
     withLock { value in
       defer { value = nil }

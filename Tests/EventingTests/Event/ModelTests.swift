@@ -2,7 +2,9 @@ import EventingPrograms
 import Foundation
 import Testing
 
-/// Programs on one thread, inside handlers too, against a model that looks at every handler each time (G3, G4, G6 to G10, G21).
+/// Runs programs on one thread and compares them with a model (G3, G4, G6 to G10, G21).
+///
+/// Handlers run program steps, too. For each occurrence the model checks every handler.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ModelTests {
   @Test func randomProgramsDoWhatTheModelSays() async {
     var random = SeededGenerator.fresh("programs")
@@ -20,7 +22,9 @@ import Testing
     #expect(skips > 1_000)
   }
 
-  /// What the fuzzer kept, since each went a way that none before it had gone, and what it ever found.
+  /// Runs the programs of the corpus.
+  ///
+  /// The fuzzer kept each of them because it reached new code, or because it found a fault.
   @Test func programsOfTheCorpusDoWhatTheModelSays() async throws {
     let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(

@@ -63,7 +63,7 @@ extension OrderTests {
     }
     let poster = startThread {
       event.post(1)
-      mayEnd.wait()  // so that no other thread gets its number
+      mayEnd.wait()  // keeps the thread alive, so that no other thread gets its identity
     }
     await isInside.opened()
     event.post(2)
@@ -75,7 +75,7 @@ extension OrderTests {
     #expect(Set(seen.values.map(\.thread)).count == 2)
   }
 
-  @Test func aPosterDeliversWhatItsOwnHandlersPostedBeforeItReturns() async {
+  @Test func aPosterDeliversThePostsOfItsOwnHandlersBeforeItReturns() async {
     let event = Event<Int>()
     let seen = Recorder<Delivered>()
     event.addHandler { [weak event] value in
@@ -89,7 +89,7 @@ extension OrderTests {
     }.opened()
   }
 
-  @Test func aPosterDeliversItsOwnUpToTheFirstThatAnotherThreadQueued() async {
+  @Test func aPosterDeliversItsOwnOccurrencesUpToTheFirstOfAnotherThread() async {
     let event = Event<Int>()
     let seen = Recorder<Delivered>()
     let (isInside, isQueued, mayDrain) = (Gate(), Gate(), Gate())

@@ -3,7 +3,9 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G1 to G5: one occurrence at a time, senders in order, run to completion, here when it can be. (G3 is in `HandlerOrderTests`.)
+/// G1 to G5: one occurrence at a time, senders in order, run to completion.
+///
+/// If possible, an occurrence is delivered on the poster's thread. G3 is in `HandlerOrderTests`.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OrderTests {
   // MARK: G1
 
@@ -52,7 +54,7 @@ import Testing
     #expect(overlaps.count > 500)
   }
 
-  @Test func whatRunsOnALaneDoesNotHoldUpTheNextOccurrence() async {
+  @Test func aCallOnALaneDoesNotDelayTheNextOccurrence() async {
     let event = Event<Int>()
     let queue = DispatchQueue(label: "test")
     let (inline, lane) = (Recorder<Int>(), Recorder<Int>())
@@ -111,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func whatWasQueuedFirstIsDeliveredBeforeWhatTheRunningHandlerPostsLater() async {
+  @Test func anOccurrenceQueuedFirstIsDeliveredBeforeALaterPostOfTheRunningHandler() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let (isInside, isQueued) = (Gate(), Gate())
@@ -169,7 +171,7 @@ import Testing
     let stack = StackProbe()
     event.addHandler { [weak event] number in
       stack.look()
-      // Where each post is a call deeper, it stops before the stack is used up.
+      // If each post made the stack deeper, the handler would stop before the stack overflows.
       if number < 100_000, stack.depth < 200_000 { event?.post(number + 1) }
     }
     event.post(1)

@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// What is said again for another kind of source, or another kind of handler, does the same there.
+/// Each public verb behaves alike on every kind of source and for every kind of handler.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PublicVerbsTests {
   private final class Owner: Sendable {
     let seen = Recorder<String>()
@@ -110,7 +110,7 @@ import Testing
     #expect(seen.values.dropFirst() == ["in a 3", "too 3", "all", "in a 4"])
   }
 
-  @Test func whatIsObservedRemovesByOwnerAndTellsChangesOnEachLane() async {
+  @Test func anObservedValueRemovesByOwnerAndReportsChangesOnEachLane() async {
     let (observed, owner, seen) = (Observed(1), Owner(), Recorder<String>())
     let plain = observed.add([
       Handler { (change: Change<Int>) in seen.record("added \(change.old ?? 0) \(change.new ?? 0)") }
@@ -150,7 +150,7 @@ import Testing
     #expect(Set(seen.values) == ["async 7", "main 7", "main async 7"])
   }
 
-  @Test func handlersOfNothingAreGivenTheirOwner() async {
+  @Test func handlersOfVoidReceiveTheirOwner() async {
     let (event, owner) = (Event<Void>(), Owner())
     event.addHandler(owner: owner) { (owner: Owner) async in owner.seen.record("async") }
     event.addHandler(on: .main, owner: owner) { (owner: Owner) async in
@@ -162,7 +162,7 @@ import Testing
     #expect(Set(owner.seen.values) == ["async", "main async"])
   }
 
-  @Test func aMethodOnTheMainActorIsBoundWithWhatItGetsBesides() async {
+  @Test func aMethodOnTheMainActorIsBoundWithItsFurtherArguments() async {
     let (event, owner) = (Event<Int>(), Owner())
     event.addHandler(on: .main, Owner.note, of: owner, with: "bound")
     await event.send(5)
@@ -190,7 +190,7 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func anObserverIsToldOfWhatItHasNoInterestInWithoutHarm() async {
+  @Test func anObserverThatImplementsNoRequirementIsNotifiedWithoutHarm() async {
     struct Idle: EventObserver {}
     let (event, gate) = (Event<Int>(), Gate())
     let observation = event.observe(with: Idle())

@@ -11,7 +11,8 @@ extension SafetyTests {
   // MARK: Isolated calls
 
   @Test func anIsolatedCallNeverRunsOnTheThreadThatMakesIt() async {
-    // That would be inside `enqueue`, on the stack of whoever calls, who may be on the main queue or hold anything.
+    // Otherwise the call would run inside `enqueue`, on the caller's stack. The caller may be on
+    // the main queue, or may hold any mutex.
     let event = Event<Int>()
     let steps = StepExecutor()
     let (caller, callee) = (Recorder<ThreadNumber>(), Recorder<ThreadNumber>())
@@ -23,7 +24,7 @@ extension SafetyTests {
         called.open()
       }
     }
-    steps.after { called.wait() }  // the caller's thread lives as long as the call, so nobody else has its number
+    steps.after { called.wait() }  // keeps the caller's thread alive, so its identity stays its own
     await steps.run()
     #expect(caller.count == 1 && callee.count == 1)
     #expect(caller.values != callee.values)
@@ -32,10 +33,10 @@ extension SafetyTests {
   }
 
   #if DEBUG
-    @Test(arguments: [true, false]) func whatIsRemovedDuringAnIsolatedCallIsReleasedOnTheEventsOwnQueue(
+    @Test(arguments: [true, false]) func aHandlerRemovedDuringAnIsolatedCallIsReleasedOnTheEventsOwnQueue(
       isAddedThere: Bool
     ) async {
-      // An isolated call runs in Swift's pool, which must not be held up by what a `deinit` of the user's does.
+      // An isolated call runs in Swift's pool. A `deinit` of the user's must not block that pool.
       let event = Event<Int>()
       let (live, queues, released) = (LiveCount(), Recorder<Bool>(), Gate())
       let add: @Sendable () -> HandlerToken = {

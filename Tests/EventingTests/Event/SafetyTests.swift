@@ -1,7 +1,9 @@
 import Eventing
 import Testing
 
-/// G20 and G24: no lock is held while user code runs, so it may call anything; and wrong counts are clamped.
+/// G20 and G24: no mutex is held while user code runs, so user code may call anything.
+///
+/// Wrong counts are clamped.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SafetyTests {
   // MARK: Any call inside a handler
 
@@ -34,7 +36,7 @@ import Testing
     await comesBack { await event.send(1) }
     #expect(done.value >= 1)
     await comesBack { await event.quiesce() }
-    // The event is as usable as before.
+    // The event still works.
     event.unlock()
     let seen = Counter()
     let token = event.addHandler { _ in seen.add() }
@@ -97,7 +99,7 @@ import Testing
         let event = Event<Int>("own")
         let live = LiveCount()
         let token: HandlerToken
-        do {  // beyond this the handler alone holds the canary
+        do {  // after this scope only the handler holds the canary
           let canary = Canary(live) { call.make(on: event) }
           let body: @Sendable (Int) -> Void = { _ in canary.sing() }
           let isOnce = ending == .usedUp
@@ -108,14 +110,14 @@ import Testing
         event.addHandler(named: "other") { _ in }
         ending.end(token, of: event)
         await comesBack { await event.quiesce() }
-        // On the way out of a lane the closure is held for a moment more.
+        // A lane that ends releases its closure a moment later.
         #expect(await eventually { live.alive == 0 })
         await comesBack { await event.quiesce() }
       }
     }
   }
 
-  @Test func deinitOfACaptureMayCallAnythingWhenItsEventGoes() async {
+  @Test func deinitOfACaptureMayCallAnythingWhenItsEventIsReleased() async {
     for kind in [nil] + SerialKind.allCases.map(Optional.some) {
       for call in AnyCall.allCases {
         let live = LiveCount()
@@ -141,7 +143,7 @@ import Testing
       let live = LiveCount()
       let holder = ConditionLock<Canary?>(Canary(live) { call.make(on: event) })
       if let owner = holder.withLock({ $0 }) {
-        event.addHandler(owner: owner) { _, _ in holder.withLock { $0 = nil } }  // from now on the call alone holds it
+        event.addHandler(owner: owner) { _, _ in holder.withLock { $0 = nil } }  // now only the call holds it
       }
       await comesBack { await event.send(1) }
       #expect(live.alive == 0)
@@ -151,7 +153,7 @@ import Testing
 
   // MARK: A handler that blocks
 
-  @Test func handlerThatBlocksHoldsUpNobodyWhoPosts() async {
+  @Test func handlerThatBlocksDelaysNoPoster() async {
     let event = Event<Int>()
     let (inside, gate, seen) = (Gate(), Gate(), Recorder<Int>())
     event.addHandler { number in
@@ -180,8 +182,9 @@ import Testing
     }
   }
 
-  @Test func handlersThatBlockOnManyEventsHoldUpNoOther() async {
-    // Each blocks its event's own queue: had they shared threads, the last one would come late.
+  @Test func handlersThatBlockOnManyEventsDelayNoOtherEvent() async {
+    // Each handler blocks its event's own queue. If the queues shared few threads, the last handler
+    // would begin late.
     let (gate, began) = (Gate(), Countdown(16))
     let events = (0..<16).map { _ in Event<Int>() }
     for event in events {
@@ -229,7 +232,7 @@ import Testing
     #expect(stack.depth < 20_000)
   }
 
-  @Test func ringsThatAreSentThroughBySeveralThreadsComeToAnEnd() async {
+  @Test func postsOfSeveralThreadsThroughARingOfEventsComeToAnEnd() async {
     let events = (0..<3).map { _ in Event<Int>() }
     let count = Counter()
     for index in 0..<3 {

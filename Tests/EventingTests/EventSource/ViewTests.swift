@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Views, and handlers that stop an occurrence.
+/// Views, and interceptors, which can stop an occurrence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewTests {
   @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(
     kind: SerialKind
@@ -23,7 +23,7 @@ import Testing
     #expect(seen.values == ["2", "4"])
   }
 
-  @Test func aHandlerOnALaneGetsWhatTheViewMadeAndTheViewIsAskedOnce() async {
+  @Test func aHandlerOnALaneReceivesTheTransformedPayloadAndTheTransformRunsOnce() async {
     let event = Event<Int>()
     let (asked, seen) = (Counter(), Recorder<Int>())
     let view = event.map { number in
@@ -40,7 +40,7 @@ import Testing
     #expect(seen.values == Array(repeating: 10, count: 5))
   }
 
-  @Test func whatAFilterKeepsBackCountsAsSkippedAndUsesNoOnceHandlerUp() async {
+  @Test func aFilteredPayloadCountsAsSkippedAndUsesNoOnceHandlerUp() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.filter { $0 > 1 }.once { seen.record($0) }
@@ -86,7 +86,7 @@ import Testing
 
   // MARK: Interception
 
-  @Test func whatIsStoppedReachesNoLaterHandlerAndCountsAsSkipped() async {
+  @Test func aStoppedOccurrenceReachesNoLaterHandlerAndCountsAsSkipped() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.addHandler(priority: 2) { seen.record("before \($0)") }
@@ -121,7 +121,7 @@ import Testing
     #expect(await event.send(1).delivered == 2)
   }
 
-  @Test func whatGoesIsNotCountedBehindAnInterceptor() async {
+  @Test func endedHandlersAreNotCountedBehindAnInterceptor() async {
     let event = Event<Int>()
     let live = LiveCount()
     do {
@@ -138,7 +138,7 @@ import Testing
 }
 
 extension Event<Int> {
-  /// A handler of nothing.
+  /// Adds a handler that does nothing.
   fileprivate nonisolated func addHandler(priority: Int, on delivery: Delivery) {
     addHandler(on: delivery, priority: priority) { _ in }
   }

@@ -2,11 +2,11 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G19: what handlers throw is kept, and what a policy makes of it.
+/// G19: errors of handlers are delivered by `failures`, and a policy decides their effect.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailurePolicyTests {
   struct Odd: Error, Equatable { var number: Int }
 
-  @Test(arguments: BoundedLane.allCases) func whatLanesThrowIsInFailures(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func errorsOnLanesAreInFailures(lane: BoundedLane) async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     event.failures.addHandler { seen.record("\($0)") }
     event.add(lane.throwing { if $0 % 2 == 1 { throw Odd(number: $0) } }.named("odd"))
@@ -14,7 +14,7 @@ import Testing
     #expect(seen.values == ["odd: Odd(number: 1)", "odd: Odd(number: 3)"])
   }
 
-  @Test func failuresComeAsTheyAreThrown() async {
+  @Test func failuresArriveWhenTheyAreThrown() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     let failures = event.failures.payloads()
     event.addHandler(named: "first") { number in
@@ -31,7 +31,7 @@ import Testing
     #expect(await SequenceTests.take(2, of: failures).map { $0.error as? Odd } == [Odd(number: 1), Odd(number: 2)])
   }
 
-  @Test func whoeverListensToFailuresMayThrowAndSendToo() async {
+  @Test func aHandlerOfFailuresMayThrowAndPost() async {
     let (event, seen) = (Event<Int>(), Counter())
     event.addHandler { throw Odd(number: $0) }
     event.failures.addHandler { [weak event] failure in
@@ -70,7 +70,7 @@ import Testing
     #expect(await event.handlers.map(\.skippedCount) == [0, 2, 2, 2])
   }
 
-  @Test(arguments: [-1, 1, 3]) func aHandlerThatThrewSoOftenIsRemoved(count: Int) async {
+  @Test(arguments: [-1, 1, 3]) func aHandlerIsRemovedWhenItHasThrownAsOftenAsThePolicySays(count: Int) async {
     let (event, calls) = (Event<Int>(onFailure: .remove(after: count)), Recorder<String>())
     event.addHandler { number in
       calls.record("inline")
@@ -87,7 +87,7 @@ import Testing
     #expect(event.handlerCount == 1)
   }
 
-  @Test func theDescriptionOfAPolicySaysIt() {
+  @Test func theDescriptionOfAPolicyNamesThePolicy() {
     #expect(
       [FailurePolicy.collect, .stop, .remove(after: 3)].map(\.description) == ["collect", "stop", "remove(after: 3)"])
   }

@@ -100,8 +100,8 @@ import Testing
     #expect(calls.value == 40)
   }
 
-  @Test func errorDuringARunOfTheQuickWayLeavesTheCountsRight() async {
-    // Some occurrences are delivered by looking at no record until one throws.
+  @Test func errorOnTheFastPathLeavesTheCountsRight() async {
+    // On the fast path the delivery reads no record until a handler throws.
     let event = Event<Int>()
     for index in 0..<20 {
       event.addHandler(priority: index % 4) { number in
@@ -122,7 +122,7 @@ import Testing
     event.addHandler { _ in }
     event.addHandler { _ in
       await gate.opened()
-      throw Problem(number: 1)  // throws last, and comes first
+      throw Problem(number: 1)  // thrown last, but first in the report
     }
     event.addHandler { _ in throw Problem(number: 2) }
     event.addHandler(on: .background) { _ in
@@ -149,7 +149,7 @@ import Testing
     #expect(report.failures.map { $0.error is CancellationError } == [true])
   }
 
-  /// One handler of each kind; the nth throws n.
+  /// Adds one handler of each kind. The handler at index n throws `Problem(number: n)`.
   @discardableResult private func addOneOfEach(to event: Event<Int>) -> [HandlerToken] {
     let queue = DispatchQueue(label: "errors")
     let stage = Stage()
@@ -183,7 +183,8 @@ import Testing
 #if DEBUG
   extension SyncPointTests {
     @Test func errorsAreInTheOrderOfTheHandlersWhenTwoThreadsAddAtTheSameTime() async {
-      // The handler that is made first joins second; whichever order that is, errors come in the same.
+      // The handler that is made first is enqueued second. Errors come in the order of `handlers`,
+      // whichever of the two is first there.
       let event = Event<Int>()
       let (inside, gate) = (Gate(), Gate())
       event.once { _ in
@@ -194,7 +195,9 @@ import Testing
       await inside.opened()
       let hold = Hold(at: .foundBusy)
       let adder = startThread {
-        hold.during { event.addHandler(named: "second", on: .background) { _ in throw FailureTests.Problem(number: 2) } }
+        hold.during {
+          event.addHandler(named: "second", on: .background) { _ in throw FailureTests.Problem(number: 2) }
+        }
       }
       await hold.reached.opened()
       event.addHandler(named: "first", on: .background) { _ in throw FailureTests.Problem(number: 1) }

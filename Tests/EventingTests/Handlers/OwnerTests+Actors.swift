@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 extension OwnerTests {
-  @Test func whatWaitsForAnActorThatGoesIsSkipped() async {
+  @Test func aCallThatWaitsForAReleasedActorIsSkipped() async {
     let event = Event<Int>()
     let (steps, calls) = (StepExecutor(), Counter())
     let ticket: Ticket

@@ -8,7 +8,7 @@ import Testing
   import Eventing
 #endif
 
-/// G10: owners.
+/// G10: a handler ends with its owner, and does not retain it.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OwnerTests {
   @Test func aHandlerIsCalledWithItsOwner() {
     let event = Event<Int>()
@@ -79,7 +79,7 @@ import Testing
     #expect(await eventually { live.alive == 0 })
   }
 
-  @Test func aDeliveryQueuedOnALaneIsSkippedWhenTheOwnerGoes() async {
+  @Test func aDeliveryQueuedOnALaneIsSkippedWhenTheOwnerIsReleased() async {
     let event = Event<Int>()
     let live = LiveCount()
     let calls = Recorder<Int>()
@@ -148,7 +148,7 @@ import Testing
     #expect(isReused, "an address was used again")
   }
 
-  @Test func aLookDoesNotCountAHandlerWhoseOwnerIsGone() async {
+  @Test func inspectionDoesNotCountAHandlerWhoseOwnerIsGone() async {
     let event = Event<Int>("name")
     var owner: Owner? = Owner(LiveCount())
     let token = event.addHandler(named: "owned", owner: owner!) { _, _ in }
@@ -284,7 +284,7 @@ private final class RemovingOwner: Sendable {
   deinit { event.remove(ownedBy: self) }
 }
 
-/// Makes all handlers its owner's.
+/// A source that gives its own owner to every handler.
 private struct OwningSource: EventSource {
   let event: Event<Int>
   let owner: RemovingOwner

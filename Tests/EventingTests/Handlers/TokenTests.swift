@@ -2,7 +2,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G11: tokens are harmless; bags.
+/// G11: tokens retain nothing and are refused where they do not belong. Bags remove their handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TokenTests {
   @Test func droppingATokenChangesNothing() async {
     let event = Event<Int>()
@@ -10,7 +10,7 @@ import Testing
     #expect(await event.send(1).delivered == 1)
   }
 
-  @Test func everyVerbRefusesATokenOfAHandlerThatIsGone() async {
+  @Test func everyVerbRefusesATokenOfARemovedHandler() async {
     let event = Event<Int>()
     let token = event.addHandler { _ in }
     #expect(event.remove(token))
@@ -138,7 +138,7 @@ import Testing
 
   // MARK: Bags
 
-  @Test func aBagRemovesItsHandlersWhenItGoesAway() async {
+  @Test func aBagRemovesItsHandlersWhenItIsReleased() async {
     let (event, other) = (Event<Int>(), Event<String>())
     var bag: HandlerBag? = HandlerBag()
     event.addHandler { _ in }.store(in: bag!)
@@ -152,7 +152,7 @@ import Testing
     _ = bag
   }
 
-  @Test func aBagSaysHowManyHandlersItRemovedAndForgetsThem() {
+  @Test func aBagReturnsTheNumberOfHandlersItRemovedAndIsEmptyAfterwards() {
     let event = Event<Int>()
     let bag = HandlerBag()
     let tokens = (0..<3).map { _ in event.addHandler { _ in } }
@@ -196,7 +196,7 @@ import Testing
     #expect(bag.removeAll() == 0)
   }
 
-  @Test func aBagEmptiedByAHandlerSilencesTheLaterOnesOfTheSameOccurrence() async {
+  @Test func aBagEmptiedByAHandlerStopsItsLaterHandlersOfTheOccurrence() async {
     let event = Event<Int>()
     let bag = HandlerBag()
     let seen = Recorder<Int>()

@@ -1,4 +1,5 @@
-// What the harness looks up by name in the preloaded library; the counts are those of cmeasure.h.
+// The functions that the harness looks up by name in the preloaded library. cmeasure.h declares the
+// counts.
 #ifndef ALLOCATION_COUNTER_H
 #define ALLOCATION_COUNTER_H
 

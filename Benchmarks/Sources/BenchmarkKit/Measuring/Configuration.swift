@@ -1,28 +1,32 @@
-/// What the command line says.
+/// The options of a run, from the command line.
 package struct Configuration: Sendable {
-  /// Rounds that count.
+  /// The number of rounds that count.
   package var rounds = 41
-  /// What one repeat of one peer should take.
+  /// The intended length of one repeat of one peer, in milliseconds.
   package var milliseconds = 1.2
-  /// Seconds for each table that may be spent on waiting for a quiet machine.
+  /// The time per table, in seconds, for waiting for a quiet machine and for noisy rounds.
   package var patience = 150.0
-  /// Few rounds, whatever else the machine does: to see that it works.
+  /// Whether to run few rounds, whatever else runs on the machine.
+  ///
+  /// Such a run shows that a workload works, not what it costs.
   package var isQuick = false
-  /// Instead of a workload's own numbers of handlers, threads or items.
+  /// The numbers of handlers, threads or items that replace the workload's own.
   package var sizes: [Int]?
-  /// Ids of the peers that take part; nil: all.
+  /// The ids of the peers that take part; nil for all.
   package var only: Set<String>?
-  /// Ids of those that do not.
+  /// The ids of the peers that do not take part.
   package var without: Set<String> = []
+  /// The path of the JSON file to write; nil for none.
   package var jsonPath: String?
   /// The output file that callgrind was given.
   package var callgrindPath: String?
 
   package init() {}
 
-  /// A round counts as quiet if others took less than this of a core.
+  /// The load below which a round is quiet: the share of one core that other processes take.
   static let quietLoad = 0.08
 
+  /// Returns whether the peer takes part in the workload.
   func includes(_ peer: Peer, in workload: Workload) -> Bool {
     only?.contains(peer.id) != false && !without.contains(peer.id) && peer.workloads?.contains(workload) != false
   }

@@ -1,23 +1,24 @@
-/// What one repeat gave.
+/// The outcome of one repeat, with times in nanoseconds.
 struct Sample {
   var wall: Double
   var cpu: Double
-  /// Nil: everything arrived, once, where it should.
+  /// A description of the fault; nil if every payload arrived once, where it should.
   var failure: String?
 }
 
-/// One peer in one table: something that can be repeated, `count` operations at a time, and that checks itself each time.
+/// One peer in one table.
 struct Contestant {
   let peer: Peer
   let label: String
+  /// Performs `count` operations, measures them, and checks their outcome.
   let run: (_ count: Int) async -> Sample
-  /// The last check, and the end of the rig.
+  /// Makes the last check and closes the rig. Returns a description of a fault, or nil.
   let finish: () async -> String?
-  /// The most operations in a repeat.
+  /// The maximum number of operations in a repeat.
   var maximum = 1 << 22
-  /// Operations in a repeat, where that is not for the harness to choose.
+  /// The number of operations in a repeat, if the workload fixes it.
   var fixed: Int?
-  /// Its repeats take this many times longer than the others'.
+  /// The length of a repeat, as a multiple of the configured length.
   var scale = 1.0
 
   init(

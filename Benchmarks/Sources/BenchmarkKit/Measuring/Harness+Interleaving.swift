@@ -1,8 +1,12 @@
 import CMeasure
 
 extension Harness {
-  /// Calibrates each contestant to repeats of about the same length, then interleaves the repeats, so that whatever else the machine
-  /// does hits all alike. Reports nanoseconds for an operation; a repeat of `count` operations stands for `count * perOperation`.
+  /// Calibrates all contestants to repeats of one length, then interleaves the repeats.
+  ///
+  /// Other load on the machine therefore slows all contestants alike. Adds a row for each
+  /// contestant, in nanoseconds per operation.
+  ///
+  /// - Parameter perOperation: The number of reported operations in one counted operation.
   func interleave(
     _ workload: Workload, _ parameter: String, _ contestants: [Contestant], unit: String = "ns",
     perOperation: Double = 1,
@@ -20,7 +24,7 @@ extension Harness {
     let rounds = await quietRounds(wanted ?? configuration.rounds) { index -> [Sample?] in
       var samples = [Sample?](repeating: nil, count: contestants.count)
       for k in contestants.indices {
-        let i = (k + index) % contestants.count  // each round begins with another one
+        let i = (k + index) % contestants.count  // each round begins with another contestant
         if failures[i] != nil { continue }
         Watchdog.kick("\(workload.name), \(parameter), \(contestants[i].label): round \(index)")
         let sample = await contestants[i].run(counts[i])
@@ -45,17 +49,17 @@ extension Harness {
     }
   }
 
-  /// Finds the number of operations that takes `target` nanoseconds, and warms up.
+  /// Warms up the contestant, and returns the number of operations that takes `target` nanoseconds.
   private func calibrate(_ contestant: Contestant, target: Double) async -> (count: Int, failure: String?) {
     if let fixed = contestant.fixed { return (fixed, await contestant.run(fixed).failure) }
-    for count in [1, 4, 16] where count <= contestant.maximum {  // one-time costs
+    for count in [1, 4, 16] where count <= contestant.maximum {  // pays the one-time costs
       if let failure = await contestant.run(count).failure { return (count, failure) }
     }
     var count = 1
     while true {
       let first = await contestant.run(count), second = await contestant.run(count)
       if let failure = first.failure ?? second.failure { return (count, failure) }
-      let factor = target / max(min(first.wall, second.wall), 1)  // the slower one may have been interrupted
+      let factor = target / max(min(first.wall, second.wall), 1)  // the slower run may have been interrupted
       if count == contestant.maximum && factor > 1 { return (count, nil) }
       if factor < 1.5 { return (max(1, Int(Double(count) * factor)), nil) }
       count = min(contestant.maximum, Int((Double(count) * min(8, factor)).rounded(.up)))

@@ -1,18 +1,22 @@
 import CMeasure
 
-/// Rounds that count, and what others took of a core while they ran.
+/// The rounds that count, with the load of other processes while they ran.
 struct QuietRounds<Outcome> {
   var outcomes: [Outcome] = []
+  /// For each outcome, the share of one core that other processes took.
   var noise: [Double] = []
-  /// Rounds that were run.
+  /// The number of rounds that were run.
   var total = 0
 }
 
 extension Harness {
-  /// Repeats a round until `wanted` quiet ones are in, waits for the machine to become quiet before each, and gives back the quietest.
+  /// Repeats a round until `wanted` quiet rounds have been run, and returns the quietest ones.
   ///
-  /// When the patience is at an end the noisy ones count, too. /proc/stat counts in ticks of 10 ms; so windows of at least 200 ms, with
-  /// as many rounds as fit, are judged.
+  /// Waits for a quiet machine before each window of rounds. Once the patience is used up, or
+  /// `4 * wanted` rounds have been run, noisy rounds count too.
+  ///
+  /// /proc/stat counts in ticks of 10 ms. The load is therefore measured over windows of at least
+  /// 200 ms, each with as many rounds as fit.
   func quietRounds<Outcome>(_ wanted: Int, round: (_ index: Int) async -> Outcome) async -> QuietRounds<Outcome> {
     var all: [(outcome: Outcome, noise: Double)] = [],
       patience = configuration.isQuick ? 0 : configuration.patience * 1e9
@@ -32,11 +36,11 @@ extension Harness {
     return QuietRounds(outcomes: kept.map(\.outcome), noise: kept.map(\.noise), total: all.count)
   }
 
-  /// Says how quiet it was.
+  /// Prints how quiet the counted rounds were.
   func announce<Outcome>(_ rounds: QuietRounds<Outcome>, _ workload: Workload, _ parameter: String) {
     let noise = [median(rounds.noise), rounds.noise.max() ?? 0].map { "\(Double(Int($0 * 1_000)) / 1_000)" }
     report.say(
-      "# \(workload.name), \(parameter): \(rounds.total) rounds, kept \(rounds.outcomes.count); "
-        + "others took of a core in those: median \(noise[0]), at most \(noise[1])")
+      "# \(workload.name), \(parameter): \(rounds.total) rounds run, \(rounds.outcomes.count) counted; "
+        + "cores that other processes took in these: median \(noise[0]), maximum \(noise[1])")
   }
 }

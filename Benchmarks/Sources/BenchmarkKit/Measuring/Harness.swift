@@ -1,11 +1,11 @@
 import CMeasure
 
-/// Measures peers side by side: each workload is an extension in a file of its own.
+/// Measures peers side by side. Each workload is an extension in a file of its own.
 package struct Harness {
   let configuration: Configuration
   let peers: [Peer]
   package let report: Report
-  /// Rigs that are not torn down, because some libraries take minutes to remove 100,000 handlers.
+  /// The rigs that are never closed: some libraries take minutes to remove 100,000 handlers.
   let graveyard = Graveyard()
 
   package init(configuration: Configuration, peers: [Peer], report: Report) {
@@ -14,6 +14,7 @@ package struct Harness {
     self.report = report
   }
 
+  /// Measures a workload and adds its rows to the report.
   package func run(_ workload: Workload) async {
     report.begin(workload)
     for peer in peers where configuration.includes(peer, in: workload) {
@@ -38,12 +39,12 @@ package struct Harness {
     }
   }
 
-  /// Those that take part, by their own account and by the command line's.
+  /// Returns the peers that take part, according to their own properties and the command line.
   func contenders(in workload: Workload) -> [Peer] {
     peers.filter { $0.missing == nil && configuration.includes($0, in: workload) }
   }
 
-  /// A row for a library that cannot take part; a limit needs none.
+  /// Adds a row for a library that cannot take part. A limit gets no such row.
   func decline(_ workload: Workload, _ parameter: String, _ peer: Peer, because reason: String) {
     if peer.kind == .limit { return }
     var row = Row(workload, parameter, peer)
@@ -52,7 +53,7 @@ package struct Harness {
     report.add(row)
   }
 
-  /// Wall and CPU time of `body`, in nanoseconds.
+  /// Returns the wall time and the CPU time of `body`, in nanoseconds.
   func timed(_ body: () async -> Void) async -> Sample {
     let cpu = cm_process_cpu(), wall = cm_now()
     await body()
@@ -60,7 +61,7 @@ package struct Harness {
     return Sample(wall: Double(end - wall), cpu: Double(cm_process_cpu() - cpu))
   }
 
-  /// Adds permanent handlers for `seconds` at most; returns how many there are.
+  /// Adds up to `count` permanent handlers within `seconds`. Returns the number of added handlers.
   func attach(_ count: Int, to rig: Rig, _ block: CellBlock, seconds: Double, label: String) async -> Int {
     let cells = block.cells(count), start = cm_now()
     var done = 0

@@ -1,7 +1,8 @@
 import CMeasure
 
 /// Counters of several threads, each on cache lines of its own.
-final class PaddedCounters: @unchecked Sendable {  // each has one writer; all access is atomic
+// Safe: each counter has one writer, and all access is atomic.
+final class PaddedCounters: @unchecked Sendable {
   private static let stride = 16
   private let base: UnsafeMutablePointer<Int>
   private let count: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Collects the rows, prints each one as it comes, and writes them all as JSON.
+/// Collects rows, prints each one when it is added, and writes all of them as JSON.
 package final class Report {
   package private(set) var rows: [Row] = []
   private var workloads: [Workload] = []
@@ -25,7 +25,7 @@ package final class Report {
     say((figures + [row.note] + extra).filter { !$0.isEmpty }.joined(separator: " "))
   }
 
-  /// What a reader of the tables should know.
+  /// Prints a remark for the readers of the tables, and adds it to the JSON.
   func remark(_ line: String) {
     remarks.append(line)
     say("# \(line)")
@@ -36,6 +36,7 @@ package final class Report {
     fflush(nil)
   }
 
+  /// Writes the JSON file, if a path was given.
   package func save() throws {
     guard let path else { return }
     let encoder = JSONEncoder()
@@ -47,9 +48,9 @@ package final class Report {
         to: URL(fileURLWithPath: path))
   }
 
-  /// What is written.
+  /// The content of the JSON file.
   private struct Document: Encodable {
-    /// A workload, in words.
+    /// A workload, described in words.
     struct Description: Encodable {
       var id: String
       var name: String

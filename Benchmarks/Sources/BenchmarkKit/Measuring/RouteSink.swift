@@ -1,11 +1,14 @@
 import CMeasure
 
-/// Receives what a route delivers.
+/// Receives the payloads that a route delivers.
 ///
-/// One writer at a time, unless the route is concurrent; the harness reads while it is written to.
-final class RouteSink: @unchecked Sendable {  // atomic, or written by the one handler only and read when it has been counted
+/// Unless the route is concurrent, there is one writer at a time. The harness reads meanwhile.
+// Safe: a word is atomic, or the only handler writes it and the harness reads it after the handler
+// has counted the payload.
+final class RouteSink: @unchecked Sendable {
   private enum Word: Int, CaseIterable { case count, sum, last, disorder }
   private static let stride = 16
+  /// The maximum number of latencies that are kept.
   static let capacity = 1 << 16
 
   private let words: UnsafeMutablePointer<Int>
@@ -17,20 +20,24 @@ final class RouteSink: @unchecked Sendable {  // atomic, or written by the one h
     latencies = .allocate(capacity: Self.capacity)
     latencies.initialize(repeating: 0, count: Self.capacity)
   }
-  // No deinit: a late delivery must still find its words.
+  // No deinit: a late delivery must find its words.
 
   private func word(_ word: Word) -> UnsafeMutablePointer<Int> { words + word.rawValue * Self.stride }
 
   func reset() { for each in Word.allCases { cm_store(word(each), 0) } }
   var count: Int { cm_load(word(.count)) }
   var sum: Int { cm_load(word(.sum)) }
+  /// The number of payloads that came out of order.
   var disorder: Int { cm_load(word(.disorder)) }
-  /// Of the occurrences since the reset, in nanoseconds.
+  /// The latencies of the occurrences since the last reset, in nanoseconds.
   var latenciesSeen: [Double] { (0..<min(count, Self.capacity)).map { Double(latencies[$0]) } }
 
-  /// Counts, adds up, and looks at the order.
+  /// Returns a handler that counts payloads, adds them up, and checks their order.
+  ///
+  /// The handler of a concurrent route does not check the order.
   func counter(isConcurrent: Bool) -> @Sendable (Int) -> Void {
-    nonisolated(unsafe) let count = word(.count), sum = word(.sum), last = word(.last), disorder = word(.disorder)  // see the type
+    // Safe: see the type.
+    nonisolated(unsafe) let count = word(.count), sum = word(.sum), last = word(.last), disorder = word(.disorder)
     if isConcurrent {
       return { value in
         _ = cm_add(sum, value)
@@ -45,9 +52,10 @@ final class RouteSink: @unchecked Sendable {  // atomic, or written by the one h
     }
   }
 
-  /// The payload is the time at which it was sent.
+  /// Returns a handler that records latencies. Each payload must be the time of its send.
   func stopwatch() -> @Sendable (Int) -> Void {
-    nonisolated(unsafe) let count = word(.count), latencies = latencies  // see the type
+    // Safe: see the type.
+    nonisolated(unsafe) let count = word(.count), latencies = latencies
     return { sent in
       let latency = cm_now() - sent, index = cm_load(count)
       latencies[index & (RouteSink.capacity - 1)] = latency

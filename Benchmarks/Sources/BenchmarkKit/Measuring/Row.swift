@@ -2,9 +2,9 @@
 package struct Row: Codable, Sendable {
   package enum Status: String, Codable, Sendable {
     case ok
-    /// It lost, repeated or mixed up something, and says what.
+    /// The peer lost, repeated or mixed up payloads; the note says how.
     case wrong = "WRONG"
-    /// It cannot take part, and says why.
+    /// The peer cannot take part; the note says why.
     case notApplicable = "n/a"
   }
 
@@ -14,20 +14,20 @@ package struct Row: Codable, Sendable {
   package var label: String
   package var kind: Peer.Kind
   package var unit = ""
-  /// The figure. The times are of the wall clock, for one operation.
+  /// The figure. A time is wall time in nanoseconds per operation, unless `unit` says otherwise.
   package var median: Double?
   package var min: Double?
   package var p25: Double?
   package var p75: Double?
-  /// CPU time of all threads for one operation.
+  /// The CPU time of all threads, in nanoseconds per operation.
   package var cpu: Double?
-  /// Figures that only this workload has.
+  /// The figures that only this workload has.
   package var extra: [String: Double] = [:]
-  /// What other processes took of a core in the rounds that count, median.
+  /// The share of one core that other processes took, as a median over the rounds that count.
   package var noise: Double?
-  /// One for each round that counts, in the same order for all peers; a round in which this peer failed has none.
+  /// One value per round that counts, in one order for all peers; nil where this peer failed.
   package var samples: [Double?] = []
-  /// Operations in one repeat.
+  /// The number of operations in one repeat.
   package var batch = 0
   package var status = Status.ok
   package var note = ""
@@ -40,7 +40,7 @@ package struct Row: Codable, Sendable {
     self.kind = peer.kind
   }
 
-  /// Sets the figure and its spread.
+  /// Sets the figure and its spread from samples.
   mutating func summarise(_ sample: [Double?]) {
     samples = sample
     let present = sample.compactMap(\.self)
@@ -51,6 +51,7 @@ package struct Row: Codable, Sendable {
     p75 = quantile(present, 0.75)
   }
 
+  /// Marks the row as wrong, unless `why` is nil.
   mutating func fail(_ why: String?) {
     guard let why else { return }
     status = .wrong

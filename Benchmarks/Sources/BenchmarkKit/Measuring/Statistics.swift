@@ -1,4 +1,4 @@
-/// The quantile of a sample, interpolated; not a number if it is empty.
+/// Returns the interpolated quantile of a sample, or NaN if the sample is empty.
 func quantile(_ sample: [Double], _ fraction: Double) -> Double {
   guard !sample.isEmpty else { return .nan }
   let sorted = sample.sorted(), position = fraction * Double(sorted.count - 1)

@@ -1,8 +1,10 @@
 import CMeasure
 import Foundation
 
-/// How much CPU others (and the hypervisor) take: what /proc/stat counts, less our own time. Where there is no such file nobody else
-/// seems to be there.
+/// A reading of the CPU time that other processes and the hypervisor have taken.
+///
+/// The source is /proc/stat, less this process's own time. On a system without that file the load
+/// of other processes reads as zero.
 package struct SystemLoad {
   private let busy: Double
   private let own: Double
@@ -12,13 +14,15 @@ package struct SystemLoad {
     SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now()))
   }
 
-  /// The CPU that others took since, as a fraction of one core.
+  /// Returns the CPU time that others took between two readings, as a fraction of one core.
   package func others(until later: SystemLoad) -> Double {
     max(0, (later.busy - busy) - (later.own - own)) / max(1, later.time - time)
   }
   func nanoseconds(until later: SystemLoad) -> Double { later.time - time }
 
-  /// Sleeps until others leave the machine alone, for `limit` nanoseconds at most; returns how long.
+  /// Sleeps until other processes take less than 20 % of a core, for at most `limit` nanoseconds.
+  ///
+  /// - Returns: The nanoseconds slept.
   package static func waitForQuiet(limit: Double) -> Double {
     let start = now()
     while start.nanoseconds(until: now()) < limit {
@@ -30,7 +34,9 @@ package struct SystemLoad {
     return start.nanoseconds(until: now())
   }
 
-  /// User, nice, system, interrupts and stolen time of all cores. The file counts in ticks of 10 ms.
+  /// Returns the user, nice, system, interrupt and stolen time of all cores.
+  ///
+  /// /proc/stat counts in ticks of 10 ms.
   private static func busyNanoseconds() -> Double {
     guard let file = fopen("/proc/stat", "r") else { return 0 }
     defer { fclose(file) }

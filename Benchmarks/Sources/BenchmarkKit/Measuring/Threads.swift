@@ -1,7 +1,9 @@
 import CMeasure
 import Foundation
 
-/// Runs `body` on `count` threads that are released together; returns the nanoseconds from the first start to the last end.
+/// Runs `body` on `count` threads that are released together.
+///
+/// - Returns: The nanoseconds from the first start to the last end.
 func runThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int {
   let box = Unmanaged.passRetained(ThreadBody(body))
   defer { box.release() }
@@ -17,14 +19,17 @@ private final class ThreadBody: Sendable {
   init(_ run: @escaping @Sendable (Int) -> Void) { self.run = run }
 }
 
-/// Runs code that may block on a thread of its own, so that no thread of the cooperative pool is blocked.
+/// Runs code that may block on a thread of its own, so that it blocks no thread of the cooperative
+/// pool.
 func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   await withCheckedContinuation { continuation in
     Thread.detachNewThread { continuation.resume(returning: body()) }
   }
 }
 
-/// Waits for `condition`: spins briefly, then sleeps, which leaves the cores to those who deliver. False after `seconds`.
+/// Waits for `condition`: spins briefly, then sleeps, which leaves the cores to delivering threads.
+///
+/// - Returns: Whether the condition held within `seconds`.
 @discardableResult
 func wait(seconds: Int = 10, until condition: () -> Bool) -> Bool {
   let deadline = cm_now() + seconds * 1_000_000_000

@@ -1,9 +1,12 @@
 import CMeasure
 
-/// Ends the program when it makes no progress: a peer that loses an event would be waited for for ever.
+/// Ends the program when it makes no progress.
+///
+/// A peer that loses an event would otherwise keep the harness waiting for ever.
 package enum Watchdog {
+  /// Begins to watch: the program ends after `seconds` without progress.
   package static func start(seconds: Int) { cm_watchdog_start(Int32(seconds)) }
 
-  /// There is progress, at `label`; without one, where we were.
+  /// Reports progress at `label`, or at the previous label if it is nil.
   static func kick(_ label: String? = nil) { cm_watchdog_kick(label) }
 }

@@ -1,22 +1,23 @@
-/// One request to an adapter: do it `count` times, with the payloads `values`.
+/// A request to an adapter: perform an operation `count` times, with the payloads `values`.
 ///
-/// The loop is in the adapter's own file, around the library's own call. So what is measured is what the compiler makes of the library at
-/// its call site, and the harness adds one closure call for thousands of operations.
+/// The adapter runs the loop in its own file, around the library's own call. The harness therefore
+/// measures the code that the compiler generates at a call site of the library, and adds one
+/// closure call for thousands of operations.
 public struct Batch: Sendable {
-  /// Where handlers write that are added and removed by the batch.
+  /// The cell of the handlers that the batch adds and removes.
   public let cell: Cell
   /// The first payload.
   public let first: Int
-  /// How many there are.
+  /// The number of payloads.
   public let count: Int
 
-  /// A request for `count` payloads from `first` on.
+  /// Creates a request for `count` consecutive payloads, beginning with `first`.
   public init(cell: Cell, first: Int, count: Int) {
     self.cell = cell
     self.first = first
     self.count = count
   }
 
-  /// The payloads, in their order.
+  /// The payloads in ascending order.
   @inlinable @inline(__always) public var values: Range<Int> { first..<(first &+ count) }
 }

@@ -1,8 +1,9 @@
-/// How an adapter works a batch off: `sync` ones are called on threads, `async` ones on tasks.
+/// An adapter's implementation of a batch: `sync` runs on a thread, `async` in a task.
 package enum BulkOperation: Sendable {
   case sync(@Sendable (Batch) -> Void)
   case async(@Sendable (Batch) async -> Void)
 
+  /// Runs the batch in the calling task.
   func run(_ batch: Batch) async {
     switch self {
     case .sync(let body): body(batch)
@@ -10,7 +11,7 @@ package enum BulkOperation: Sendable {
     }
   }
 
-  /// As `run`, but a `sync` operation gets a thread of its own: it may block.
+  /// Runs the batch; a `sync` operation runs on a thread of its own, because it may block.
   func runOnOwnThread(_ batch: Batch) async {
     switch self {
     case .sync(let body): await onOwnThread { body(batch) }

@@ -2,13 +2,15 @@ import CMeasure
 
 /// The cells of one event's handlers: a row for each sender, a column for each handler.
 ///
-/// Handlers beyond the number of columns share cells; the sums stay right.
-package final class CellBlock: @unchecked Sendable {  // one writer for each word at a time; read when the writers are done, or opaquely
-  /// A payload finds its row by a shift.
+/// Handlers beyond the number of columns share cells; the sums are still correct.
+// Safe: each word has one writer at a time. The harness reads a word after its writers have ended,
+// or by a volatile load.
+package final class CellBlock: @unchecked Sendable {
+  /// The number of words in a row: a power of two, so that a shift finds a payload's row.
   static let columns = 1 << (senderShift - rowShift)
-  /// The most senders that a workload may have.
+  /// The maximum number of senders in a workload.
   package static let rows = 16
-  /// Columns that permanent handlers use.
+  /// The number of columns for permanent handlers.
   static let permanent = columns - 64
 
   private let base: UnsafeMutablePointer<Int>
@@ -19,21 +21,25 @@ package final class CellBlock: @unchecked Sendable {  // one writer for each wor
     base = raw.bindMemory(to: Int.self, capacity: Self.columns * Self.rows)
     base.initialize(repeating: 0, count: Self.columns * Self.rows)
   }
-  // No deinit: a library that delivers late, or twice, must still find its cells, and be found out.
+  // No deinit: a library that delivers late or twice must find its cells, so that checks detect it.
 
-  /// Cells for `count` permanent handlers.
+  /// Returns cells for `count` permanent handlers.
   func cells(_ count: Int) -> [Cell] { (0..<count).map { Cell(base + $0 % Self.permanent) } }
-  /// The cell of handlers that come and go.
+  /// The cell of handlers that are added and removed during a workload.
   var passing: Cell { Cell(base + passingColumn) }
   private var passingColumn: Int { Self.columns - 32 }
 
+  /// Sets every word to zero.
   func reset() { base.update(repeating: 0, count: Self.columns * Self.rows) }
 
   func value(row: Int, column: Int) -> Int { cm_read(base + row * Self.columns + column) }
-  /// What the first `columns` permanent handlers got from one sender.
+  /// Returns the sum that the first `columns` permanent handlers received from one sender.
   func sum(row: Int, columns: Int) -> Int { cm_sum(base + row * Self.columns, columns) }
-  /// `expected` has what each handler should have got from each sender. Says which is the first that did not, if there is one; handlers
-  /// may still be running.
+  /// Returns a description of the first handler whose sum is wrong, or nil if there is none.
+  ///
+  /// Handlers may still be running.
+  ///
+  /// - Parameter expected: For each sender, the sum that every handler should have received.
   func mismatch(columns: Int, expected: [Int]) -> String? {
     for (row, expected) in expected.enumerated() {
       for column in 0..<columns {
@@ -43,8 +49,8 @@ package final class CellBlock: @unchecked Sendable {  // one writer for each wor
     }
     return nil
   }
-  /// What all permanent handlers got from the first sender.
+  /// The sum that all permanent handlers received from the first sender.
   var permanentSum: Int { sum(row: 0, columns: Self.permanent) }
-  /// What handlers that come and go got, from all senders.
+  /// The sum that added and removed handlers received from all senders.
   var passingSum: Int { (0..<Self.rows).reduce(0) { $0 &+ value(row: $1, column: passingColumn) } }
 }

@@ -1,15 +1,16 @@
-/// What a library is asked for in great numbers, beside handlers on one event.
+/// Factories for large numbers of events and of owners.
 package struct ManyOf: Sendable {
-  /// So many events, with a handler on `cell` each; the operation sends each payload to the next of them.
+  /// Creates `count` events with a handler on `cell` each. The operation sends to them in turn.
   package var events: @Sendable (_ count: Int, _ cell: Cell) async -> BulkOperation
-  /// One event with a handler on `cell` for each of so many owners.
+  /// Creates one event with a handler on `cell` for each of `count` owners.
   package var owners: @Sendable (_ count: Int, _ cell: Cell) async -> Owned
 
+  /// An event whose handlers have owners.
   package struct Owned: Sendable {
     package var send: BulkOperation
-    /// Lets all owners go.
+    /// Releases all owners.
     package var release: @Sendable () -> Void
-    /// How many handlers there still are.
+    /// Returns the number of handlers that the event still has.
     package var remaining: @Sendable () async -> Int
 
     package init(

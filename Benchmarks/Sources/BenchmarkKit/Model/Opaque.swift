@@ -1,8 +1,9 @@
-/// Stands for the sender's own work between two calls on an actor; adapters call it after every await on one.
+/// Stands for the sender's own work between two calls on an actor; adapters call it after each one.
 ///
-/// In a bare loop of `await bus.send(value)` the compiler drops the hop back to the sender's executor: the loop measures about 10 ns
-/// where a lone send costs two switches, about 55 ns.
+/// In a bare loop of `await bus.send(value)` the compiler removes the hop back to the sender's
+/// executor. Such a loop takes about 10 ns a send, where a lone send with its two switches takes
+/// about 55 ns (two cores of an x86_64 virtual machine, Linux).
 @inline(never) @_optimize(none) package func between() {}
 
-/// Keeps a value from being optimised away.
+/// Prevents the compiler from optimising a value away.
 @inline(never) @_optimize(none) package func blackHole<T>(_ value: T) {}

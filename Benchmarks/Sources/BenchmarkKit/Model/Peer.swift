@@ -1,41 +1,48 @@
-/// A library, or one way to use it, that stands in the tables.
+/// A library, or one way to use it: a row of the tables.
 package struct Peer: Sendable {
-  /// What a row is there for.
+  /// The purpose of a row.
   package enum Kind: String, Codable, Sendable {
-    /// A floor: does less than any library must.
+    /// A lower bound, which does less than any library must.
     case limit
-    /// The library that this package is about.
+    /// The library that this package measures.
     case subject
+    /// Another library, or code that a developer would write instead of using one.
     case peer
   }
 
-  /// What is typed to choose it.
+  /// The name on the command line.
   package var id: String
   package var label: String
   package var kind: Kind
-  /// How it works, in a line.
+  /// One line on how the peer works.
   package var mechanism: String
-  /// Sends and changes may come from several threads at once.
+  /// Whether several threads may send, add and remove at once.
   package var isThreadSafe = true
-  /// A send may return before its handlers have run: the harness waits for delivery, within the timing.
+  /// Whether a send may return before its handlers have run.
+  ///
+  /// The harness then waits for delivery, within the measured time.
   package var isDeferred = false
-  /// The sends that one sender may make in a round of a contended workload. Without it, a queue that is not bounded grows for as long
-  /// as the round lasts. Nil: for the whole round.
+  /// The maximum number of sends per sender in a round of a contended workload; nil for no maximum.
+  ///
+  /// Without a maximum, an unbounded queue grows for as long as the round lasts.
   package var sendCap: Int?
-  /// It sends from the main actor: rounds are longer, since each begins with a switch to it.
+  /// Whether the peer sends from the main actor.
+  ///
+  /// Its repeats are longer, because each begins with a switch to the main actor.
   package var sendsOnMainActor = false
-  /// Why it cannot take part on this machine.
+  /// The reason why the peer cannot take part on this machine, if there is one.
   package var missing: String?
-  /// Nil: all.
+  /// The workloads that the peer takes part in; nil for all.
   package var workloads: Set<Workload>?
-  /// For the workloads whose handler runs elsewhere.
+  /// The ways to a handler that runs elsewhere, for the workloads that need one.
   package var routes: [Route] = []
-  /// Other kinds of events than the plain one.
+  /// The kinds of events other than the plain one.
   package var kinds: [EventKind] = []
-  /// Makes that many events without handlers; they live as long as the result.
+  /// Creates that many events without handlers. They live as long as the result.
   package var idleEvents: (@Sendable (Int) async -> Any)?
-  /// For the workload that asks how far it goes.
+  /// The factories for the workload `scale`.
   package var manyOf: ManyOf?
+  /// Creates one live event.
   package var makeRig: (@Sendable () async -> Rig)?
 
   package init(
@@ -48,7 +55,7 @@ package struct Peer: Sendable {
     self.makeRig = makeRig
   }
 
-  /// A copy with some properties changed.
+  /// Returns a copy with some properties changed.
   package func with(_ change: (inout Peer) -> Void) -> Peer {
     var copy = self
     change(&copy)

@@ -1,28 +1,37 @@
-/// One live event, as closures that an adapter fills in. What a library cannot do is nil, and its row says so.
+/// One live event, as closures that an adapter fills in.
+///
+/// A closure is nil if the library lacks the operation. For `addRemove` and `once` the table then
+/// has a row that says so.
 package struct Rig: Sendable {
-  /// Adds a permanent handler `{ cell.hit($0) }` for each cell; they are live when it returns.
+  /// Adds a permanent handler `{ cell.hit($0) }` for each cell. The handlers are live on return.
   package var add: @Sendable ([Cell]) async -> Void
-  /// Sends every payload of the batch. Unless the peer `isDeferred`, all handlers have run when it returns.
+  /// Sends every payload of the batch.
+  ///
+  /// Unless the peer `isDeferred`, all handlers have run on return.
   package var send: BulkOperation
-  /// `batch.count` times: add a handler on `batch.cell`, then remove it.
+  /// Adds a handler on `batch.cell` and removes it, `batch.count` times.
   package var addRemove: BulkOperation?
-  /// `batch.count` times: remove one of the handlers that `add` added, chosen by `VictimPicker(seed: batch.first)`, and add one on
-  /// `batch.cell` in its place.
+  /// Replaces random handlers, `batch.count` times.
+  ///
+  /// Removes a handler that `add` added, chosen by `VictimPicker(seed: batch.first)`, and adds one
+  /// on `batch.cell` in its place.
   package var replaceRandom: BulkOperation?
-  /// For each payload: add a handler on `batch.cell` that is called once, and send the payload.
+  /// Adds a handler on `batch.cell` that is called once and sends the payload, for each payload.
   package var once: BulkOperation?
-  /// The same with priorities.
+  /// The operations on handlers with priorities.
   package var ranked: Ranked?
   /// Awaits an isolated call of the event and returns its number of handlers.
   package var isolatedCall: (@Sendable () async -> Int)?
-  /// Frees everything, and ends the tasks of consumers.
+  /// Frees everything, and ends the consumer tasks.
   package var close: @Sendable () async -> Void
 
-  /// Handlers that are called in the order of their priorities.
+  /// Operations on handlers that are called in the order of their priorities.
   package struct Ranked: Sendable {
-    /// Adds a permanent handler for each cell, with its index as its priority.
+    /// Adds a permanent handler for each cell, with the cell's index as its priority.
     package var add: @Sendable ([Cell]) async -> Void
-    /// `batch.count` times: add a handler on `batch.cell` with priority `batch.first`, then remove it.
+    /// Adds a handler on `batch.cell` and removes it, `batch.count` times.
+    ///
+    /// The handler's priority is `batch.first`.
     package var addRemove: BulkOperation
 
     package init(add: @escaping @Sendable ([Cell]) async -> Void, addRemove: BulkOperation) {

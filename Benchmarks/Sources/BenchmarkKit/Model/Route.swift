@@ -1,15 +1,19 @@
-/// A way to one handler that runs somewhere else: on a queue, in a task, on the main actor.
+/// A way to one handler that runs elsewhere: on a queue, in a task, on the main actor.
 package struct Route: Sendable {
   package let label: String
-  /// The handler may run at the same time as itself, and so out of order.
+  /// Whether the handler may run concurrently with itself, and so out of order.
   package let isConcurrent: Bool
-  /// False if a send waits for the handler, or if an item costs so much more the more there are that a long backlog takes minutes.
+  /// Whether the route takes part in the workload `backlog`.
+  ///
+  /// False if a send waits for the handler. False too if the cost of an item grows with the
+  /// backlog, so that a long one takes minutes.
   package let standsBacklog: Bool
-  /// False if callgrind, which runs one thread at a time, brings it to a standstill.
+  /// Whether the route makes progress under callgrind, which runs one thread at a time.
   package let runsUnderCallgrind: Bool
+  /// Creates the route and adds its handler.
   package let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
 
-  /// A route with its handler added.
+  /// A route whose handler has been added.
   package struct Live: Sendable {
     package let send: BulkOperation
     package let close: @Sendable () async -> Void

@@ -1,7 +1,8 @@
-/// Keeps an adapter's tokens. An adapter is told to add and to replace by one thread at a time.
+/// Keeps the tokens of an adapter's handlers.
 ///
-/// Room for them is made at once, so that what a handler is found to take is the library's alone.
-package final class TokenStore<Token>: @unchecked Sendable {  // one thread at a time, see above
+/// Reserves its memory at once, so that the measured bytes of a handler are the library's alone.
+// Safe: the harness adds and replaces handlers from one thread at a time.
+package final class TokenStore<Token>: @unchecked Sendable {
   package var tokens: [Token] = []
   package init() { tokens.reserveCapacity(1 << 20) }
 }

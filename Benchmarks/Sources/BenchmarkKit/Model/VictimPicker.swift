@@ -1,4 +1,4 @@
-/// Picks the handlers that are replaced; the same sequence for every library.
+/// Picks the handlers to replace, in one pseudo-random sequence for all libraries.
 package struct VictimPicker {
   @usableFromInline var state: UInt64
 

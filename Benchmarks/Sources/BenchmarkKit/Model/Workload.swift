@@ -1,4 +1,4 @@
-/// What can be measured. The raw value is the id of its rows.
+/// A workload of the benchmarks. The raw value is the id of its rows.
 package enum Workload: String, CaseIterable, Codable, Sendable {
   case sending = "W1"
   case addRemove = "W2"
@@ -16,7 +16,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
   case kinds = "W12"
   case instructions = "IC"
 
-  /// What is typed to run it.
+  /// The name on the command line.
   package var name: String {
     switch self {
     case .sending: "sending"
@@ -37,7 +37,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The rows of the performance budget that it measures.
+  /// The rows of the performance budget that the workload measures.
   package var budget: [String] {
     switch self {
     case .sending: ["P1", "P3"]
@@ -56,28 +56,29 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     }
   }
 
+  /// One line on what the workload measures.
   package var summary: String {
     switch self {
     case .sending: "one sender, an idle event, 1 / 8 / 64 / 1,024 inline handlers"
-    case .addRemove: "add a handler and remove it, with 0 / 1,000 / 100,000 others there"
+    case .addRemove: "add a handler and remove it, beside 0 / 1,000 / 100,000 others"
     case .replaceRandom: "remove a random one of 1,000 / 100,000 handlers and add one in its place"
-    case .addByPriority: "add a handler and remove it, in the middle of 1,000 by priority"
+    case .addByPriority: "add a handler of middle priority beside 1,000 others, and remove it"
     case .once: "add a handler that is called once, and send"
     case .contention: "1, 2 and 4 threads or tasks send to one event with 8 handlers"
     case .mixed: "2 senders and 2 threads that add and remove, on one event with 8 handlers"
-    case .latency: "from a send to a handler that runs elsewhere, one in flight"
-    case .lanes: "sustained, to one handler that runs elsewhere"
+    case .latency: "time from a send to a handler that runs elsewhere, one occurrence in flight"
+    case .lanes: "sustained delivery to one handler that runs elsewhere"
     case .memory: "bytes of an idle event and of a handler; allocations of a send, an add and a once"
     case .flood:
       "threads post as fast as they can to 8 handlers, while a task awaits an isolated call every millisecond"
     case .backlog: "1,000 and 1,000,000 items wait for one handler that runs elsewhere"
     case .scale: "1 to 1,000,000 handlers on an event, events, owners; 16 threads on 1 and on 16 events"
-    case .kinds: "one sender, an idle event of another kind than the plain one, 1 inline handler"
+    case .kinds: "one sender, 1 inline handler, idle events of other kinds than the plain one"
     case .instructions: "instructions of a send, an add with a remove, a once, and a delivery elsewhere; needs valgrind"
     }
   }
 
-  /// Chosen by its name, its id, or a row of the budget.
+  /// Returns the workloads with that name or id, or that measure that row of the budget.
   package static func matching(_ word: String) -> [Workload] {
     allCases.filter {
       $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased())

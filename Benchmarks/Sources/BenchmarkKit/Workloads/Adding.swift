@@ -1,7 +1,7 @@
 import CMeasure
 
 extension Harness {
-  /// Add a handler and remove it, with some others there.
+  /// Measures an add with its remove, beside other handlers.
   func measureAddRemove() async {
     for others in configuration.sizes ?? [0, 1_000, 100_000] {
       var contestants: [Contestant] = []
@@ -18,7 +18,7 @@ extension Harness {
     }
   }
 
-  /// Remove a random one and add one in its place.
+  /// Measures the removal of a random handler with the addition of one in its place.
   func measureReplaceRandom() async {
     for others in configuration.sizes ?? [1_000, 100_000] {
       var contestants: [Contestant] = []
@@ -44,7 +44,9 @@ extension Harness {
     }
   }
 
-  /// Add a handler and remove it, in the middle of others of higher and lower priorities, no two of which are the same.
+  /// Measures an add with its remove between handlers of higher and of lower priorities.
+  ///
+  /// Each of the other handlers has a priority of its own.
   func measureAddByPriority() async {
     for others in configuration.sizes ?? [1_000] {
       var contestants: [Contestant] = []
@@ -59,14 +61,16 @@ extension Harness {
     }
   }
 
-  /// A contestant that adds and removes; no handler of its own may ever be called, and all others must still be there at the end.
+  /// Returns a contestant that adds and removes handlers.
+  ///
+  /// Its own handlers must never be called, and all others must be present at the end.
   private func changer(
     _ peer: Peer, _ rig: Rig, _ block: CellBlock, others: Int, _ addRemove: BulkOperation, first: Int = 1
   ) -> Contestant {
     var contestant = Contestant(peer) { count in
       block.reset()
       var sample = await timed { await addRemove.run(Batch(cell: block.passing, first: first, count: count)) }
-      if block.passingSum != 0 { sample.failure = "a handler was called that nothing was sent to" }
+      if block.passingSum != 0 { sample.failure = "a handler was called although nothing was sent to it" }
       return sample
     } finish: {
       let got = await deliverOne(7, peer, rig, block, until: { block.permanentSum == 7 * others })
@@ -81,7 +85,7 @@ extension Harness {
     return contestant
   }
 
-  /// Nil, and a row that says so, if adding that many takes too long.
+  /// Adds `others` handlers. If that takes too long, adds a row that says so and returns nil.
   private func populate(_ rig: Rig, _ others: Int, _ workload: Workload, _ peer: Peer) async -> CellBlock? {
     let block = CellBlock(), seconds = 45.0
     let added = await attach(others, to: rig, block, seconds: seconds, label: "\(workload.name), \(peer.id)")
@@ -92,7 +96,7 @@ extension Harness {
     return nil
   }
 
-  /// Sends one payload to all and says what handlers got.
+  /// Sends one payload to all handlers and returns the sums that they received.
   private func deliverOne(
     _ payload: Int, _ peer: Peer, _ rig: Rig, _ block: CellBlock, until isComplete: () -> Bool
   ) async -> (permanent: Int, passing: Int) {
@@ -100,7 +104,7 @@ extension Harness {
     await rig.send.run(Batch(cell: block.passing, first: payload, count: 1))
     if peer.isDeferred {
       wait(until: isComplete)
-      cm_sleep(2_000)  // for what should not come
+      cm_sleep(2_000)  // time in which a superfluous delivery would arrive
     }
     return (block.permanentSum, block.passingSum)
   }

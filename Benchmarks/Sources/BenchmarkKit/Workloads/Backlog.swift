@@ -2,8 +2,10 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Items wait for one handler that runs elsewhere and is busy with the first of them; then it works them off. Nanoseconds for an item:
-  /// posting it while the handler is busy, and delivering it when it is not.
+  /// Measures items that wait for one handler, which runs elsewhere and is busy with the first.
+  ///
+  /// The figure is nanoseconds per item: posting it while the handler is busy, and delivering it
+  /// afterwards.
   func measureBacklog() async {
     for items in configuration.sizes ?? [1_000, 1_000_000] {
       var contestants: [Contestant] = []
@@ -11,7 +13,7 @@ extension Harness {
         for route in peer.routes where route.standsBacklog && !route.isConcurrent {
           let gate = BacklogGate()
           let live = await route.make { gate.receive($0) }
-          guard case .sync(let post) = live.send else {  // it waits for its handler, so there is no backlog
+          guard case .sync(let post) = live.send else {  // an async send waits for its handler: no backlog
             await live.close()
             continue
           }
@@ -51,8 +53,9 @@ extension Harness {
   }
 }
 
-/// Holds a handler in its first call until it is opened, and takes the time of the calls from then to the last.
-private final class BacklogGate: @unchecked Sendable {  // written by the handler while the harness waits, and the other way round
+/// Blocks a handler in its first call, and measures the time from its release to the last call.
+// Safe: the handler writes while the harness waits, and the harness writes while the handler waits.
+private final class BacklogGate: @unchecked Sendable {
   private let opened = DispatchSemaphore(value: 0), finished = DispatchSemaphore(value: 0)
   private var last = 0, expected = 0, start = 0, end = 0
   private(set) var failure: String?
@@ -76,7 +79,7 @@ private final class BacklogGate: @unchecked Sendable {  // written by the handle
     }
   }
 
-  /// Returns the nanoseconds until the last one was delivered.
+  /// Releases the handler, and returns the nanoseconds until the last item was delivered.
   func open() -> Int {
     opened.signal()
     if finished.wait(timeout: .now() + 60) == .timedOut { failure = "the last item was not delivered in 60 s" }

@@ -1,5 +1,7 @@
 extension Harness {
-  /// Several senders, one event with 8 handlers, until all is delivered. Nanoseconds for a send, over all senders.
+  /// Measures several senders on one event with 8 handlers, until everything is delivered.
+  ///
+  /// The figure is nanoseconds per send, over all senders together.
   func measureContention(handlers: Int = 8) async {
     for senders in configuration.sizes ?? [1, 2, 4] where senders <= CellBlock.rows {
       var contestants: [Contestant] = []
@@ -39,7 +41,8 @@ extension Harness {
         }
         if peer.isDeferred { wait { (0..<senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total } }
       }
-      // Nothing is outstanding when such threads end: do not count their creation.
+      // Unless the peer is deferred, nothing is outstanding when the threads end. Their creation is
+      // then not counted.
       if let inThreads, !peer.isDeferred { sample.wall = Double(inThreads) }
       sample.failure = block.mismatch(columns: handlers, expected: expected)
       return sample

@@ -1,8 +1,11 @@
 import CMeasure
 
 extension Harness {
-  /// Threads post as fast as they can to 8 inline handlers, while a task awaits an isolated call every millisecond. Nanoseconds for a post
-  /// until all is delivered, the most posts that were made and not delivered, and the longest isolated call.
+  /// Measures threads that post as fast as they can to one event with 8 inline handlers.
+  ///
+  /// Meanwhile a task awaits an isolated call every millisecond. The figures are nanoseconds per
+  /// post until everything is delivered, the peak number of undelivered posts, and the longest
+  /// isolated call.
   func measureFlood(handlers: Int = 8) async {
     for threads in configuration.sizes ?? [1, 2, 4, 8] where threads <= CellBlock.rows {
       var floods: [FloodRun] = []
@@ -12,7 +15,8 @@ extension Harness {
         }
         let block = CellBlock()
         await rig.add(block.cells(handlers))
-        let share = peer.kind == .subject ? 1 : 20  // the others are only there to compare with, and some are a hundred times slower
+        // Other peers post less: they serve for comparison only, and some are 100 times slower.
+        let share = peer.kind == .subject ? 1 : 20
         let posts = (configuration.isQuick ? 1_000_000 : 5_000_000) / share
         floods.append(
           FloodRun(peer: peer, rig: rig, post: post, block: block, handlers: handlers, threads: threads, posts: posts))

@@ -1,16 +1,20 @@
 import CMeasure
 
-/// One peer under a flood.
+/// One peer in the workload `flood`.
 ///
-/// Each thread posts in chunks with the payloads 1 to 16, so that what a handler has got tells how many posts it has got. The posters
-/// look at the queue themselves, every 256 posts: they are awake when it is longest. They count a chunk before they post it, and read
-/// what was posted before they read what was delivered, so a poster that is stopped in between sees too little and not too much.
+/// Each thread posts in chunks with the payloads 1 to 16, so a handler's sum tells how many posts
+/// it has received.
+///
+/// The posting threads measure the queue themselves, every 256 posts, because they are awake when
+/// the queue is longest. A thread counts a chunk before it posts the chunk, and reads the number of
+/// posts before the number of deliveries. If it is preempted between these reads, it therefore sees
+/// a shorter queue, never a longer one.
 struct FloodRun {
   struct Outcome {
     var nanosecondsPerPost: Double
-    /// The most posts that were made and not delivered.
+    /// The peak number of posts that were made and not delivered.
     var peak: Int
-    /// In milliseconds; nil if there is no isolated call.
+    /// The longest isolated call, in milliseconds; nil if the peer has no such call.
     var worstCall: Double?
     var failure: String?
   }
@@ -27,9 +31,10 @@ struct FloodRun {
   let posts: Int
 
   private var chunksPerThread: Int { posts / threads / Self.chunk }
-  /// The posts that are really made.
+  /// The number of posts that are made: whole chunks on every thread.
   var rounded: Int { chunksPerThread * Self.chunk * threads }
 
+  /// Runs a round, and checks that every handler received every post once.
   func run() async -> Outcome {
     block.reset()
     let made = PaddedCounters(threads), peaks = PaddedCounters(threads)
@@ -48,7 +53,7 @@ struct FloodRun {
     return outcome
   }
 
-  /// What the first handler got that did not get everything, once.
+  /// Returns a description of the first handler that did not receive every post once, or nil.
   private func mismatch() -> String? {
     let chunks = (0..<threads).map { payloadSum(first: payload(sender: $0, sequence: 1), count: Self.chunk) }
     return block.mismatch(columns: handlers, expected: chunks.map { $0 &* chunksPerThread })
@@ -68,7 +73,9 @@ struct FloodRun {
     peaks.set(thread, peak)
   }
 
-  /// What the last handler got, in posts: exact between two chunks, and to a few posts within one.
+  /// Returns the number of posts that the last handler received.
+  ///
+  /// The number is exact between two chunks. Within a chunk it is off by a few posts.
   private func delivered() -> Int {
     (0..<threads).reduce(0) { posts, thread in
       let sequences = block.value(row: thread, column: handlers - 1) & ((1 << senderShift) - 1)
@@ -76,7 +83,9 @@ struct FloodRun {
     }
   }
 
-  /// Until it is cancelled. Returns the longest call in milliseconds, and whether all of them found as many handlers as there are.
+  /// Awaits an isolated call every millisecond, until the task is cancelled.
+  ///
+  /// - Returns: The longest call in milliseconds, and whether each call returned `handlers`.
   private static func callEveryMillisecond(
     _ call: @Sendable () async -> Int, expecting handlers: Int
   ) async -> (worst: Double, isRight: Bool) {

@@ -2,7 +2,9 @@ import CMeasure
 import Foundation
 
 extension Harness {
-  /// Instructions for one operation, by callgrind: exact, whatever else the machine does. Of all threads together.
+  /// Counts the instructions of one operation with callgrind, over all threads.
+  ///
+  /// Other load on the machine does not change the counts.
   func measureInstructions() async {
     guard cm_on_valgrind(), let path = configuration.callgrindPath else {
       return report.say("# needs to run under callgrind, with --callgrind-output")
@@ -27,7 +29,9 @@ extension Harness {
     }
   }
 
-  /// To a handler that runs elsewhere: both sides, and what the threads do to wake each other, so these are not exact.
+  /// Counts the instructions of a delivery to a handler that runs elsewhere, on both sides.
+  ///
+  /// The count includes the work of threads that wake each other, so it varies from run to run.
   private func countDeliveries(_ route: LiveRoute, _ callgrind: Callgrind) async {
     let sink = route.sink
     await callgrind.count("a delivery elsewhere", route.peer, label: route.label, operations: 5_000, report) { count in
@@ -82,19 +86,22 @@ extension Harness {
   }
 }
 
-/// Asks callgrind to count, and reads what it wrote.
+/// Makes callgrind count instructions, and reads the counts that it writes.
 private final class Callgrind {
   private let path: String
   private var dumps = 0
 
   init(path: String) { self.path = path }
 
-  /// For one operation: what twice as many take beyond what once as many do, so that what surrounds them is not counted.
+  /// Adds a row with the instructions of one operation.
+  ///
+  /// The count is the difference between `2 * operations` and `operations`, so that the surrounding
+  /// code cancels out.
   func count(
     _ parameter: String, _ peer: Peer, label: String? = nil, operations: Int, _ report: Report,
     _ body: (Int) async -> Void
   ) async {
-    for _ in 0..<2 { await body(operations) }  // warms up
+    for _ in 0..<2 { await body(operations) }  // warm-up
     Watchdog.kick("instructions, \(parameter), \(peer.id)")
     let once = await instructions { await body(operations) }
     let twice = await instructions { await body(2 * operations) }

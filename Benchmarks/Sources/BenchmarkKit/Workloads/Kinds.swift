@@ -1,5 +1,7 @@
 extension Harness {
-  /// One sender and one inline handler, for each kind of event. The handler's sum is checked after every repeat.
+  /// Measures each kind of event, with one sender and one inline handler.
+  ///
+  /// Checks the handler's sum after every repeat.
   func measureKinds() async {
     let peers = contenders(in: .kinds)
     var parameters: [String] = []

@@ -1,5 +1,7 @@
 extension Harness {
-  /// Sustained, to one handler that runs elsewhere, until all is delivered. Number, sum and order are checked.
+  /// Measures sustained delivery to one handler that runs elsewhere, until everything is delivered.
+  ///
+  /// Checks the number of payloads, their sum and their order.
   func measureLanes() async {
     let routes = await liveRoutes(in: .lanes) { sink, route in sink.counter(isConcurrent: route.isConcurrent) }
     let contestants = routes.map { route in
@@ -11,7 +13,7 @@ extension Harness {
           wait { sink.count == count }
         }
         if sink.count != count || sink.sum != payloadSum(first: 1, count: count) {
-          sample.failure = "delivered \(sink.count), expected \(count), or mixed up"
+          sample.failure = "delivered \(sink.count), expected \(count); or the sum is wrong"
         } else if sink.disorder > 0 {
           sample.failure = "\(sink.disorder) out of order"
         }

@@ -1,10 +1,10 @@
 import CMeasure
 
 extension Harness {
-  /// From a send to a handler that runs elsewhere, one occurrence in flight.
+  /// Measures the time from a send to a handler that runs elsewhere, with one occurrence in flight.
   ///
-  /// Busy: the sender spins for 5 µs before each one and while it waits. Asleep: it sleeps 100 µs after each one, so the cores are idle
-  /// in between, as in most apps.
+  /// Busy: the sender spins for 5 µs before each send, and while it waits. Asleep: the sender
+  /// sleeps for 100 µs after each send, so the cores are idle in between, as in most apps.
   func measureLatency(each count: Int = 400) async {
     for isAsleep in [false, true] {
       let parameter = isAsleep ? "asleep between" : "busy between"
@@ -23,7 +23,7 @@ extension Harness {
         }
         return seen
       }
-      _ = await round(0)  // warms up
+      _ = await round(0)  // warm-up
       let rounds = await quietRounds(configuration.rounds, round: round)
       announce(rounds, .latency, parameter)
       for (i, route) in routes.enumerated() {
@@ -34,7 +34,7 @@ extension Harness {
         row.noise = median(rounds.noise)
         row.batch = count
         row.summarise(all)
-        row.samples = []  // not one for each round
+        row.samples = []  // these samples are occurrences, not rounds, so rows cannot be paired
         if !all.isEmpty {
           row.extra = ["p10": quantile(all, 0.1), "p99": quantile(all, 0.99), "p99_9": quantile(all, 0.999)]
         }
@@ -46,7 +46,9 @@ extension Harness {
 }
 
 extension LiveRoute {
-  /// Sends `count` occurrences, each when the one before has arrived. Returns what went wrong.
+  /// Sends `count` occurrences, each after the previous one has arrived.
+  ///
+  /// - Returns: A description of a fault, or nil.
   fileprivate func pace(_ count: Int, isAsleep: Bool) async -> String? {
     sink.reset()
     let sink = sink

@@ -1,6 +1,6 @@
 import CMeasure
 
-/// A route, with the sink that its handler writes to.
+/// A route with the sink that its handler writes to.
 struct LiveRoute {
   let peer: Peer
   let route: Route
@@ -8,12 +8,12 @@ struct LiveRoute {
   let sink: RouteSink
 
   var label: String { "\(peer.label) / \(route.label)" }
-  /// For batches whose handlers are already there.
+  /// The cell of batches whose handlers exist already; no handler writes to it.
   static let noCell = Cell(.allocate(capacity: 1))
 }
 
 extension Harness {
-  /// Every route of every peer that takes part, each with a handler of its own.
+  /// Returns every wanted route of every peer that takes part, each with a handler of its own.
   func liveRoutes(
     in workload: Workload, where isWanted: (Route) -> Bool = { _ in true },
     handler: (RouteSink, Route) -> @Sendable (Int) -> Void

@@ -1,9 +1,10 @@
 import CMeasure
 
 extension Harness {
-  /// Bytes on the heap, headers of blocks included, and allocations. Needs the allocation counter to be preloaded.
+  /// Measures bytes on the heap, block headers included, and counts allocations.
   ///
-  /// What the measurement itself keeps, the array of events and the tokens, does not count.
+  /// Needs the preloaded allocation counter. The memory of the measurement itself, the array of
+  /// events and the tokens, does not count.
   func measureMemory() async {
     guard cm_counts_allocations() else { return report.say("# needs the library AllocationCounter to be preloaded") }
     for peer in contenders(in: .memory) {
@@ -25,17 +26,19 @@ extension Harness {
 
   private func measureIdleEvents(_ make: (Int) async -> Any, _ row: inout Row) async {
     let count = 20_000
-    _ = await make(10)  // what the runtime makes once
+    _ = await make(10)  // makes the runtime's one-time allocations
     let before = cm_allocations()
     let events = await make(count)
     let after = cm_allocations()
-    let reference = Double(MemoryLayout<AnyObject>.stride)  // in the array that holds them
+    let reference = Double(MemoryLayout<AnyObject>.stride)  // an element of the array of events
     row.extra["event_bytes"] = Double(after.live_bytes - before.live_bytes) / Double(count) - reference
     row.extra["event_blocks"] = Double(after.live_blocks - before.live_blocks) / Double(count)
     blackHole(events)
   }
 
-  /// At 100,000 handlers; fewer for libraries that take too long to add them.
+  /// Measures the bytes of a handler, at 100,000 handlers.
+  ///
+  /// Libraries that take too long to add so many are measured with fewer handlers.
   private func measureHandlerBytes(_ rig: Rig, _ peer: Peer, _ row: inout Row) async {
     let block = CellBlock(), step = 1_000, start = cm_now()
     _ = await attach(step, to: rig, block, seconds: 4, label: "memory, \(peer.id)")
@@ -50,14 +53,15 @@ extension Harness {
     }
     if peer.isDeferred { cm_sleep(20_000) }
     let after = cm_allocations()
-    withExtendedLifetime((all, slices)) {}  // not to be freed in between
+    withExtendedLifetime((all, slices)) {}  // a release between the two counts would distort them
     row.extra["handler_bytes"] = Double(after.live_bytes - before.live_bytes) / Double(added)
     row.extra["handler_blocks"] = Double(after.live_blocks - before.live_blocks) / Double(added)
     row.extra["handlers"] = Double(step + added)
     graveyard.bury(rig)
   }
 
-  /// Of a send to 8 handlers, of an add with its remove, and of a once with its send.
+  /// Counts the allocations of a send to 8 handlers, of an add with its remove, and of a once with
+  /// its send.
   private func measureAllocations(_ rig: Rig, _ peer: Peer, _ row: inout Row) async {
     let block = CellBlock(), handlers = 8, sends = 2_000
     await rig.add(block.cells(handlers))
@@ -88,7 +92,10 @@ extension Harness {
     await rig.close()
   }
 
-  /// For one operation: what twice as many allocate beyond what once as many do.
+  /// Returns the allocations of one operation.
+  ///
+  /// The figures are the difference between `2 * count` and `count` operations, so that the
+  /// surrounding code cancels out.
   private func allocated(by body: (Int) async -> Void, each count: Int) async -> (count: Double, bytes: Double) {
     let first = cm_allocations()
     await body(count)

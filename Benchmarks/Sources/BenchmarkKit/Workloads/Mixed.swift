@@ -1,8 +1,10 @@
 import CMeasure
 
 extension Harness {
-  /// Two senders and two that add and remove, all at once, on one event with 8 handlers, for a fixed time. Sends and pairs in a second;
-  /// the permanent handlers must get every send, once.
+  /// Measures two senders and two changers at once, on one event with 8 handlers, for a fixed time.
+  ///
+  /// A changer adds a handler and removes it. The figures are sends and such pairs per second. The
+  /// permanent handlers must receive every send once.
   func measureMixed(handlers: Int = 8) async {
     let parameter = "2 senders, 2 changers", seconds = configuration.isQuick ? 0.015 : 0.04
     var loads: [MixedLoad] = []
@@ -35,7 +37,7 @@ extension Harness {
       }
       return rates
     }
-    _ = await round(0)  // warms up
+    _ = await round(0)  // warm-up
     let rounds = await quietRounds(configuration.rounds, round: round)
     announce(rounds, .mixed, parameter)
     for (i, load) in loads.enumerated() {

@@ -1,8 +1,8 @@
 import CMeasure
 
-/// One peer in the mixed workload.
+/// One peer in the workload `mixed`.
 struct MixedLoad {
-  /// In a second.
+  /// Operations per second.
   struct Rates {
     var sends: Double
     var pairs: Double
@@ -17,7 +17,7 @@ struct MixedLoad {
   let block: CellBlock
   let handlers: Int
 
-  /// Runs a round and checks it.
+  /// Runs a round, and checks that the permanent handlers received every send once.
   func run(seconds: Double) async -> Result<Rates, Failure> {
     block.reset()
     let start = cm_now(), done = PaddedCounters(Self.senders + Self.changers)
@@ -34,7 +34,7 @@ struct MixedLoad {
     return .success(Rates(sends: Double(sent.reduce(0, +)) / delivered, pairs: Double(pairs.reduce(0, +)) / changed))
   }
 
-  /// What one thread or task does, over and over.
+  /// The operation that one thread or task repeats.
   private struct Role: Sendable {
     let operation: BulkOperation
     let most: Int
@@ -54,8 +54,10 @@ struct MixedLoad {
     return senders + Array(repeating: changer, count: Self.changers)
   }
 
-  /// Synchronous roles get threads that are released together: with threads that start one by one the first to come can keep the others
-  /// out for a whole round. Asynchronous ones get tasks.
+  /// Runs all roles until the deadline, and counts their operations in `done`.
+  ///
+  /// Synchronous roles get threads that are released together. If they started one by one, the
+  /// first thread could keep the others out for a whole round. Asynchronous roles get tasks.
   private static func runAll(_ roles: [Role], until deadline: Int, counting done: PaddedCounters) async {
     await withTaskGroup(of: Void.self) { group in
       var threads: [@Sendable () -> Void] = []

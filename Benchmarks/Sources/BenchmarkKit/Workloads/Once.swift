@@ -1,7 +1,9 @@
 import CMeasure
 
 extension Harness {
-  /// Add a handler that is called once, and send: every one is called, with its payload, and none again.
+  /// Measures the addition of a handler that is called once, with a send.
+  ///
+  /// Each such handler must be called with its payload, and never again.
   func measureOnce() async {
     let parameter = "once and send"
     var contestants: [Contestant] = []

@@ -1,8 +1,10 @@
 import CMeasure
 
 extension Harness {
-  /// How time and memory grow with handlers, events, owners and threads. Medians of some repeats, one library after the other; memory is what the
-  /// heap has in use.
+  /// Measures how time and memory grow with handlers, events, owners and threads.
+  ///
+  /// The figures are medians of a few repeats, one library after the other. Memory is the heap in
+  /// use.
   func measureScale() async {
     let most = configuration.isQuick ? 10_000 : 1_000_000
     let sizes = (configuration.sizes ?? [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]).filter { $0 <= most }
@@ -84,12 +86,14 @@ extension Harness {
     row.extra["going"] = going.wall / Double(count)
     let remaining = await owned.remaining()
     if block.passingSum != 0 || remaining != 0 {
-      row.fail("\(remaining) handlers are left without their owners, which got \(block.passingSum)")
+      row.fail("\(remaining) handlers remain without their owners; they received \(block.passingSum)")
     }
     report.add(row)
   }
 
-  /// Threads that send to 8 handlers of one event, or each to those of its own.
+  /// Measures threads that send to `events` events with 8 handlers each.
+  ///
+  /// Thread number i sends to event number `i % events`.
   private func scaleThreads(_ peer: Peer, _ threads: Int, events: Int, handlers: Int = 8) async {
     guard let makeRig = peer.makeRig else { return }
     var senders: [(rig: Rig, block: CellBlock, send: @Sendable (Batch) -> Void)] = []
@@ -118,7 +122,7 @@ extension Harness {
           if peer.isDeferred { wait { (0..<threads).allSatisfy(isThere) } }
         }
         if let missing = (0..<threads).first(where: { !isThere($0) }) {
-          row.fail("what thread \(missing) sent did not arrive as it should")
+          row.fail("the sends of thread \(missing) did not arrive once each")
         }
         return sample.wall / Double(threads * count)
       })
@@ -133,7 +137,7 @@ extension Harness {
     return row
   }
 
-  /// The first warms up.
+  /// Repeats a measurement, and returns all results but the first, which is the warm-up.
   private func repeats(_ body: (Int) async -> Double) async -> [Double] {
     var samples: [Double] = []
     for index in 0...(configuration.isQuick ? 2 : 7) {

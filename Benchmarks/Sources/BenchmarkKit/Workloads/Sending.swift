@@ -1,5 +1,7 @@
 extension Harness {
-  /// One sender, an idle event with some inline handlers. Every handler's sum is checked after every repeat.
+  /// Measures one sender on an idle event with inline handlers.
+  ///
+  /// Checks every handler's sum after every repeat.
   func measureSending() async {
     for handlers in configuration.sizes ?? [1, 8, 64, 1_024] {
       var contestants: [Contestant] = []
@@ -35,11 +37,14 @@ extension Harness {
 }
 
 extension Peer {
-  /// Longer repeats for those that wait for delivery elsewhere, or begin with a switch to the main actor.
+  /// The length of a repeat, as a multiple of the configured length.
+  ///
+  /// Repeats are longer for peers that wait for delivery elsewhere, or begin with a switch to the
+  /// main actor.
   var roundScale: Double { sendsOnMainActor || (isDeferred && sendCap != nil) ? 4 : 1 }
 }
 
-/// "1 handler", "1,024 handlers".
+/// Returns a count with its noun: "1 handler", "1,024 handlers".
 func counted(_ count: Int, _ noun: String) -> String {
   var digits = String(count), end = digits.endIndex
   while let comma = digits.index(end, offsetBy: -3, limitedBy: digits.startIndex), comma > digits.startIndex {

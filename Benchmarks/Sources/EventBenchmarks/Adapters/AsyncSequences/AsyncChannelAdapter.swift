@@ -2,7 +2,7 @@ import AsyncAlgorithms
 import BenchmarkKit
 import Synchronization
 
-/// swift-async-algorithms' `AsyncChannel`: one for each handler.
+/// Returns the peer for `AsyncChannel` of swift-async-algorithms, with one channel per handler.
 func asyncChannelPeers() -> [Peer] {
   let channel = Peer(
     "asyncchannel", "AsyncChannel for each handler", .peer,
@@ -19,7 +19,7 @@ func asyncChannelPeers() -> [Peer] {
           let (id, consumer) = bus.consume { cell.hit($0) }
           bus.remove(id)
           last = consumer
-          if index & 63 == 63 { await consumer.value }  // so that few are about to end
+          if index & 63 == 63 { await consumer.value }  // bounds the number of consumers that are ending
         }
         await last?.value
       },
@@ -27,7 +27,7 @@ func asyncChannelPeers() -> [Peer] {
   }
   return [
     channel.with {
-      $0.isDeferred = true  // a value that was taken has not been handled yet
+      $0.isDeferred = true  // a send returns when the value is taken, before the handler has run
       $0.sendCap = 3_000
       $0.idleEvents = { count in (0..<count).map { _ in ChannelBus() } }
       $0.routes = [
@@ -46,7 +46,7 @@ func asyncChannelPeers() -> [Peer] {
   ]
 }
 
-/// Sends to every channel that it has made.
+/// Sends each value to every channel that it has created.
 final class ChannelBus: Sendable {
   private struct State {
     var channels: [Int: AsyncChannel<Int>] = [:]

@@ -1,7 +1,9 @@
 import BenchmarkKit
 import Synchronization
 
-/// The standard library's `AsyncStream`: one continuation and one consuming task for each handler.
+/// Returns the peer for the standard library's `AsyncStream`.
+///
+/// Each handler has a continuation and a consuming task of its own.
 func asyncStreamPeers() -> [Peer] {
   let stream = Peer(
     "asyncstream", "AsyncStream for each handler", .peer,
@@ -18,7 +20,7 @@ func asyncStreamPeers() -> [Peer] {
           let (id, consumer) = bus.consume { cell.hit($0) }
           bus.remove(id)
           last = consumer
-          if index & 63 == 63 { await consumer.value }  // so that few are about to end
+          if index & 63 == 63 { await consumer.value }  // bounds the number of consumers that are ending
         }
         await last?.value
       },
@@ -69,7 +71,7 @@ func asyncStreamPeers() -> [Peer] {
   ]
 }
 
-/// Sends to every stream that it has made.
+/// Sends each value to every stream that it has created.
 final class StreamBus: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<Int>.Continuation] = [:]

@@ -2,7 +2,7 @@ import AsyncAlgorithms
 import BenchmarkKit
 import Synchronization
 
-/// swift-async-algorithms' `share()`: one stream, many consumers.
+/// Returns the peer for `share()` of swift-async-algorithms: one stream with many consumers.
 func sharedSequencePeers() -> [Peer] {
   let shared = Peer(
     "share", "AsyncStream.share()", .peer,
@@ -30,7 +30,8 @@ func sharedSequencePeers() -> [Peer] {
     shared.with {
       $0.isDeferred = true
       $0.sendCap = 3_000
-      $0.workloads = Set(Workload.allCases).subtracting([.flood])  // minutes: an item costs more the more there are
+      // A flood takes minutes, because the cost of an item grows with their number.
+      $0.workloads = Set(Workload.allCases).subtracting([.flood])
       $0.routes = [
         Route("for await share()", standsBacklog: false) { handler in
           let (stream, continuation) = AsyncStream<Int>.makeStream(), consumers = Consumers()
@@ -47,7 +48,7 @@ func sharedSequencePeers() -> [Peer] {
   ]
 }
 
-/// Tasks that consume a sequence.
+/// The tasks that consume a sequence.
 private final class Consumers: Sendable {
   private let tasks = Mutex<[Task<Void, Never>]>([])
 
@@ -61,7 +62,9 @@ private final class Consumers: Sendable {
     for task in tasks.withLock({ $0 }) { task.cancel() }
   }
 
-  /// Returns once the iterator exists: what is sent before is not received.
+  /// Starts a consumer and returns once its iterator exists.
+  ///
+  /// An iterator does not receive values that were sent before it existed.
   static func started<Values: AsyncSequence & Sendable>(
     _ values: Values, _ body: @escaping Body
   ) async -> Task<Void, Never> where Values.Element == Int {

@@ -1,7 +1,9 @@
 import BenchmarkKit
 import BoostSignals
 
-/// boost::signals2, the thread-safe signals of C++ that most people have: a bound from outside of Swift.
+/// Returns the peer for boost::signals2, the most common thread-safe signals of C++.
+///
+/// It is a comparison with a library that is not written in Swift.
 func boostPeers() -> [Peer] {
   let signals = Peer(
     "boost", "C++ boost::signals2", .peer,
@@ -12,7 +14,7 @@ func boostPeers() -> [Peer] {
     signals.with {
       $0.idleEvents = { count in
         for _ in 0..<count { boost_signal_make() }
-        return [AnyObject?](repeating: nil, count: count)  // the reference to each is taken off
+        return [AnyObject?](repeating: nil, count: count)  // the harness subtracts a reference per event
       }
       $0.makeRig = { boostRig(BoostEvent()) }
     }
@@ -49,7 +51,8 @@ private func boostRig(_ event: BoostEvent) -> Rig {
 }
 
 /// Owns a signal.
-private final class BoostEvent: @unchecked Sendable {  // the signal may be used from any thread; its connections by one at a time
+// Safe: any thread may use the signal. The harness uses the connections from one thread at a time.
+private final class BoostEvent: @unchecked Sendable {
   private let event = boost_event_make()!
   var count = 0
 

@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Eventing
 
-/// The library: `post` from a thread, and `await send` from a task and from the main actor.
+/// Returns the library's own peers: `post`, and `await send` from a task and from the main actor.
 func eventingPeers() -> [Peer] {
   let post = eventing("eventing-post", "Eventing post", "does not wait for its handlers") { event in
     .sync { batch in for value in batch.values { event.post(value) } }
@@ -16,7 +16,7 @@ func eventingPeers() -> [Peer] {
   }
   return [
     post.with {
-      $0.isDeferred = true  // by another thread that is delivering; the event bounds its own backlog
+      $0.isDeferred = true  // another thread may be delivering; no `sendCap`: the event bounds its backlog
       $0.idleEvents = { count in (0..<count).map { _ in Event<Int>() } }
       $0.routes = eventingRoutes()
       $0.kinds = eventingKinds()
@@ -64,8 +64,11 @@ private func eventing(
   }
 }
 
-/// Of the closures of this file, which are alike, the compiler keeps the one whose function comes first by its name, and makes calls to it of the others. This is the
-/// one whose calls are measured; `check-exact` fails if it is not the one that is kept. (``hitting(_:)`` would need a thunk.)
+/// Adds the handler whose calls are measured.
+///
+/// The closures of this file are alike. The compiler keeps the closure whose function comes first
+/// by name, and turns the others into calls of it. This function must be the one that is kept, or
+/// `check-exact` fails. (``hitting(_:)`` would need a thunk.)
 @inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken {
   event.addHandler { cell.hit($0) }
 }
@@ -92,7 +95,8 @@ private func eventingManyOf() -> ManyOf {
 }
 
 private final class Owner: Sendable {}
-private final class Owners: @unchecked Sendable {  // one thread at a time
+// Safe: one thread at a time uses it.
+private final class Owners: @unchecked Sendable {
   var all: [Owner] = []
 }
 

@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Eventing
 
-/// The library's other kinds of events, each as its users write it.
+/// Returns the library's other kinds of events, each written as its users write it.
 func eventingKinds() -> [EventKind] {
   [
     EventKind("by key, Int", "Eventing KeyedEvent") { cell in

@@ -2,7 +2,7 @@ import BenchmarkKit
 import Dispatch
 import Eventing
 
-/// One route for each kind of delivery that is not inline.
+/// Returns a route for each kind of delivery that is not inline.
 func eventingRoutes() -> [Route] {
   [
     route(".background") { event, handler in event.addHandler(on: .background) { handler($0) } },

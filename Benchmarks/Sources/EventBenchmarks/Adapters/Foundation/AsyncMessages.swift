@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Foundation
 
-/// Typed notifications whose observers are asynchronous.
+/// Returns the peer with typed notifications and asynchronous observers.
 func asyncMessages() -> Peer {
   Peer(
     "notification-async", "NotificationCenter AsyncMessage", .peer,
@@ -35,7 +35,8 @@ func asyncMessages() -> Peer {
   }.with {
     $0.isDeferred = true
     $0.sendCap = 3_000
-    $0.workloads = Set(Workload.allCases).subtracting([.flood])  // minutes: an item costs more the more there are
+    // A flood takes minutes, because the cost of an item grows with their number.
+    $0.workloads = Set(Workload.allCases).subtracting([.flood])
     $0.routes = asyncMessageRoutes()
   }
 }
@@ -70,8 +71,10 @@ private struct AsyncValue: NotificationCenter.AsyncMessage {
   var value: Int
 }
 
-/// Posts once and waits for it. A center makes its queue when it is first needed; if two first posts race, two are made, and what was
-/// given to the one that loses is lost.
+/// Posts one notification and waits for its delivery.
+///
+/// A center creates its queue at the first post. If two first posts race, the center creates two
+/// queues, and loses the notification in one of them.
 private func prime(_ center: NotificationCenter) async {
   let arrived = AsyncStream<Void>.makeStream()
   let token = center.addObserver(for: AsyncValue.self) { _ in arrived.continuation.finish() }

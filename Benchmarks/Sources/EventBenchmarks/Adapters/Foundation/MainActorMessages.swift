@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Foundation
 
-/// Typed notifications on the main actor.
+/// Returns the peer with typed notifications on the main actor.
 func mainActorMessages() -> Peer {
   Peer(
     "notification-mainactor", "NotificationCenter MainActorMessage", .peer,

@@ -1,7 +1,7 @@
 import BenchmarkKit
 
-/// Foundation's NotificationCenter, in its three forms.
+/// Returns the peers for the three forms of Foundation's NotificationCenter.
 func notificationCenterPeers() -> [Peer] { [userInfoNotifications(), mainActorMessages(), asyncMessages()] }
 
-/// Whose notifications they are.
+/// The object that the notifications are about.
 final class NotificationSubject: Sendable {}

@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Foundation
 
-/// `post(name:object:userInfo:)`, with an observer block.
+/// Returns the peer with `post(name:object:userInfo:)` and observer blocks.
 func userInfoNotifications() -> Peer {
   Peer(
     "notification-userinfo", "NotificationCenter userInfo", .peer,
@@ -37,7 +37,7 @@ func userInfoNotifications() -> Peer {
       Route("OperationQueue", standsBacklog: false, runsUnderCallgrind: false) { handler in
         let center = UserInfoCenter(queue: OperationQueue())
         let token = center.add(handler)
-        nonisolated(unsafe) let kept = token  // an opaque object; removing it is safe from any thread
+        nonisolated(unsafe) let kept = token  // Safe: an opaque object, which any thread may remove.
         return Route.Live(
           send: .sync { batch in for value in batch.values { center.post(value) } }, close: { center.remove(kept) })
       }
@@ -45,8 +45,13 @@ func userInfoNotifications() -> Peer {
   }
 }
 
-/// A center with one name and one object. It holds its queue: the center itself holds it weakly, and drops what is posted without it.
-private final class UserInfoCenter: @unchecked Sendable {  // a NotificationCenter may be used from any thread; the rest does not change
+/// A center with one name and one object.
+///
+/// It keeps a strong reference to the queue. The center's own reference is weak, and the center
+/// drops notifications once the queue is gone.
+// Safe: any thread may use a NotificationCenter. The harness adds and removes from one thread at a
+// time, and nothing else changes.
+private final class UserInfoCenter: @unchecked Sendable {
   private let center = NotificationCenter()
   private let name = Notification.Name("benchmark")
   private let subject = NotificationSubject()

@@ -1,6 +1,6 @@
 import BenchmarkKit
 
-/// What an actor costs when everything avoidable has been removed.
+/// Returns the lower bounds for an actor, with every avoidable cost removed.
 func actorLimits() -> [Peer] {
   let floor = Peer(
     "actor-floor", "LIMIT actor around a borrowing loop", .limit, mechanism: "one switch to the actor for each send"
@@ -73,7 +73,7 @@ func actorLimits() -> [Peer] {
   ]
 }
 
-/// Synchronous handlers, run on the actor.
+/// Calls synchronous handlers on the actor.
 actor FloorActorBus {
   private let bus = BorrowingLoopBus()
   func add(_ body: @escaping Body) { bus.add(body) }
@@ -81,10 +81,10 @@ actor FloorActorBus {
   func send(_ value: Int) { bus.send(value) }
 }
 
-/// Asynchronous handlers that run where their caller runs.
+/// Awaits asynchronous handlers that run on their caller's executor.
 actor NonsendingActorBus {
   typealias AsyncBody = nonisolated(nonsending) @Sendable (Int) async -> Void
-  /// A stored property of function type needs no thunk, an element of an array does.
+  /// Wraps a closure: a stored property of function type needs no thunk, an array element does.
   private struct Handler { var body: AsyncBody }
   private var handlers: [Handler] = []
 
@@ -92,8 +92,9 @@ actor NonsendingActorBus {
   func send(_ value: Int) async { for handler in handlers { await handler.body(value) } }
 }
 
-/// Asynchronous handlers without an actor.
-final class AsyncLoopBus: @unchecked Sendable {  // used by one task at a time
+/// Awaits asynchronous handlers, without an actor.
+// Safe: one task at a time uses it.
+final class AsyncLoopBus: @unchecked Sendable {
   struct Handler { var body: @Sendable (Int) async -> Void }
   var handlers: [Handler] = []
   @inline(never) func send(_ value: Int) async { for handler in handlers { await handler.body(value) } }

@@ -2,7 +2,7 @@ import BenchmarkKit
 import CMeasure
 import Synchronization
 
-/// Readers that share nothing: the floor for sends by several threads.
+/// Returns the lower bound for sends by several threads: readers that write no shared memory.
 func epochLimits() -> [Peer] {
   let epoch = Peer(
     "epoch", "LIMIT striped epochs", .limit,
@@ -26,20 +26,24 @@ func epochLimits() -> [Peer] {
   return [epoch.with { $0.idleEvents = { count in (0..<count).map { _ in EpochBus() } } }]
 }
 
-/// A published array that nobody changes. A send enters its stripe of the present epoch, walks, and leaves; a change publishes a new array
-/// and waits until nobody can be in the old one.
-final class EpochBus: @unchecked Sendable {  // words are atomic, arrays do not change, changes are under the lock
+/// Sends to a published, immutable array of handlers.
+///
+/// A send enters its stripe of the current epoch, walks the array, and leaves. A change publishes a
+/// new array and waits until no sender can still read the old one.
+// Safe: the words are atomic, a published array never changes, and changes happen under `changes`.
+final class EpochBus: @unchecked Sendable {
   private struct Handlers {
     var boxes: UnsafeMutablePointer<Unmanaged<HandlerBox>>
     var count: Int
   }
   private static let stripes = CellBlock.rows
-  private static let line = 16  // words, so that no two stripes share a cache line
+  /// The number of words between two counters, so that they share no cache line.
+  private static let line = 16
 
-  /// The address of the present `Handlers`.
+  /// The address of the current `Handlers`.
   private let current: UnsafeMutablePointer<Int>
   private let epoch: UnsafeMutablePointer<Int>
-  /// For each stripe and parity of the epoch: how many are inside.
+  /// For each stripe and parity of the epoch, the number of senders inside.
   private let inside: UnsafeMutablePointer<Int>
   private let changes = Mutex(())
 
@@ -103,7 +107,7 @@ final class EpochBus: @unchecked Sendable {  // words are atomic, arrays do not 
 
   private func replace(_ old: UnsafeMutablePointer<Handlers>, with new: Handlers) {
     cm_store(current, Int(bitPattern: Self.published(new)))
-    for _ in 0..<2 {  // twice: a sender may have read the epoch before it entered
+    for _ in 0..<2 {  // twice, because a sender may have read the epoch before it entered
       let parity = cm_load(epoch) & 1
       cm_store(epoch, 1 - parity)
       for stripe in 0..<Self.stripes {

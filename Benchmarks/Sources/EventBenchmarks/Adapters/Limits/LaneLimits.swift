@@ -2,7 +2,7 @@ import BenchmarkKit
 import Dispatch
 import Synchronization
 
-/// Ways to run something elsewhere, without an event.
+/// Returns ways to run a closure elsewhere, without an event.
 func laneLimits() -> [Peer] {
   let dispatch = Peer("dispatch", "Dispatch and tasks", .limit, mechanism: "a block or a task for each occurrence")
   let mailbox = Peer(
@@ -36,7 +36,7 @@ func laneLimits() -> [Peer] {
   ]
 }
 
-/// The least that a sequence with a buffer costs: its consumer suspends only when the buffer is empty.
+/// The lower bound for a sequence with a buffer: its consumer suspends only if the buffer is empty.
 final class BatchingMailbox: AsyncSequence, Sendable {
   private struct State {
     var buffer: [Int] = []
@@ -56,7 +56,9 @@ final class BatchingMailbox: AsyncSequence, Sendable {
     waiter?.resume()
   }
 
-  /// Swaps the buffer for an empty one; suspends until there is something. False: it is over.
+  /// Takes the whole buffer, and suspends until it is not empty.
+  ///
+  /// - Returns: False if the mailbox is finished and empty.
   private func take(_ batch: inout [Int]) async -> Bool {
     while true {
       let (taken, isFinished) = state.withLock { state in
@@ -78,7 +80,7 @@ final class BatchingMailbox: AsyncSequence, Sendable {
     }
   }
 
-  /// Walks one buffer after the other.
+  /// Iterates over one taken buffer after the other.
   struct Iterator: AsyncIteratorProtocol {
     let mailbox: BatchingMailbox
     private var batch: [Int] = []

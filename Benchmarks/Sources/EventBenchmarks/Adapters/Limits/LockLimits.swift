@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Synchronization
 
-/// The least that a lock costs, held during the calls and not.
+/// Returns the lower bounds for a lock, held during the calls or only before them.
 func lockLimits() -> [Peer] {
   let held = Peer(
     "lock-held", "LIMIT lock held during the calls", .limit,
@@ -54,7 +54,7 @@ func lockLimits() -> [Peer] {
   ]
 }
 
-/// Calls handlers under its lock.
+/// Calls handlers while its lock is held.
 final class HeldLockBus: Sendable {
   private let bus = Mutex(BorrowingLoopBus())
 
@@ -63,11 +63,11 @@ final class HeldLockBus: Sendable {
   @inline(never) func send(_ value: Int) { bus.withLock { $0.send(value) } }
 }
 
-/// Calls handlers outside of its lock; a change while a send holds the array copies it.
+/// Calls handlers outside of its lock. A change during a send copies the array.
 final class SnapshotBus: Sendable {
   private struct State {
     var bodies: [Body] = []
-    /// Ascending, so that a binary search finds one.
+    /// The ids of the handlers, in ascending order for a binary search.
     var ids: [Int] = []
     var lastID = 0
   }
@@ -93,7 +93,7 @@ final class SnapshotBus: Sendable {
       state.ids.remove(at: low)
       return state.bodies.remove(at: low)
     }
-    _ = consume removed  // outside of the lock
+    _ = consume removed  // released outside of the lock
   }
 
   @inline(never) func send(_ value: Int) {

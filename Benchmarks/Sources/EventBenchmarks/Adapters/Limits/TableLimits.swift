@@ -1,6 +1,6 @@
 import BenchmarkKit
 
-/// Tables of handlers without a lock: what adding and removing must cost.
+/// Returns the lower bounds for adding and removing: tables of handlers without a lock.
 func tableLimits() -> [Peer] {
   let slab = Peer(
     "slab", "LIMIT slab with a free list, no lock", .limit,
@@ -57,8 +57,9 @@ func tableLimits() -> [Peer] {
   ]
 }
 
-/// A token is a slot and its generation.
-final class SlabBus: @unchecked Sendable {  // used by one thread at a time
+/// Keeps handlers in slots. A token is a slot and its generation.
+// Safe: one thread at a time uses it.
+final class SlabBus: @unchecked Sendable {
   struct Token {
     var slot: Int
     var generation: UInt32
@@ -104,11 +105,12 @@ final class SlabBus: @unchecked Sendable {  // used by one thread at a time
   }
 }
 
-/// Handlers by descending priority, those of the same one in the order in which they came.
-final class SortedArrayBus: @unchecked Sendable {  // used by one thread at a time
+/// Keeps handlers by descending priority; handlers of equal priority stay in the order of addition.
+// Safe: one thread at a time uses it.
+final class SortedArrayBus: @unchecked Sendable {
   private var handlers: [(priority: Int, box: HandlerBox)] = []
 
-  /// Returns its index.
+  /// Adds a handler and returns its index.
   @inline(never) func add(priority: Int, _ body: @escaping Body) -> Int {
     var low = 0, high = handlers.count
     while low < high {

@@ -1,4 +1,4 @@
-/// Handlers are async closures, awaited one after the other or in a task group.
+/// Awaits async handlers on an actor, one after the other or in a task group.
 actor AsyncActorBus {
   typealias AsyncBody = @Sendable (Int) async -> Void
   private var handlers: [Int: AsyncBody] = [:]

@@ -1,6 +1,6 @@
 import BenchmarkKit
 
-/// To one handler, on the naive actor.
+/// Returns the routes to one handler on the naive actor.
 func naiveActorRoutes() -> [Route] {
   [
     Route("await send") { handler in

@@ -1,6 +1,6 @@
 import BenchmarkKit
 
-/// What a competent developer writes in 20 lines, with an actor.
+/// Returns hand-written events that use an actor, of about 20 lines each.
 func naiveActorPeers() -> [Peer] {
   let sync = Peer(
     "naive-actor", "naive actor, sync handlers", .peer,

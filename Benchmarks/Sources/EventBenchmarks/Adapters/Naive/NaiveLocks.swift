@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Synchronization
 
-/// What a competent developer writes in 20 lines, with a lock.
+/// Returns a hand-written event that uses a lock, of about 20 lines.
 func naiveLockPeers() -> [Peer] {
   let dictionary = Peer(
     "naive-lock", "naive lock and dictionary", .peer, mechanism: "locks, retains the dictionary, unlocks, walks it"
@@ -34,7 +34,7 @@ func naiveLockPeers() -> [Peer] {
   return [dictionary.with { $0.idleEvents = { count in (0..<count).map { _ in LockBus() } } }]
 }
 
-/// A dictionary under a lock; a send walks a snapshot of it.
+/// Keeps handlers in a dictionary under a lock. A send walks a snapshot of it.
 final class LockBus: Sendable {
   private struct State {
     var handlers: [Int: Body] = [:]
@@ -66,7 +66,7 @@ final class LockBus: Sendable {
 
   func remove(_ id: Int) {
     let removed = state.withLock { $0.handlers.removeValue(forKey: id) }
-    _ = consume removed  // outside of the lock
+    _ = consume removed  // released outside of the lock
   }
 
   func send(_ value: Int) {

@@ -1,4 +1,4 @@
-/// Handlers are plain closures, run on the actor.
+/// Calls synchronous handlers on an actor.
 actor SyncActorBus {
   private var handlers: [Int: Body] = [:]
   private var onces: Set<Int> = []

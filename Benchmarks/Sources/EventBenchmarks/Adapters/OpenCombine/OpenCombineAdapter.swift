@@ -3,7 +3,7 @@ import Dispatch
 import OpenCombine
 import OpenCombineDispatch
 
-/// OpenCombine's `PassthroughSubject`.
+/// Returns the peer for OpenCombine's `PassthroughSubject`.
 func openCombinePeers() -> [Peer] {
   let subject = Peer(
     "opencombine", "OpenCombine PassthroughSubject", .peer,
@@ -69,8 +69,9 @@ private func openCombineRoutes() -> [Route] {
   ]
 }
 
-/// A subject and its subscriptions.
-private final class SubjectBus: @unchecked Sendable {  // subjects may be used from any thread, though they do not say so
+/// Owns a subject and its subscriptions.
+// Safe: a subject has locks of its own, although its type is not Sendable.
+private final class SubjectBus: @unchecked Sendable {
   let subject = PassthroughSubject<Int, Never>()
   let store = TokenStore<AnyCancellable>()
 }

@@ -1,7 +1,8 @@
 import BenchmarkKit
 import OpenCombine
 
-/// The subjects and operators of OpenCombine that do what the library's kinds of events do.
+/// Returns the subjects and operators of OpenCombine that correspond to the library's kinds of
+/// events.
 func openCombineKinds() -> [EventKind] {
   [
     EventKind("last value replayed", "OpenCombine CurrentValueSubject") { cell in
@@ -40,8 +41,9 @@ private final class Model {
   @OpenCombine.Published var value = 0
 }
 
-/// A subject and its subscription.
-private final class Held<Subject>: @unchecked Sendable {  // one thread at a time
+/// Owns a subject and its subscription.
+// Safe: one thread at a time uses it.
+private final class Held<Subject>: @unchecked Sendable {
   let subject: Subject
   var token: AnyCancellable?
   init(_ subject: Subject) { self.subject = subject }

@@ -1,9 +1,10 @@
 import Eventing
 import Testing
 
-extension MigratingTests {
+/// Runs the examples of the article "Views".
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewsArticleTests {
   // swift-format-ignore
-  @Test func viewsSayWhatAHandlerIsCalledWith() async {
+  @Test func viewsConvertPayloads() async {
     let heard = Recorder<String>()
     @Sendable func show(_ fahrenheit: Int) { heard.record("\(fahrenheit) F") }
     @MainActor func alert(_ warning: String) { heard.record(warning) }
@@ -21,6 +22,17 @@ extension MigratingTests {
     await reading.send(50)
     #expect(heard.values == ["50 F", "14 F", "122 F", "hot: 50"])
     #expect(reading.handlerCount == 3)
+  }
+
+  // swift-format-ignore
+  @Test func sourceAndOccurrences() async {
+    let progress = Event<Double>()
+
+    let source: any EventSource<Double> = progress.source
+    progress.occurrences.addHandler { occurrence in print(occurrence.sequence, occurrence.instant, occurrence.payload) }
+
+    source.addHandler { _ in }
+    #expect(await progress.send(0.5).delivered == 2)
   }
 
   @Test func keysAndObservedValuesHaveViews() {
@@ -69,5 +81,15 @@ extension MigratingTests {
     views = []
     #expect(event == nil)
     _ = views
+  }
+
+  @Test func everyExampleIsRunHere() throws {
+    let run = try Documentation.lines(ofTests: "ViewsArticleTests")
+    let code = try Documentation.examples(Documentation.article("Views.md"))
+    #expect(code.count == 2)
+    for example in code {
+      let isRun = run.indices.contains { run[$0...].starts(with: example) }
+      #expect(isRun, "not in ViewsArticleTests.swift as it stands in the article: \(example.first ?? "")")
+    }
   }
 }

@@ -1,0 +1,51 @@
+import Eventing
+import Testing
+
+// swift-format-ignore
+extension EventKey where Payload == User { static let didLogin = EventKey("didLogin") }
+
+struct User: Sendable { var name = "Ada" }
+
+/// Runs the examples of the article "Buses and questions".
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusesAndQuestionsArticleTests {
+  struct OrderPlaced: Sendable { var id: Int }
+  final class Account: Sendable {}
+  actor Shop { func price(of item: String) throws -> Double? { item == "tea" ? 2.5 : nil } }
+
+  @Test func eventsByPayloadType() async {
+    let bus = EventBus()
+    bus.addHandler(for: OrderPlaced.self) { order in print(order.id) }
+    bus.post(OrderPlaced(id: 1))
+
+    #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
+  }
+
+  @Test func eventsByOwnerAndKey() async throws {
+    let (bus, account) = (EventBus(), Account())
+
+    try bus.event(.didLogin, of: account).addHandler { user in print(user) }
+
+    #expect(await (try bus.event(.didLogin, of: account)).send(User()).delivered == 1)
+    withExtendedLifetime(account) {}
+  }
+
+  @Test func questions() async throws {
+    let shop = Shop()
+
+    let price = Question<String, Double>("price")
+    price.addResponder { item in try await shop.price(of: item) }
+    let tea = try await price.first("tea", within: .seconds(1))
+
+    #expect(tea == 2.5)
+  }
+
+  @Test func everyExampleIsRunHere() throws {
+    let run = try Documentation.lines(ofTests: "BusesAndQuestionsArticleTests")
+    let code = try Documentation.examples(Documentation.article("BusesAndQuestions.md"))
+    #expect(code.count == 4)
+    for example in code {
+      let isRun = run.indices.contains { run[$0...].starts(with: example) }
+      #expect(isRun, "not in BusesAndQuestionsArticleTests.swift as it stands in the article: \(example.first ?? "")")
+    }
+  }
+}

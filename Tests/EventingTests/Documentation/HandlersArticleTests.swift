@@ -1,0 +1,76 @@
+import Eventing
+import Testing
+
+/// Runs the examples of the article "Adding handlers".
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlersArticleTests {
+  final class Controller: Sendable {
+    let logged = Recorder<String>()
+    func update(_ fraction: Double) { logged.record("\(fraction)") }
+    func log(_ fraction: Double, _ disk: String, _ line: Int) { logged.record("\(fraction) \(disk) \(line)") }
+  }
+  actor Account { var total = 0.0 }
+
+  @Test func severalValuesOrNone() async {
+    let resized = Event<(Int, Int)>()
+    resized.addHandler { width, height in print(width, height) }
+    resized.post(3, 4)
+    let cancelled = Signal()
+    cancelled.addHandler { print("cancelled") }
+    cancelled.post()
+
+    #expect(await resized.send(1, 2).delivered == 1)
+    #expect(await cancelled.send().delivered == 1)
+  }
+
+  // swift-format-ignore
+  @Test func methods() async {
+    let (progress, controller) = (Event<Double>(), Controller())
+
+    progress.addHandler(Controller.update, of: controller)                 // func update(_: Double)
+    progress.addHandler(Controller.log, of: controller, with: "disk", 3)   // func log(_: Double, _: String, _: Int)
+
+    #expect(await progress.send(0.5).delivered == 2)
+    #expect(controller.logged.values == ["0.5", "0.5 disk 3"])
+  }
+
+  @Test func actors() async {
+    let (progress, account) = (Event<Double>(), Account())
+
+    progress.addHandler(isolatedTo: account) { account, fraction in account.total += fraction }
+
+    await progress.send(0.5)
+    await progress.send(0.25)
+    #expect(await account.total == 0.75)
+  }
+
+  @Test func handlersAsValues() async {
+    let progress = Event<Double>()
+
+    let audit = Handler<Double>(on: .background) { fraction in print(fraction) }.named("audit").tagged("io")
+    progress.add(audit, Handler { fraction in print("first", fraction) }.once())
+
+    #expect(await progress.send(0.5).delivered == 2)
+    #expect(progress.contains(named: "audit") && progress.handlerCount == 1)
+  }
+
+  @Test func interceptors() async {
+    let (progress, seen) = (Event<Double>(), Recorder<Double>())
+    progress.addHandler { seen.record($0) }
+
+    progress.intercept(priority: 10) { fraction in fraction > 1 ? .stop : .proceed }
+
+    #expect(await progress.send(0.5).delivered == 2)
+    #expect(await progress.send(2).skipped == 1)
+    #expect(seen.values == [0.5])
+  }
+
+  @Test func everyExampleIsRunHere() throws {
+    let run = try Documentation.lines(ofTests: "HandlersArticleTests")
+    let code = try Documentation.examples(Documentation.article("Handlers.md"))
+    #expect(code.count == 5)
+    for example in code {
+      let isRun = run.indices.contains { run[$0...].starts(with: example) }
+      #expect(isRun, "not in HandlersArticleTests.swift as it stands in the article: \(example.first ?? "")")
+    }
+  }
+}
