@@ -3,10 +3,17 @@ import Synchronization
 // The three ways to send. The fast path is inlined into the client; the rest is compiled once.
 extension EventCore {
   /// Posts: see ``Event/post(_:from:)``.
-  @inlinable @inline(__always) func post(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
+  ///
+  /// The payload is lent to each path for itself: one closure around all of them would retain the
+  /// sender on the fast path.
+  @inlinable @inline(__always) func post<Payload: Sendable>(
+    _ payload: Payload, from sender: (any AnyObject & Sendable)?
+  ) {
     let own = enter()
-    guard own != 0 else { return postBusy(payload, from: sender) }
-    if let cursor = unsafe deliver(payload, isPost: true) { postSlowPath(payload, from: cursor, sender: sender) }
+    guard own != 0 else { return lend(payload) { postBusy($0, from: sender) } }
+    lend(payload) { payload in
+      if let cursor = unsafe deliver(payload, isPost: true) { postSlowPath(payload, from: cursor, sender: sender) }
+    }
     leave(own)
   }
 
@@ -30,14 +37,16 @@ extension EventCore {
   }
 
   /// Sends: see ``Event/send(_:from:)``.
-  @inlinable @inline(__always) func send(
-    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
+  @inlinable @inline(__always) func send<Payload: Sendable>(
+    _ payload: Payload, from sender: (any AnyObject & Sendable)?
   ) -> SendResult {
     let own = enter()
-    guard own != 0 else { return .pending(sendBusy(payload, from: sender)) }
-    if let cursor = unsafe deliver(payload, isPost: false) {
-      return .pending(sendSlowPath(payload, from: cursor, own, sender))
+    let pending = lend(payload) { payload -> PendingSend? in
+      guard own != 0 else { return sendBusy(payload, from: sender) }
+      guard let cursor = unsafe deliver(payload, isPost: false) else { return nil }
+      return sendSlowPath(payload, from: cursor, own, sender)
     }
+    if let pending { return .pending(pending) }
     let report = unsafe SendReport(sequence: sequence, delivered: Int(table.count))
     leave(own)
     return .finished(report)

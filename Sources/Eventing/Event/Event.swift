@@ -2,13 +2,13 @@
 ///
 ///     let progress = Event<Double>()
 ///     progress.addHandler { fraction in print(fraction) }                      // right here
-///     progress.addHandler(on: .main) { fraction in view.fraction = fraction }  // on the main actor
+///     progress.addHandler(on: .main) { fraction in view.fraction = fraction }  // main actor
 ///     progress.addHandler { fraction in try await store.save(fraction) }       // async, in order
 ///     progress.post(0.5)                                                       // does not wait
 ///     await progress.send(1)                                                   // awaits handlers
 ///
-/// Each handler runs where it was added to run: inline, on the main actor, on a dispatch queue, on
-/// an actor of its own choice, or as an asynchronous task.
+/// Each handler runs where it was added to run: inline, on the main actor, on a dispatch queue,
+/// isolated to an actor, or as an asynchronous task.
 ///
 /// **Order.** An event delivers one occurrence at a time, in the order of its sequence numbers.
 /// Every in-order handler sees that order, however many threads send. Two sends by one thread or
@@ -78,7 +78,7 @@ extension Event {
   /// - Complexity: O(handlers). If the event is idle and all handlers are inline, `post` allocates
   ///   no memory.
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
-    lend(payload) { core.post($0, from: sender) }
+    core.post(payload, from: sender)
   }
 
   /// Sends a payload and waits until every handler that the occurrence reached has finished.
@@ -108,7 +108,7 @@ extension Event {
   public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport {
-    switch lend(payload, { core.send($0, from: sender) }) {
+    switch core.send(payload, from: sender) {
     case .finished(let report): return report
     case .pending(let send): return await send.wait()
     }

@@ -67,7 +67,8 @@ final class ContextRegistry: @unchecked Sendable {
 
   /// Returns the values that the carried task-locals have in the calling task.
   func capture() -> CarriedContext? {
-    let captures = mutex.withLock { unsafe self.captures.map(\.capture) }  // copied: it changes in place
+    // Copies: an array that is changed in place under the mutex must not leave it.
+    let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
     return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }
 }

@@ -1,9 +1,25 @@
 extension EventSource {
-  // At least one argument, or a call without any is ambiguous with the overload of plain methods.
+  // At least one argument is required: without it, a call without arguments would be ambiguous with
+  // the overload for plain methods.
 
-  /// Adds a method of an owner with arguments that follow the payload; the handler ends with its owner, which is held weakly.
+  /// Adds a method of an owner as a handler, with arguments that follow the payload.
   ///
-  ///     orderPlaced.addHandler(Ledger.book, of: ledger, with: account, "web")   // func book(_: Order, _: Account, _: String)
+  ///     // func book(_: Order, _: Account, _: String)
+  ///     orderPlaced.addHandler(Ledger.book, of: ledger, with: account, "web")
+  ///
+  /// The handler ends with its owner, which is held weakly. All else is as for
+  /// ``addHandler(named:on:priority:once:_:of:)-(_,Delivery,_,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first.
+  ///   - once: Whether the handler is called at most once.
+  ///   - method: The method, written as `Type.method`.
+  ///   - owner: The object whose method is called.
+  ///   - first: The argument that follows the payload. The handler retains it.
+  ///   - bound: Further arguments. The handler retains them.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
@@ -15,7 +31,8 @@ extension EventSource {
     }
   }
 
-  /// Adds an asynchronous method of an owner with arguments that follow the payload.
+  /// Adds an asynchronous method of an owner, with arguments that follow the payload: see
+  /// ``addHandler(named:on:priority:once:_:of:with:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -27,7 +44,8 @@ extension EventSource {
     }
   }
 
-  /// Adds a main-actor method of an owner with arguments that follow the payload.
+  /// Adds a main-actor method of an owner, with arguments that follow the payload: see
+  /// ``addHandler(named:on:priority:once:_:of:with:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -40,7 +58,8 @@ extension EventSource {
     }
   }
 
-  /// The same for an asynchronous method on the main actor.
+  /// Adds an asynchronous main-actor method of an owner, with arguments that follow the payload:
+  /// see ``addHandler(named:on:priority:once:_:of:with:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,

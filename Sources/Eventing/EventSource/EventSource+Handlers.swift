@@ -1,18 +1,28 @@
-// No two of these may fit the same labels with closures of different numbers of parameters: the compiler then reports
-// that number instead of the mistake inside the closure.
+// No two overloads may take the same labels with closures of different numbers of parameters. If
+// they did, the compiler would report that number instead of the mistake inside the closure.
 
 extension EventSource {
   /// Adds a handler.
   ///
-  /// It ends when it is removed, or the event goes. An inline handler may run on any thread. An error that it throws stops no other handler; it is in the
-  /// report of the send.
+  /// By default the handler runs inline: on the thread that delivers, which may be any thread. It
+  /// stays until it is removed, or until its event ends. An error that it throws stops no other
+  /// handler: it appears in the ``SendReport`` and in ``Event/failures``, and ``FailurePolicy`` can
+  /// change that.
+  ///
+  /// This takes effect before it returns, and may be called from any thread and inside any handler:
+  /// see ``EventSource``.
   ///
   /// - Parameters:
-  ///   - name: For logs, snapshots, and the verbs that take a name. Several handlers may have the same.
-  ///   - delivery: Where it runs.
-  ///   - priority: Handlers of higher priority come first; among equals, those that were added first.
-  ///   - once: Whether it is called once at most: used up by a call that begins, never by one that was skipped.
-  ///   - body: What is called with each payload.
+  ///   - name: The name in logs and snapshots, by which methods such as
+  ///     ``Event/remove(named:)-(String)`` select handlers. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first; handlers of equal priority, in the order
+  ///     in which they were added.
+  ///   - once: Whether the handler is called at most once: see
+  ///     ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
+  ///   - body: The closure that is called with each payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
+  /// - Complexity: O(1), or O(priorities) for the first handler of a priority.
   @inlinable @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
@@ -21,7 +31,8 @@ extension EventSource {
     attachSync(delivery, name, priority, once, body)
   }
 
-  /// Adds an asynchronous handler: unless `on:` says otherwise, its calls come one at a time, in order.
+  /// Adds an asynchronous handler, whose calls by default come one at a time, in order: see
+  /// ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -30,7 +41,8 @@ extension EventSource {
     attach(Handler(on: delivery, body), name, priority, once)
   }
 
-  /// Adds a handler on the main actor.
+  /// Adds a synchronous handler that runs on the main actor: see
+  /// ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -39,7 +51,8 @@ extension EventSource {
     attach(Handler(on: delivery, body), name, priority, once)
   }
 
-  /// Adds an asynchronous handler on the main actor: its calls come one at a time, in order.
+  /// Adds an asynchronous handler that runs on the main actor, one call at a time, in order: see
+  /// ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -48,9 +61,19 @@ extension EventSource {
     attach(Handler(on: delivery, body), name, priority, once)
   }
 
-  /// Adds a handler that runs on an actor, one call at a time, in order, and ends with it.
+  /// Adds a handler that runs isolated to an actor, one call at a time, in order.
   ///
-  /// The actor is held weakly, and strongly for the length of a call.
+  /// The handler ends when the actor is released. The actor is held weakly, and strongly for the
+  /// length of a call. If the handler is removed on that actor, no call runs afterwards. All else
+  /// is as for ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - priority: Handlers of higher priority come first.
+  ///   - once: Whether the handler is called at most once.
+  ///   - actor: The actor that the handler runs on, and that is its owner.
+  ///   - body: The closure that is called with the actor and each payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult
   public nonisolated func addHandler<Isolation: Actor>(
     named name: String? = nil, priority: Int = 0, once: Bool = false, isolatedTo actor: Isolation,
@@ -59,7 +82,8 @@ extension EventSource {
     attachIsolated(actor, name, priority, once) { actor, call in try await body(actor, call.payload.payload()) }
   }
 
-  /// Adds a handler of nothing that runs on an actor, one call at a time, in order, and ends with it.
+  /// Adds a handler of a signal that runs isolated to an actor: see
+  /// ``addHandler(named:priority:once:isolatedTo:_:)-(_,_,_,_,(Isolation,Payload)->Void)``.
   @discardableResult
   public nonisolated func addHandler<Isolation: Actor>(
     named name: String? = nil, priority: Int = 0, once: Bool = false, isolatedTo actor: Isolation,

@@ -1,11 +1,25 @@
-// Inlinable, or each call allocates: `method(owner)` makes a closure unless the compiler sees the method.
-// The owner comes last, so that no trailing closure is ever taken for a method: with `owner:` first, every mistake inside
-// an owner's closure is reported as a wrong number of parameters.
+// Inlinable, because each call would allocate otherwise: `method(owner)` makes a closure unless the
+// compiler sees the method. The owner comes last, so that no trailing closure can be taken for a
+// method. With `owner:` first, the compiler reports every mistake inside an owner's closure as a
+// wrong number of parameters.
 
 extension EventSource {
-  /// Adds a method of an owner, which is held weakly; the handler ends with it.
+  /// Adds a method of an owner as a handler, which ends with the owner.
   ///
-  /// The method may take the values of a tuple one by one.
+  ///     progress.addHandler(Controller.update, of: controller)
+  ///
+  /// A method of several parameters takes the values of a tuple one by one. The owner is held
+  /// weakly, and strongly for the length of a call: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first.
+  ///   - once: Whether the handler is called at most once.
+  ///   - method: The method, written as `Type.method`.
+  ///   - owner: The object whose method is called.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
@@ -17,7 +31,8 @@ extension EventSource {
     }
   }
 
-  /// Adds an asynchronous method of an owner.
+  /// Adds an asynchronous method of an owner as a handler: see
+  /// ``addHandler(named:on:priority:once:_:of:)-(_,Delivery,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -29,7 +44,8 @@ extension EventSource {
     }
   }
 
-  /// Adds a main-actor method of an owner.
+  /// Adds a main-actor method of an owner as a handler: see
+  /// ``addHandler(named:on:priority:once:_:of:)-(_,Delivery,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -41,7 +57,8 @@ extension EventSource {
     }
   }
 
-  /// Adds an asynchronous main-actor method of an owner.
+  /// Adds an asynchronous main-actor method of an owner as a handler: see
+  /// ``addHandler(named:on:priority:once:_:of:)-(_,Delivery,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,

@@ -1,8 +1,20 @@
 extension EventSource {
-  /// Adds, for one call, a handler.
+  /// Adds a handler for exactly one call.
   ///
-  /// It is called exactly once if any send reaches it, however many threads send, its own handler's nested sends included. It is used up by a call that
-  /// begins, a throwing one too, and never by one that was skipped. Other ways to add take `once: true`.
+  /// The handler is called once if any send reaches it, however many threads send, and also if it
+  /// sends to its own event. A call that begins uses the handler up, even if it throws. An
+  /// occurrence that was skipped for the handler does not. If several occurrences wait on its lane,
+  /// the first call uses it up, and the others are skipped. The other adding methods take `once:
+  /// true`.
+  ///
+  /// All else is as for ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first.
+  ///   - body: The closure that is called with the payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
@@ -11,7 +23,8 @@ extension EventSource {
     attachSync(delivery, name, priority, true, body)
   }
 
-  /// Adds, for one call, an asynchronous handler.
+  /// Adds an asynchronous handler for exactly one call: see
+  /// ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
@@ -20,7 +33,8 @@ extension EventSource {
     attach(Handler(on: delivery, body), name, priority, true)
   }
 
-  /// Adds, for one call, a handler on the main actor.
+  /// Adds a synchronous handler on the main actor for exactly one call: see
+  /// ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
@@ -29,7 +43,8 @@ extension EventSource {
     attach(Handler(on: delivery, body), name, priority, true)
   }
 
-  /// Adds, for one call, an asynchronous handler on the main actor.
+  /// Adds an asynchronous handler on the main actor for exactly one call: see
+  /// ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,

@@ -1,7 +1,27 @@
-// The owner is held weakly, and strongly for the length of a call; its last release, and so its `deinit`, may happen where the handler runs.
+// The owner is held weakly, and strongly for the length of a call. So its last release, and its
+// `deinit`, may happen on the thread that runs the handler.
 
 extension EventSource {
-  /// Adds a handler that is given its owner and ends with it.
+  /// Adds a handler that receives its owner, and ends with it.
+  ///
+  /// The owner is held weakly, and strongly for the length of a call. After it has been released
+  /// the handler is never called again, nor for another object at the owner's address. Calls that
+  /// wait on a lane are skipped then. The last release of the owner, and its `deinit`, may happen
+  /// on the thread that runs the handler. ``Event/remove(ownedBy:)`` removes all handlers of an
+  /// owner.
+  ///
+  /// The event reclaims the memory of such a handler at the next send, or as handlers are added.
+  ///
+  /// All else is as for ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first.
+  ///   - once: Whether the handler is called at most once.
+  ///   - owner: The object that the handler belongs to.
+  ///   - body: The closure that is called with the owner and each payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -11,7 +31,8 @@ extension EventSource {
       Handler(delivery.place, .sync { try body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler that is given its owner and ends with it.
+  /// Adds an asynchronous handler that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -22,7 +43,8 @@ extension EventSource {
       Handler(delivery.place, .async { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
   }
 
-  /// Adds a handler on the main actor that is given its owner and ends with it.
+  /// Adds a synchronous handler on the main actor that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -33,7 +55,8 @@ extension EventSource {
       once)
   }
 
-  /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
+  /// Adds an asynchronous handler on the main actor that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -44,7 +67,8 @@ extension EventSource {
       once)
   }
 
-  /// Adds a handler that is given its owner and ends with it.
+  /// Adds a handler of a signal that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -53,7 +77,8 @@ extension EventSource {
     attachOwned(Handler(delivery.place, .sync { try body($0.owner()) }), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler that is given its owner and ends with it.
+  /// Adds an asynchronous handler of a signal that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -63,7 +88,8 @@ extension EventSource {
     attachOwned(Handler(delivery.place, .async { try await body($0.owner()) }), owner, name, priority, once)
   }
 
-  /// Adds a handler on the main actor that is given its owner and ends with it.
+  /// Adds a synchronous handler of a signal on the main actor that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -72,7 +98,8 @@ extension EventSource {
     attachOwned(Handler(delivery.place, .sync(onMainActor { try body($0.owner()) })), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler on the main actor that is given its owner and ends with it.
+  /// Adds an asynchronous handler of a signal on the main actor that receives its owner: see
+  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -89,7 +116,7 @@ extension EventSource {
 }
 
 extension HandlerArguments {
-  /// The owner, as what it was when the handler was added.
+  /// Returns the owner with the type that it had when the handler was added.
   @inlinable func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
     guard let owner else { preconditionFailure("a handler with an owner is called with it") }
     // Safe: the owner of a handler is the object that it was made with.

@@ -1,7 +1,15 @@
 extension EventSource {
-  /// Has a handler for the length of `body`: it is removed on every way out of it.
+  /// Adds a handler for the length of `body`, and removes it on every way out.
   ///
-  /// A call that another thread decided just before may still be running when this returns; ``Event/quiesce()`` waits for it.
+  /// The handler is added before `body` begins. A call that another thread decided just before the
+  /// removal may still be running when this returns: ``Event/quiesce()`` waits for it. `body` runs
+  /// on the caller's actor. May be awaited inside a handler.
+  ///
+  /// - Parameters:
+  ///   - handler: The handler.
+  ///   - body: The work to do meanwhile.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error that `body` throws. Errors of the handler are in the reports.
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
     _ handler: Handler<Payload>, _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -10,7 +18,8 @@ extension EventSource {
     return try await body()
   }
 
-  /// Has a synchronous handler for the length of `body`.
+  /// Adds a synchronous inline handler for the length of `body`: see
+  /// ``withHandler(_:_:)-(Handler<Payload>,_)``.
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
     _ handler: @escaping @Sendable (Payload) throws -> Void,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
@@ -18,7 +27,8 @@ extension EventSource {
     try await withHandler(Handler(handler), body)
   }
 
-  /// Has an asynchronous handler for the length of `body`.
+  /// Adds an asynchronous in-order handler for the length of `body`: see
+  /// ``withHandler(_:_:)-(Handler<Payload>,_)``.
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
     _ handler: @escaping @Sendable (Payload) async throws -> Void,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result

@@ -1,37 +1,49 @@
-// Views: what can be listened to instead of what is sent. They run synchronously where the event delivers, in order, and hold nothing back. What is given to
-// them is called once for each handler and occurrence; the handler then runs wherever it was added to run. Each keeps its event alive.
+// Views convert payloads inline, in order, where the event delivers, and buffer nothing. The
+// closure of a view is called once for each handler and occurrence. The handler then runs where it
+// was added to run. A view keeps its event alive.
 
 extension EventSource {
-  /// What a closure makes of each payload.
+  /// Returns a view whose handlers receive the result of a closure for each payload.
+  ///
+  /// The closure runs inline, on the thread that delivers, once for each handler and occurrence,
+  /// even if the handler runs elsewhere. Keep it short. It may call any method of any event. A
+  /// locked handler costs no call of it. The view keeps its event alive; a handler added through it
+  /// does not.
+  ///
+  /// - Parameter transform: The closure that converts a payload.
+  /// - Returns: A view of the transformed payloads.
+  /// - Complexity: O(1).
   @inlinable public nonisolated func map<Output: Sendable>(_ transform: @escaping @Sendable (Payload) -> Output)
     -> some EventSource<Output>
   {
     ConvertedSource(base: self, convert: transform)
   }
 
-  /// What a closure makes of each payload; nothing where it gives `nil`.
+  /// Returns a view whose handlers receive the non-`nil` results of a closure: see ``map(_:)``.
   ///
-  /// The reports count a handler that so hears nothing as skipped; a once handler waits on.
+  /// If the result is `nil`, the handler is not called, and the ``SendReport`` counts it as
+  /// skipped. That does not use up a once handler.
   @inlinable public nonisolated func compactMap<Output: Sendable>(_ transform: @escaping @Sendable (Payload) -> Output?)
     -> some EventSource<Output>
   {
     ConvertedSource(base: self, convert: transform)
   }
 
-  /// Those payloads of which a closure says `true`.
+  /// Returns a view whose handlers receive the payloads that satisfy a predicate: see ``map(_:)``.
   ///
-  /// The reports count a handler that so hears nothing as skipped; a once handler waits on.
+  /// If the predicate is false, the handler is not called, and the ``SendReport`` counts it as
+  /// skipped. That does not use up a once handler.
   @inlinable public nonisolated func filter(_ isIncluded: @escaping @Sendable (Payload) -> Bool) -> some EventSource<
     Payload
   > {
     ConvertedSource(base: self) { isIncluded($0) ? $0 : nil }
   }
 
-  /// That something was sent, without what.
+  /// A view whose handlers are called without the payload: see ``map(_:)``.
   @inlinable public nonisolated var signal: some EventSource<Void> { map { _ in () } }
 }
 
-/// A source of what is made of another's payloads.
+/// A source of the payloads that a closure makes of another source's payloads.
 @usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: EventSource {
   @usableFromInline let base: Base
   @usableFromInline let convert: @Sendable (Base.Payload) -> Payload?

@@ -1,38 +1,97 @@
-/// What one can listen to. Give it away instead of an event to those who must not send.
+/// A type that handlers can be added to.
 ///
-/// `Event` and its views conform. Every adding verb is here; all of them make a ``Handler`` and ``attach(_:)`` it, so all of them promise the same:
+/// ``Event``, its views, the keys of a ``KeyedEvent`` and ``Observed`` conform. Hand out an event
+/// source instead of an event to code that must not send.
 ///
-/// - Effective on return: every occurrence sent after it reaches the handler, none sent before does.
-/// - Callable from any thread, task and handler, without `await`. A handler that is added while an occurrence is being delivered waits for the next.
-/// - Complexity: O(1); O(priorities) where handlers have many different ones.
+/// Every adding method is declared here, and each promises:
+///
+/// - **Order.** Every occurrence sent after the method has returned reaches the handler. No
+///   occurrence sent before does, except for the values that a ``Replay`` repeats.
+/// - **Concurrency.** Callable from any thread or task without `await`. It never waits for a
+///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
+/// - **Inside a handler.** A handler that is added while an occurrence is being delivered receives
+///   the next occurrence first.
+/// - **After the end.** A handler that is added after ``Event/finish()`` ends at once.
+/// - **Complexity.** O(1) if all handlers have one priority, O(log priorities) otherwise, and
+///   O(priorities) for the first handler of a priority.
+///
+/// ## Conforming to EventSource
+///
+/// Code outside this library conforms only by wrapping another source, because only the library
+/// makes a ``HandlerToken``. The wrapped source has the same `Payload`; to convert payloads, wrap
+/// the result of ``map(_:)``, ``compactMap(_:)`` or ``filter(_:)``. The minimum are
+/// ``add(_:)-([Handler<Payload>])``, ``attach(_:)`` and ``remove(_:)``, each forwarded to the
+/// wrapped source:
+///
+///     struct OwningSource: EventSource {
+///       let event: Event<Int>
+///       let owner: Controller
+///
+///       func add(_ handlers: [Handler<Int>]) -> [HandlerToken] {
+///         event.add(handlers.map { $0.owned(by: owner) })
+///       }
+///       func attach(_ handler: Handler<Int>) -> HandlerToken {
+///         event.attach(handler.owned(by: owner))
+///       }
+///       func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+///     }
+///
+/// A conformance must promise:
+///
+/// - It forwards every call before it returns, never later and never to a task: otherwise the order
+///   above does not hold.
+/// - It forwards a handler once. It may change the handler first, by its modifiers, such as
+///   ``Handler/named(_:)`` or ``Handler/owned(by:)``.
+/// - It forwards a group in one call, and returns the wrapped source's tokens in their order.
+/// - It may be called from several threads at once, and inside handlers. It does not block.
+/// - It holds the wrapped source strongly.
+/// - It leaves ``attachInline(once:_:)`` to the default if ``attach(_:)`` changes handlers.
+///   Otherwise a handler that is added without options would miss the change.
 public protocol EventSource<Payload>: Sendable {
-  /// What its handlers are called with.
+  /// The type of the values that handlers receive.
   associatedtype Payload: Sendable
 
-  /// Adds handlers as a group: every one of them sees an occurrence, or none.
+  /// Adds handlers as a group: an occurrence reaches all of them or none.
+  ///
+  /// - Parameter handlers: The handlers. They are called in this order if their priorities are
+  ///   equal.
+  /// - Returns: A token for each handler, in the order of `handlers`.
+  /// - Complexity: As for one handler, for each of `handlers`.
   @discardableResult nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken]
-  /// Adds a handler: what every adding verb comes down to.
+  /// Adds a handler. Every adding method ends here or in ``attachInline(once:_:)``.
+  ///
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken
-  /// Adds an inline handler that has nothing else: the same as ``attach(_:)``, in a third of the time. There is a default.
+  /// Adds an inline handler that has no name, priority or owner.
+  ///
+  /// The default calls ``attach(_:)``. ``Event`` does this in about a third of that time.
+  ///
+  /// - Parameters:
+  ///   - once: Whether the handler is called at most once.
+  ///   - body: The closure that is called with each payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult nonisolated func attachInline(
     once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken
-  /// Removes a handler; false if it was gone, or is another event's. See ``Event/remove(_:)-(HandlerToken)``.
+  /// Removes a handler, as ``Event/remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
+  ///   belongs to another event.
   @discardableResult nonisolated func remove(_ token: HandlerToken) -> Bool
 }
 
 extension EventSource {
-  /// Adds handlers as a group: every one of them sees an occurrence, or none.
+  /// Adds handlers as a group: see ``add(_:)-([Handler<Payload>])``.
   @discardableResult public nonisolated func add(_ handlers: Handler<Payload>...) -> [HandlerToken] { add(handlers) }
 
-  /// Adds an inline handler that has nothing else.
+  /// Adds an inline handler without options by calling ``attach(_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
     once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
     attach(once ? Handler(body).once() : Handler(body))
   }
 
-  /// A synchronous handler, the quick way where that will do.
+  /// Adds a synchronous handler; on the fast path if it is inline and has no name or priority.
   @inlinable @inline(__always) nonisolated func attachSync(
     _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool,
     _ body: @escaping @Sendable (Payload) throws -> Void

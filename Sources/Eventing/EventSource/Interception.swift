@@ -1,13 +1,14 @@
-/// What becomes of an occurrence after an interceptor.
+/// The decision of an interceptor on the occurrence: see
+/// ``EventSource/intercept(named:priority:_:)``.
 public enum Interception: Sendable {
-  /// The handlers after it see the occurrence.
+  /// Passes the occurrence on to the handlers that follow.
   case proceed
-  /// They do not; the report counts them as skipped.
+  /// Keeps the occurrence from the handlers that follow; the report counts them as skipped.
   case stop
 }
 
 extension Interception: CustomStringConvertible {
-  /// In one line.
+  /// The name of the case.
   public var description: String {
     switch self {
     case .proceed: "proceed"
@@ -17,9 +18,23 @@ extension Interception: CustomStringConvertible {
 }
 
 extension EventSource {
-  /// Adds an inline handler that decides whether the handlers after it in the order, lanes included, see the occurrence.
+  /// Adds an inline handler that can keep an occurrence from the handlers that follow in the order.
   ///
-  /// Those that are kept from it count as skipped, and their once-flags are kept. An error is a failure like any other, and proceeds.
+  /// If the closure returns ``Interception/stop``, all following handlers are skipped, on lanes and
+  /// inline alike. The ``SendReport`` counts them as skipped, and once handlers are not used up. An
+  /// error is a failure like any other, and the occurrence proceeds. A locked or removed
+  /// interceptor stops nothing.
+  ///
+  /// This takes effect before it returns, and may be called from any thread and inside any handler:
+  /// see ``EventSource``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - priority: Handlers of higher priority come first. Give an interceptor a higher priority
+  ///     than the handlers that it guards.
+  ///   - body: The closure that is called with each payload, on the thread that delivers.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
+  /// - Complexity: O(1), or O(priorities) for the first handler of a priority.
   @discardableResult
   public nonisolated func intercept(
     named name: String? = nil, priority: Int = 0, _ body: @escaping @Sendable (Payload) throws -> Interception

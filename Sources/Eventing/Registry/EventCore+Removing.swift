@@ -66,35 +66,48 @@ extension EventCore {
     // A handler without a slot has a lane that retires, or has not joined yet and never will.
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
     reportHandler(record, isAdded: false)
-    let details = record.details
-    let retiring = retire(record)
+    let slot: HandlerSlot
+    if let details = record.details {
+      slot = takeSlot(of: details)
+    } else {
+      record.set(HandlerFlags.removed)
+      mutex.lock()
+      slot = unsafe table.remove(record, priority: 0)
+      if unsafe table.deadCount > 0 { withIdentity { $0.invalidateFastPath() } }
+      mutex.unlock()
+      if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
+    }
+    withIdentity { $0.forgetFailures(of: record) }
+    _ = consume slot  // the closure may run user code as it goes: outside of the mutex
+  }
+
+  /// Takes the slot of a handler out of its table, and retires its lane. Isolation: core.
+  private func takeSlot(of details: DetailedRecord) -> HandlerSlot {
+    let retiring = retire(details)
     let pendingWork = retiring == nil ? nil : pendingWork
+    let priority = details.options.priority
     mutex.lock()
-    let keyTable = unsafe details?.keyTable
-    let priority = details?.options.priority ?? 0
+    let keyTable = unsafe details.keyTable
     let slot: HandlerSlot
     if let keyTable {
-      slot = unsafe keyTable.table.remove(record, priority: priority)
-      unsafe details?.keyTable = nil
+      slot = unsafe keyTable.table.remove(details, priority: priority)
+      unsafe details.keyTable = nil
     } else {
-      slot = unsafe table.remove(record, priority: priority)
+      slot = unsafe table.remove(details, priority: priority)
     }
-    if let details {
-      if details.options.isClocked { unsafe clockedCount -= 1 }
-      if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
-    }
+    if details.options.isClocked { unsafe clockedCount -= 1 }
+    if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
     if unsafe table.deadCount > 0 { withIdentity { $0.invalidateFastPath() } }
     if let retiring, let pendingWork {
-      // As long as the lane has something, those who look, lock or remove find the handler there.
-      unsafe retiring.record.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
+      // While the lane has something, whatever looks, locks or removes finds the handler there.
+      unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
       retiring.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
     }
     mutex.unlock()
     if let keyTable { dropIfEmpty(keyTable) }
-    if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record, isRetiring: retiring != nil) }
-    withIdentity { $0.forgetFailures(of: record) }
-    _ = consume slot  // the closure may run user code as it goes: outside of the mutex
+    if details.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: details, isRetiring: retiring != nil) }
+    return slot
   }
 
   /// Notes a handler that the current occurrence found dead. Its slot is in use until the delivery
@@ -154,11 +167,7 @@ extension EventCore {
   /// Never called under the mutex.
   ///
   /// - Returns: The lane, if it still holds something.
-  @usableFromInline @discardableResult func retire(_ record: HandlerRecord) -> DeliveryTarget? {
-    guard let details = record.details else {
-      record.set(HandlerFlags.removed)
-      return nil
-    }
+  private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
     let runner = unsafe details.runner
     unsafe details.runner = nil
     unsafe details.plainLane = nil
@@ -170,6 +179,11 @@ extension EventCore {
       return nil
     }
     return lane.finish() ? nil : lane
+  }
+
+  /// Retires a handler that has no slot.
+  @usableFromInline func retire(_ record: HandlerRecord) {
+    if let details = record.details { _ = retire(details) } else { record.set(HandlerFlags.removed) }
   }
 
   /// Drops a lane that has run its last call. Isolation: core.
