@@ -12,7 +12,7 @@ public import Synchronization
 /// Binding a task-local value takes about 70 ns on x86-64 Linux, so one binding serves many calls.
 /// If a call leaves a task behind, that task may wait while the next call runs. Its wait would then
 /// be taken for a wait of the next call. So in that case the next call gets an `Invocation` of its
-/// own (``references(to:)``).
+/// own (``RuntimeSPI/references(to:)``).
 @usableFromInline final class Invocation: Sendable {
   @usableFromInline let executionSlot: ExecutionSlot
   /// Whether the calls are over. A task that still has this invocation outlived its call, and
@@ -28,13 +28,4 @@ public import Synchronization
   static var current: Invocation? { Context.running.get().flatMap { $0.isCurrent ? $0 : nil } ?? ConsumerTasks.running }
 
   @usableFromInline var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
-
-  /// Returns the number of references. If it has grown since the calls began, a call left a task
-  /// behind.
-  ///
-  /// The standard library has no public way to see that. `isKnownUniquelyReferenced` wants exactly
-  /// one reference, and the compiler may keep another beside the binding's.
-  @usableFromInline @inline(__always) static func references(to running: Unmanaged<Invocation>) -> UInt {
-    unsafe running._withUnsafeGuaranteedRef { _getRetainCount($0) }
-  }
 }

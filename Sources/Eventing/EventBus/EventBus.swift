@@ -1,37 +1,48 @@
-/// Events that are found: by what they carry, or by an owner and a key.
+/// A registry of events that are found by payload type, or by owner and key.
 ///
 ///     let bus = EventBus()                                    // or EventBus.shared
 ///     bus.addHandler(for: OrderPlaced.self) { order in print(order) }
 ///     bus.post(OrderPlaced(id: 1))
 ///     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
 ///
-/// No call needs `await` but those that wait, and all may be made from any thread: however many ask for an event at the same time, it is made once and all get it. An
-/// owner is held weakly. When it is gone its events are never found again, by a new object at its address least of all; they are released little
-/// by little as the bus is used.
+/// Every method may be called from any thread and inside any handler. Only ``quiesce()`` and `send`
+/// are awaited. If several threads ask for an event at one time, the bus makes it once, and all get
+/// it.
+///
+/// An owner is held weakly. After it has been released its events are never found again, nor by a
+/// new object at its address. The bus releases them little by little as it is used.
 public final class EventBus: Sendable {
-  /// One for the whole process.
+  /// A bus for the whole process.
   public static let shared = EventBus()
 
-  /// The events of one owner.
+  /// The events of one owner, in the order in which they were made.
   private struct Owned: Sendable {
     let owner: Owner
     var events: [(key: String, event: any EventProtocol)] = []
   }
 
   private let mutex = UnfairMutex()
-  // Safe: these are guarded by `mutex`. No user code runs under it, and no weak reference is read there.
+  // Safe: all four fields are guarded by `mutex`. No user code runs under the mutex, and no weak
+  // reference is read there.
+  /// The events of types. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any EventProtocol] = [:]
+  /// The events of owners, by the owner's address. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byOwner: [ObjectIdentifier: Owned] = [:]
-  /// The owners in the order in which they are looked at.
+  /// The owners, in the order in which `sweep` checks them. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners: [ObjectIdentifier] = []
+  /// The index in `owners` of the owner that `sweep` checked last. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var nextOwner = 0
 
-  /// A bus without events.
+  /// Creates a bus without events.
   public init() {}
 
   // MARK: By payload
 
-  /// The event of a type; made at first use. O(1).
+  /// Returns the event of a payload type, and makes it at first use.
+  ///
+  /// The name of the event is the type's. The bus keeps it until ``finish()``.
+  ///
+  /// - Complexity: O(1).
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
     sweep()
     let id = ObjectIdentifier(type)
@@ -48,9 +59,18 @@ public final class EventBus: Sendable {
 
   // MARK: By owner
 
-  /// The event of an owner; made at first use, and gone with its owner. O(1), and O(events of the owner).
+  /// Returns the event of an owner and a key, and makes it at first use.
   ///
-  /// - Throws: ``EventingError`` if there is one of that name which carries something else.
+  /// The name of the event is the key's. The bus keeps it until the owner is released, or until it
+  /// is removed from the bus.
+  ///
+  /// - Parameters:
+  ///   - key: The name and the payload type of the event.
+  ///   - owner: The object that the event belongs to, compared by identity and held weakly.
+  /// - Returns: The event. Later calls return it again.
+  /// - Throws: An ``EventingError`` with the code ``EventingError/Code/payloadMismatch`` if the
+  ///   owner has an event of this name with another payload type.
+  /// - Complexity: O(events of the owner).
   public func event<Payload: Sendable>(
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) throws(EventingError) -> Event<Payload> {
@@ -66,19 +86,31 @@ public final class EventBus: Sendable {
     return event
   }
 
-  /// The events of an owner, in the order in which they were made.
+  /// Returns the events of an owner, in the order in which they were made.
+  ///
+  /// - Complexity: O(events of the owner).
   public func events(of owner: some AnyObject & Sendable) -> [any EventProtocol] {
     sweep()
     return owned(owner) { $0.map(\.event) } ?? []
   }
 
-  /// The names of the events of an owner, in the order in which they were made.
+  /// Returns the names of an owner's events, in the order in which they were made.
+  ///
+  /// - Complexity: O(events of the owner).
   public func names(of owner: some AnyObject & Sendable) -> [String] {
     sweep()
     return owned(owner) { $0.map(\.key) } ?? []
   }
 
-  /// Forgets an event of an owner; false if there is none. Who holds it goes on using it; the bus makes a new one.
+  /// Removes an event from the bus, so that the next use of its key makes a new one.
+  ///
+  /// This does not end the event: code that holds it can go on using it.
+  ///
+  /// - Parameters:
+  ///   - key: The name of the event. The payload type is not compared.
+  ///   - owner: The object that the event belongs to.
+  /// - Returns: Whether there was such an event.
+  /// - Complexity: O(events of the owner).
   @discardableResult public func remove<Payload: Sendable>(
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) -> Bool {
@@ -93,7 +125,10 @@ public final class EventBus: Sendable {
     return removed != nil
   }
 
-  /// Forgets all events of an owner, and returns how many there were.
+  /// Removes all events of an owner from the bus: see ``remove(_:of:)``.
+  ///
+  /// - Returns: The number of events removed.
+  /// - Complexity: O(events of the owner).
   @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
     sweep()
     guard let box = box(of: owner) else { return 0 }
@@ -107,12 +142,19 @@ public final class EventBus: Sendable {
 
   // MARK: All
 
-  /// Returns when nothing that was sent before through any event of the bus is still running; see ``Event/quiesce()``.
+  /// Waits until no call for an occurrence sent before is running or queued, in any event of the
+  /// bus: see ``Event/quiesce()``.
+  ///
+  /// It waits for one event after the other. Events that are made meanwhile are left out.
   public nonisolated(nonsending) func quiesce() async {
     for event in all { await event.quiesce() }
   }
 
-  /// Ends all events, and forgets them: what was sent is delivered, then handlers are released. The bus can be used on; it makes new events.
+  /// Ends all events of the bus, as ``Event/finish()`` does, and removes them from the bus.
+  ///
+  /// The bus can still be used. It makes new events then.
+  ///
+  /// - Complexity: O(events), and for each event O(handlers).
   public func finish() {
     let (types, owned) = mutex.withLock {
       defer { unsafe (byType, byOwner, owners, nextOwner) = ([:], [:], [], 0) }
@@ -122,21 +164,24 @@ public final class EventBus: Sendable {
     for event in owned.values.flatMap(\.events) { event.event.finish() }
   }
 
+  /// The events of all types and owners.
   private var all: [any EventProtocol] {
     mutex.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
   }
 
-  /// What is there of that name: another thread may have been first.
+  /// Adds an event of an owner, unless another thread has just added one of that name.
+  ///
+  /// - Returns: The owner's event of that name: `made`, or the one that was there.
   private func add(_ made: any EventProtocol, _ name: String, _ owner: some AnyObject & Sendable) -> any EventProtocol {
     let id = ObjectIdentifier(owner)
     let box = Owner(owner)
     var stale: Owned?
-    defer { withExtendedLifetime(stale) {} }  // what goes, goes outside of the lock
+    defer { withExtendedLifetime(stale) {} }  // released outside the mutex
     while true {
       let seen = mutex.withLock { unsafe byOwner[id]?.owner }
       let isThere = seen?.isSame(as: owner) ?? false
       let event = mutex.withLock { () -> (any EventProtocol)? in
-        guard unsafe byOwner[id]?.owner === seen else { return nil }  // another thread was faster: look again
+        guard unsafe byOwner[id]?.owner === seen else { return nil }  // another thread was faster: retry
         if !isThere {
           stale = unsafe byOwner.updateValue(Owned(owner: box), forKey: id)
           if seen == nil { unsafe owners.append(id) }
@@ -149,7 +194,10 @@ public final class EventBus: Sendable {
     }
   }
 
-  /// What names a living owner here, if the bus knows it. Whether the box is that of a dead object at the owner's address is asked outside of the lock.
+  /// Returns the box that stands for a living owner on this bus, or `nil` if there is none.
+  ///
+  /// A box may belong to a dead object at the owner's address. That is checked outside the mutex,
+  /// because it reads a weak reference.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
     guard let box = mutex.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else {
       return nil
@@ -157,8 +205,11 @@ public final class EventBus: Sendable {
     return box
   }
 
-  /// What `body` makes, under the lock, of the events of an owner; nil if there are none. No array leaves the lock that is changed in place there: the
-  /// thread sanitizer does not see that the count of its references orders that.
+  /// Returns the result of `body` for the events of an owner, or `nil` if there are none.
+  ///
+  /// `body` runs under `mutex`, and the array does not leave it. The array is changed in place
+  /// under the mutex. The thread sanitizer does not see that its reference count orders those
+  /// accesses.
   private func owned<Result>(
     _ owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {
@@ -166,7 +217,7 @@ public final class EventBus: Sendable {
     return mutex.withLock { unsafe byOwner[box.objectID].flatMap { $0.owner === box ? body($0.events) : nil } }
   }
 
-  /// Looks at two owners, and releases the events of those that are gone.
+  /// Checks the next two owners. If an owner has been released, releases its events.
   private func sweep() {
     let seen = mutex.withLock { () -> [(at: Int, Owner)] in
       (0..<2).compactMap { _ in
@@ -193,12 +244,12 @@ public final class EventBus: Sendable {
 }
 
 extension EventBus: CustomStringConvertible {
-  /// How many events it holds.
+  /// The number of events, as text.
   public var description: String { "bus of \(all.count) events" }
 }
 
 extension EventProtocol {
-  /// For messages.
+  /// The payload type as text, for error messages.
   static var payloadDescription: String {
     let name = "\(Self.self)"
     return name.hasPrefix("Event<") ? String(name.dropFirst("Event<".count).dropLast()) : name

@@ -1,15 +1,15 @@
-/// The name of an event of an owner, and what it carries.
+/// The name and the payload type of an event that belongs to an owner: see ``EventBus``.
 ///
 ///     extension EventKey where Payload == User { static let didLogin = EventKey("didLogin") }
 public struct EventKey<Payload: Sendable>: Hashable, Sendable {
-  /// By which the event is found, together with its owner.
+  /// The name by which the owner's event is found.
   public let name: String
 
-  /// A key of that name.
+  /// Creates a key with a name.
   public init(_ name: String) { self.name = name }
 }
 
 extension EventKey: CustomStringConvertible {
-  /// Name and payload.
+  /// The name and the payload type.
   public var description: String { "\"\(name)\" of \(Payload.self)" }
 }

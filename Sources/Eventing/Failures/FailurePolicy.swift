@@ -1,23 +1,27 @@
-/// What happens to a handler that throws, and to the occurrence that it threw at.
+/// The reaction of an event to a handler that throws.
 ///
-/// In every case the error is in the report and in ``Event/failures``.
+/// Under every policy the error is in the ``SendReport`` and in ``Event/failures``.
 public struct FailurePolicy: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case collect, stop, remove(Int) }
   let kind: Kind
 
-  /// Nothing: the other handlers are called as if it had not thrown. This is the default.
+  /// Calls the other handlers as if the handler had not thrown. This is the default.
   public static var collect: FailurePolicy { FailurePolicy(kind: .collect) }
 
-  /// An inline handler that throws keeps the occurrence from the handlers after it, as an interceptor does: they count as skipped. One that runs elsewhere throws too
-  /// late for that.
+  /// Keeps the occurrence from the handlers that follow if an inline handler throws.
+  ///
+  /// The handlers that follow count as skipped, as after ``Interception/stop``. A handler that runs
+  /// elsewhere throws too late to stop the occurrence.
   public static var stop: FailurePolicy { FailurePolicy(kind: .stop) }
 
-  /// A handler is removed when it has thrown so often, in all; a count below 1 counts as 1.
+  /// Removes a handler when it has thrown a number of times in all, wherever it runs.
+  ///
+  /// - Parameter count: The number of errors. A count below 1 counts as 1.
   public static func remove(after count: Int) -> FailurePolicy { FailurePolicy(kind: .remove(max(1, count))) }
 }
 
 extension FailurePolicy: CustomStringConvertible {
-  /// In one line.
+  /// One line for a log.
   public var description: String {
     switch kind {
     case .collect: "collect"
@@ -27,20 +31,23 @@ extension FailurePolicy: CustomStringConvertible {
   }
 }
 
-/// What an event does with what its handlers throw. Made when the first who asks for it does.
+/// Reports and counts the errors that an event's handlers throw.
+///
+/// Created at the first access to `Event.failures`, or with a policy other than `collect`.
 // Safe: `counts` is guarded by `mutex`.
 @usableFromInline final class Failures: @unchecked Sendable {
   let event = Event<HandlerFailure>("failures")
   private let policy: FailurePolicy
   private let mutex = UnfairMutex()
-  /// How often each handler threw, if that matters.
+  /// The number of errors of each handler under the policy `remove`, by the handler's number.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var counts: [UInt64: Int] = [:]
 
   init(_ policy: FailurePolicy) { self.policy = policy }
 
-  /// Tells of a failure.
+  /// Posts a failure to `event`, and applies the policy.
   ///
-  /// - Returns: whether it stops the occurrence.
+  /// - Returns: Whether the occurrence stops here.
   func note(_ failure: HandlerFailure) -> Bool {
     event.post(failure)
     switch policy.kind {
@@ -48,7 +55,8 @@ extension FailurePolicy: CustomStringConvertible {
     case .stop: return true
     case .remove(let limit):
       let isLast = mutex.withLock {
-        guard !failure.handler.record.has(HandlerFlags.ended) else { return false }  // it has been forgotten
+        // The count of an ended handler has been discarded.
+        guard !failure.handler.record.has(HandlerFlags.ended) else { return false }
         let count = unsafe counts[failure.handler.id, default: 0] + 1
         unsafe counts[failure.handler.id] = count < limit ? count : nil
         return count >= limit
@@ -58,10 +66,10 @@ extension FailurePolicy: CustomStringConvertible {
     }
   }
 
-  /// How many handlers have thrown, and not too often.
+  /// The number of handlers that have thrown, but less often than the policy allows.
   var countedHandlers: Int { mutex.withLock { unsafe counts.count } }
 
-  /// A handler has gone.
+  /// Discards the count of a handler that has ended.
   func forget(_ record: HandlerRecord) {
     if policy != .collect, policy != .stop { mutex.withLock { unsafe counts[record.id] = nil } }
   }

@@ -1,11 +1,11 @@
 /// An error that a handler threw.
 public struct HandlerFailure: Sendable {
-  /// The handler.
+  /// The handler that threw.
   public let handler: HandlerToken
-  /// What it threw.
+  /// The error.
   public let error: any Error
 
-  /// The handler's name, if it has one.
+  /// The name of the handler; `nil` if it has none.
   public let name: String?
 
   let priority: Int
@@ -23,6 +23,6 @@ public struct HandlerFailure: Sendable {
 }
 
 extension HandlerFailure: CustomStringConvertible {
-  /// In one line.
+  /// One line for a log.
   public var description: String { "\(name ?? handler.description): \(error)" }
 }

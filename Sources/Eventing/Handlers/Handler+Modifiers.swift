@@ -1,23 +1,37 @@
 extension Handler {
-  /// With a name; several handlers may have the same.
+  /// Returns a copy with a name, which several handlers may share.
+  ///
+  /// - Parameter name: The name in logs and snapshots, by which methods such as
+  ///   ``Event/remove(named:)-(String)`` select handlers.
   public func named(_ name: String) -> Handler { with { $0.options.name = name } }
 
-  /// Called before handlers of lower priority; the default is 0.
+  /// Returns a copy with a priority.
+  ///
+  /// - Parameter priority: Handlers of higher priority come first; handlers of equal priority, in
+  ///   the order in which they were added. The default is 0.
   public func priority(_ priority: Int) -> Handler { with { $0.options.priority = priority } }
 
-  /// Called once: see ``EventSource/once(named:on:priority:_:)-(_,Delivery,_,_)``.
+  /// Returns a copy that is called once for each time that it is added: see
+  /// ``EventSource/once(named:on:priority:_:)-(_,Delivery,_,_)``.
   @inlinable public func once() -> Handler {
     var copy = self
     copy.isOnce = true
     return copy
   }
 
-  /// With tags, beside those it has, by which it can be removed and locked.
+  /// Returns a copy with additional tags.
+  ///
+  /// - Parameter tags: Tags by which ``Event/remove(tagged:)`` and its like select handlers.
   public func tagged(_ tags: String...) -> Handler {
     with { if !tags.isEmpty { $0.options.tags = ($0.options.tags ?? []).union(tags) } }
   }
 
-  /// Ends with its owner, which is held weakly, and strongly for the length of a call. A handler that is called with an owner keeps that one.
+  /// Returns a copy that ends with an owner.
+  ///
+  /// The owner is held weakly, and strongly for the length of a call. A handler whose closure
+  /// receives its owner, or that is isolated to an actor, keeps that owner.
+  ///
+  /// - Parameter owner: The object that the handler belongs to. It replaces an earlier one.
   public func owned(by owner: some AnyObject & Sendable) -> Handler {
     with { if !$0.options.isOwnerBound { $0.options.owner = Owner(owner) } }
   }

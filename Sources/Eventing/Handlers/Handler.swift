@@ -1,11 +1,14 @@
-/// A handler as a value: it can be kept, shared, and added to many events, or to one several times.
+/// A handler as a value, which can be stored, shared and added to several events, or several times.
 ///
-/// Where it runs is said when it is made, because that decides what its closure may do:
+/// Where it runs is decided when it is made, because that decides what its closure may do:
 ///
-///     let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }.named("audit").tagged("io")
+///     let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }
+///       .named("audit").tagged("io")
 ///     orderPlaced.add(audit, Handler { order in print(order) }.once())
 ///
-/// ``named(_:)``, ``tagged(_:)``, ``priority(_:)``, ``once()`` and ``owned(by:)`` say the rest, each giving a new value.
+/// The modifiers ``named(_:)``, ``tagged(_:)``, ``priority(_:)``, ``once()`` and ``owned(by:)``
+/// return changed copies. Adding a handler does not change the value. Each addition makes a handler
+/// of its own, with a token of its own.
 public struct Handler<Payload: Sendable>: Sendable {
   @usableFromInline var any: AnyHandler
   @usableFromInline var options: HandlerOptions {
@@ -20,25 +23,30 @@ public struct Handler<Payload: Sendable>: Sendable {
 
   @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody) { any = AnyHandler(place, body, Payload.self) }
 
-  /// A synchronous handler.
+  /// Creates a synchronous handler.
+  ///
+  /// - Parameters:
+  ///   - delivery: Where the handler runs.
+  ///   - body: The closure that is called with each payload. An error that it throws appears in the
+  ///     ``SendReport`` and in ``Event/failures``.
   @inlinable public init(on delivery: Delivery = .inline, _ body: @escaping @Sendable (Payload) throws -> Void) {
     self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased))
   }
 
-  /// An asynchronous handler.
+  /// Creates an asynchronous handler: see ``init(on:_:)-(Delivery,_)``.
   @inlinable public init(
     on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void
   ) {
     self.init(delivery.place, .directAsync(AsyncHandlerClosure<Payload>(body).erased))
   }
 
-  /// A handler on the main actor.
+  /// Creates a synchronous handler that runs on the main actor: see ``init(on:_:)-(Delivery,_)``.
   @inlinable public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) throws -> Void) {
-    let body = onMainActor(body)
+    let body = RuntimeSPI.withoutMainActor(body)
     self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased))
   }
 
-  /// An asynchronous handler on the main actor.
+  /// Creates an asynchronous handler that runs on the main actor: see ``init(on:_:)-(Delivery,_)``.
   @inlinable public init(
     on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
   ) {
@@ -47,6 +55,6 @@ public struct Handler<Payload: Sendable>: Sendable {
 }
 
 extension Handler: CustomStringConvertible {
-  /// In one line.
+  /// One line for a log.
   public var description: String { "\(options.name ?? "handler") on \(place)\(isOnce ? ", once" : "")" }
 }

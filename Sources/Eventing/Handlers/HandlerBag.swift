@@ -1,32 +1,40 @@
-/// Holds tokens of any events, and removes their handlers when it goes away.
+/// A collection of tokens, of any events, that removes their handlers when it is released.
 ///
-/// Thread-safe. It keeps no event alive.
+/// A bag keeps neither events nor the closures of handlers alive. It may be used from any thread,
+/// and inside any handler.
 public final class HandlerBag: Sendable {
   private let mutex = UnfairMutex()
-  // Safe: guarded by `mutex`.
+  // Safe: `tokens` and `limit` are guarded by `mutex`.
+  /// The tokens, in the order of insertion. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var tokens: [HandlerToken] = []
-  /// How many tokens there may be before those of handlers that are gone are dropped. Guarded by `mutex`.
+  /// The number of tokens beyond which an insertion discards those of ended handlers.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var limit = 64
 
-  /// An empty bag.
+  /// Creates an empty bag.
   public init() {}
 
   deinit { removeAll() }
 
-  /// Takes a token in.
+  /// Adds a token to the bag.
   ///
-  /// An insertion drops the tokens of handlers that are gone, if there are twice as many tokens as the last such look left, and more than 64. Between
-  /// insertions a bag keeps the tokens that it has.
+  /// If the bag holds more than 64 tokens, and more than twice as many as the previous such pass
+  /// left, an insertion discards the tokens of ended handlers. Otherwise a bag keeps all its
+  /// tokens.
+  ///
+  /// - Parameter token: The token of a handler of any event.
   /// - Complexity: O(1), amortized.
   public func insert(_ token: HandlerToken) {
     let gone = mutex.withLock { () -> [HandlerToken] in
       unsafe tokens.append(token)
       return unsafe tokens.count > limit ? takeGone() : []
     }
-    withExtendedLifetime(gone) {}  // released outside of the lock
+    withExtendedLifetime(gone) {}  // released outside the mutex
   }
 
-  /// Under the lock: takes the tokens out whose handlers are gone.
+  /// Drops the tokens of ended handlers. The caller holds `mutex`.
+  ///
+  /// - Returns: All tokens from before, for the caller to release after the mutex.
   private func takeGone() -> [HandlerToken] {
     let all = unsafe tokens
     unsafe tokens = all.filter { !$0.record.has(HandlerFlags.ended) }
@@ -34,9 +42,14 @@ public final class HandlerBag: Sendable {
     return all
   }
 
-  /// Removes all handlers now, as ``Event/remove(_:)-(HandlerToken)`` does, and forgets them.
+  /// Removes the handlers of all tokens, as ``Event/remove(_:)-(HandlerToken)`` does, and empties
+  /// the bag.
   ///
-  /// - Returns: how many were still there.
+  /// If a token is inserted by another thread meanwhile, its handler is removed or the bag keeps
+  /// it.
+  ///
+  /// - Returns: The number of handlers that this call removed.
+  /// - Complexity: O(tokens).
   @discardableResult public func removeAll() -> Int {
     let taken = mutex.withLock {
       let taken = unsafe tokens
@@ -49,7 +62,9 @@ public final class HandlerBag: Sendable {
 }
 
 extension HandlerBag: CustomStringConvertible {
-  /// How many handlers it holds that are there. O(tokens)
+  /// The number of handlers in the bag that have not ended, as text.
+  ///
+  /// - Complexity: O(tokens).
   public var description: String {
     let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
     let count = tokens.count {

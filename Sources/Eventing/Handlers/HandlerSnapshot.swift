@@ -1,33 +1,35 @@
-/// What a handler was like when one looked.
+/// The state of a handler at the time of a call to ``Event/handlers``.
 public struct HandlerSnapshot: Sendable, Identifiable {
-  /// The number that its token has.
+  /// The number that ``HandlerToken/id`` has, too.
   public let id: UInt64
-  /// Its name, if it has one.
+  /// The name of the handler; `nil` if it has none.
   public let name: String?
-  /// Where and how it runs.
+  /// A description of where and how the handler runs.
   public let delivery: String
-  /// Handlers of higher priority are called first.
+  /// The priority. Handlers of higher priority are called first.
   public let priority: Int
-  /// By which it can be removed and locked.
+  /// The tags by which the handler can be removed and locked.
   public let tags: Set<String>
-  /// Under a lock of its own or a `withLocked`; the event's own lock does not count.
+  /// Whether the handler is under a lock of its own or a `withLocked`. The event's own lock does
+  /// not count.
   public let isLocked: Bool
-  /// Called once at most.
+  /// Whether the handler is called at most once.
   public let isOnce: Bool
   /// Whether the handler ends with an owner.
   public let hasOwner: Bool
-  /// How often it was called; a call that is running counts.
+  /// The number of calls that have begun.
   public let callCount: Int
-  /// How many occurrences it was skipped for.
+  /// The number of occurrences that were skipped for this handler.
   public let skippedCount: Int
-  /// How many occurrences it had no room for: see ``Buffering``.
+  /// The number of occurrences for which the handler's buffer had no room: see ``Buffering``.
   public let droppedCount: Int
-  /// How many occurrences a lock holds for it: see ``Holding``. What waited on its lane before the lock is not among them.
+  /// The number of occurrences that a lock holds for this handler: see ``Holding``. Occurrences
+  /// that were on its lane before the lock do not count.
   public let heldCount: Int
 }
 
 extension HandlerSnapshot: CustomStringConvertible {
-  /// In one line.
+  /// One line for a log.
   public var description: String {
     "\(name ?? "handler \(id)") on \(delivery)\(isLocked ? ", locked" : "")\(isOnce ? ", once" : ""), \(callCount) calls"
   }

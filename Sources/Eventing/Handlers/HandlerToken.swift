@@ -1,7 +1,9 @@
-/// Names a handler. Dropping it changes nothing.
+/// The name of one handler of one event. Dropping a token changes nothing.
 ///
-/// A plain value: it keeps neither its event nor the handler's closure alive. Used twice, late, or on another event it does nothing
-/// and says so: every verb then returns `false`, `nil` or 0. (Only `withLocked`, which has nothing to return, runs its body all the same.)
+/// A token is a plain value. It keeps neither its event nor the handler's closure alive. If a token
+/// is used twice, late, or on another event, the call has no effect and says so: it returns
+/// `false`, `nil` or 0. Only ``Event/withLocked(_:holding:_:)``, which has no such result, still
+/// runs its body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let identity: EventIdentity
@@ -11,29 +13,29 @@ public struct HandlerToken: Sendable, Identifiable {
     self.identity = identity
   }
 
-  /// A number that no other handler has, of whatever event, before or after.
+  /// A number that no other handler of any event has, had or will have in this process.
   public var id: UInt64 { record.id }
 
-  /// The handler's name, if it has one.
+  /// The name of the handler; `nil` if it has none.
   public var name: String? { record.details?.options.name }
 
-  /// Has the bag remove the handler when the bag goes away.
+  /// Puts the token into a bag, which removes the handler when the bag is released.
   public func store(in bag: HandlerBag) { bag.insert(self) }
 }
 
 extension Collection<HandlerToken> {
-  /// Hands the handlers of a group to a bag.
+  /// Puts all tokens into a bag: see ``HandlerToken/store(in:)``.
   public func store(in bag: HandlerBag) { for token in self { bag.insert(token) } }
 }
 
 extension HandlerToken: Hashable {
-  /// Whether both name the same handler.
+  /// Returns whether two tokens name one handler.
   public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }
-  /// By its number.
+  /// Hashes the number of the handler.
   public func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
 }
 
 extension HandlerToken: CustomStringConvertible {
-  /// In one line.
+  /// One line for a log.
   public var description: String { "handler \(id)" }
 }

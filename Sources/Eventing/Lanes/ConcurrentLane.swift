@@ -84,7 +84,7 @@ import Synchronization
   /// Occupies a slot if there may be another. The caller holds `mutex`.
   private func freeSlot() -> FreeSlot? {
     let searching = unsafe isSearching ? 1 : 0
-    guard unsafe activeCount + searching < limit, unsafe items.count > searching else { return nil }
+    guard activeCount + searching < limit, unsafe items.count > searching else { return nil }
     let free = unsafe freeSlots.popLast()
     let executionSlot = free ?? makeSlot()
     occupy(executionSlot)

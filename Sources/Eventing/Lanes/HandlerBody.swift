@@ -48,12 +48,16 @@
   }
 }
 
-/// The closure without its isolation: whoever calls it is on the main queue, and checks that once a batch.
-@usableFromInline func onMainActor<Value>(
-  _ body: @escaping @MainActor @Sendable (Value) throws -> Void
-) -> @Sendable (Value) throws -> Void {
-  // Safe: a synchronous function is called alike with an isolation and without; MainActor.assumeIsolated in the standard library does the same.
-  unsafe unsafeBitCast(body, to: (@Sendable (Value) throws -> Void).self)
+/// The arguments of a handler that may have an owner.
+@usableFromInline struct HandlerArguments: Sendable {
+  @usableFromInline let payload: BorrowedPayload
+  /// The owner, which is held for the length of the call.
+  @usableFromInline let owner: (any AnyObject & Sendable)?
+
+  @usableFromInline init(_ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?) {
+    self.payload = payload
+    self.owner = owner
+  }
 }
 
 /// The closure of a lane. A class with constants, so that its calls retain nothing.

@@ -62,7 +62,7 @@ extension SerialLane {
   ) async
     -> Bool
   {
-    let references = unsafe Invocation.references(to: running)
+    let references = unsafe RuntimeSPI.references(to: running)
     let body = unsafe body
     if isPlain, let body, case .directAsync(let direct) = body.body {
       while let (payload, completion) = next(&turn) {
@@ -70,13 +70,13 @@ extension SerialLane {
         let outcome =
           isBound ? await callNow(payload, body, completion, on: place) : await callDirect(payload, direct, on: place)
         guard conclude(outcome, payload, completion) else { return false }
-        if unsafe Invocation.references(to: running) != references { return true }
+        if unsafe RuntimeSPI.references(to: running) != references { return true }
       }
       return false
     }
     while let (payload, completion) = next(&turn) {
       guard conclude(await callNow(payload, body, completion, on: place), payload, completion) else { return false }
-      if unsafe Invocation.references(to: running) != references { return true }
+      if unsafe RuntimeSPI.references(to: running) != references { return true }
     }
     return false
   }

@@ -1,6 +1,9 @@
 /// The payload type of an event, as a value: the core is compiled once, for all of them.
 @usableFromInline typealias PayloadType = any Sendable.Type
 
+// `_openExistential` opens the type explicitly: within an `unsafe` expression Swift 6.3 does not open
+// it by itself (SE-0352).
+
 /// The memory layout of a payload type, and whether its values can be copied byte by byte.
 struct PayloadLayout: Sendable {
   let type: PayloadType
@@ -10,14 +13,14 @@ struct PayloadLayout: Sendable {
   let trivialSize: Int
 
   init(_ type: PayloadType) {
-    func read<Payload>(_: Payload.Type) -> (stride: Int, alignment: Int, size: Int) {
+    func read<Payload: Sendable>(_: Payload.Type) -> (stride: Int, alignment: Int, size: Int) {
       (
         MemoryLayout<Payload>.stride, MemoryLayout<Payload>.alignment,
-        _isPOD(Payload.self) ? MemoryLayout<Payload>.size : -1
+        RuntimeSPI.isTrivial(Payload.self) ? MemoryLayout<Payload>.size : -1
       )
     }
     self.type = type
-    (stride, alignment, trivialSize) = _openExistential(type, do: read)
+    (stride, alignment, trivialSize) = read(type)
   }
 
   var isTrivial: Bool { trivialSize >= 0 }

@@ -1,9 +1,9 @@
-/// One asking of a question: what is asked, what was answered, and who waits for that.
-// Safe: what changes is guarded by `mutex`.
+/// One asking of a question: the query, the answers so far and the waiting caller.
+// Safe: all mutable fields are guarded by `mutex`.
 @safe final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
   typealias Reply = Result<Answer, any Error>
 
-  /// Where an answer comes in the order of the responders.
+  /// The position of an answer in the order of the responders.
   struct Rank: Sendable {
     let priority: Int
     let number: UInt64
@@ -15,15 +15,18 @@
 
   enum End: Sendable { case answered, finished, late, cancelled }
 
-  /// The first answer ends it.
+  /// Whether the first answer ends the inquiry.
   private let wantsOne: Bool
   private let mutex = UnfairMutex()
 
-  // Under the lock.
-  /// What is asked, until the end: a responder that stands still keeps nothing of those who gave up.
+  /// The query, until the end. A responder that never returns thus retains no abandoned queries.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
+  /// The answers and errors so far. Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
+  /// The reason of the end; `nil` before. Guarded by: mutex.
   @exclusivity(unchecked) private var end: End?
+  /// The suspended caller. Guarded by: mutex.
   @exclusivity(unchecked) private var waiter: UnsafeContinuation<Void, Never>?
 
   init(_ query: Query, wantsOne: Bool) {
@@ -31,10 +34,10 @@
     self.wantsOne = wantsOne
   }
 
-  /// What is asked; nil after the end, when no answer is wanted any more.
+  /// The query; `nil` after the end, when no answer is wanted any more.
   var query: Query? { mutex.withLock { unsafe asked } }
 
-  /// Takes an answer; one that comes after the end is left out.
+  /// Stores an answer, unless the inquiry has ended.
   func take(_ reply: Reply, at rank: Rank) {
     let isFirst = mutex.withLock {
       guard unsafe end == nil else { return false }
@@ -45,7 +48,7 @@
     if isFirst { end(.answered) }
   }
 
-  /// The first end counts.
+  /// Ends the inquiry and resumes the caller. Only the first end counts.
   func end(_ end: End) {
     mutex.lock()
     if unsafe self.end == nil { unsafe self.end = end }
@@ -54,11 +57,13 @@
     let asked = unsafe asked
     unsafe self.asked = nil
     mutex.unlock()
-    withExtendedLifetime(asked) {}  // released outside of the lock
+    withExtendedLifetime(asked) {}  // released outside the mutex
     unsafe waiter?.resume()
   }
 
-  /// Waits for the end; what there is of answers by then, in the order of the responders.
+  /// Waits for the end of the inquiry.
+  ///
+  /// - Returns: The reason of the end, and the answers so far in the order of the responders.
   func wait() async -> (end: End, replies: [Reply]) {
     await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
@@ -71,7 +76,8 @@
     } onCancel: {
       end(.cancelled)
     }
-    // Taken out: the inquiry may wait for a responder much longer than the one who asked.
+    // The answers leave the inquiry, which a slow responder may keep alive much longer than its
+    // caller.
     let (reason, replies) = mutex.withLock {
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)

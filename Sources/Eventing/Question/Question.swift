@@ -1,28 +1,39 @@
 import Synchronization
 
-/// A question that is enqueue to whoever has registered to answer.
+/// A question that any number of registered responders can answer.
 ///
 ///     let price = Question<String, Double>("price")
 ///     price.addResponder { item in try await store.price(of: item) }
 ///     let tea = try await price.first("tea", within: .seconds(1))
 ///
-/// It is built on an ``Event``: what that guarantees of its handlers holds for responders. Each answers one question at a time, in order; they answer
-/// independently of each other. Asking inside a responder is allowed: where the wait would be one for itself, that responder's answer is not waited for.
+/// A question is built on an ``Event``, and the event's guarantees for handlers hold for
+/// responders. Each responder answers one query at a time, in order, and independently of the
+/// others. All methods may be called from any thread or task.
+///
+/// **Inside a responder,** a question may be asked, including the responder's own. If the wait for
+/// an answer would be a deadlock, that answer is not waited for.
 public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   private let event: Event<Inquiry<Query, Answer>>
 
-  /// A question without responders.
+  /// Creates a question without responders.
+  ///
+  /// - Parameter name: The name in logs and snapshots.
   public init(_ name: String? = nil) { event = Event(name) }
 
-  /// Adds a responder; its `nil` passes.
+  /// Adds a responder, which takes effect before this returns.
   ///
   /// - Parameters:
-  ///   - name: for logs and snapshots.
-  ///   - priority: the rank of its answer in ``all(_:within:clock:)``: higher ones first, then as they were added.
-  ///   - buffering: how many questions may wait for it while it answers another one, and which are dropped beyond that; it passes on those.
-  ///     Questions that nobody waits for any more are not enqueue to it, but count as waiting until their turn comes. No bound makes those who ask
-  ///     wait: beyond ``Buffering/suspendingSender(_:)``, too, a question is dropped.
-  ///   - body: what answers. An error is an answer for ``all(_:within:clock:)``; ``first(_:within:clock:)`` waits for another one.
+  ///   - name: The name in logs and snapshots.
+  ///   - priority: The rank of its answer in ``all(_:within:clock:)``: higher priorities first,
+  ///     then in the order in which the responders were added.
+  ///   - buffering: How many queries may wait while the responder answers another one, and which of
+  ///     them are dropped beyond that. A dropped query counts as passed. A query whose caller has
+  ///     given up is not answered, but keeps its place until its turn comes. No bound makes a
+  ///     caller wait: with ``Buffering/suspendingSender(_:)``, too, a query is dropped.
+  ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer
+  ///     for ``all(_:within:clock:)``, while ``first(_:within:clock:)`` waits for another answer.
+  /// - Returns: A token that names the responder. Dropping it changes nothing.
+  /// - Complexity: O(1), or O(priorities) for the first responder of a priority.
   @discardableResult public func addResponder(
     named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
@@ -30,7 +41,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     let rank = Inquiry<Query, Answer>.Rank(
       priority: priority, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
     return event.addHandler(named: name, on: .inOrder(buffering: buffering), priority: priority) { inquiry in
-      guard let query = inquiry.query else { return }  // it has ended
+      guard let query = inquiry.query else { return }  // nothing waits for an answer any more
       do {
         if let answer = try await body(query) { inquiry.take(.success(answer), at: rank) }
       } catch {
@@ -40,20 +51,33 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// Removes a responder; false if it was gone, or is another question's.
+  /// Removes a responder, as ``Event/remove(_:)-(HandlerToken)`` does.
+  ///
+  /// - Returns: Whether the responder was removed by this call: `false` if it had ended before, or
+  ///   belongs to another question.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  /// How many responders there are. O(responders).
+  /// The number of responders.
+  ///
+  /// - Complexity: O(responders).
   public var responderCount: Int { event.handlerCount }
 
-  /// The first answer that comes. Responders that have begun finish by themselves; the others are not asked any more.
+  /// Asks all responders, and returns the first answer that comes.
+  ///
+  /// Responders that have begun run to their end. The others are not asked any more. If the task is
+  /// cancelled, this returns at once.
   ///
   /// - Parameters:
-  ///   - query: what is asked.
-  ///   - limit: how long to wait; `nil` until all have finished.
-  ///   - clock: what measures that.
-  /// - Throws: ``EventingError`` if all passed, or nobody answered in time; if nobody answered and some failed, the error of the first of these in the
-  ///   order of the responders; `CancellationError` if the task is cancelled.
+  ///   - query: The query that the responders receive.
+  ///   - limit: How long to wait. `nil`, or more than a hundred years, waits until every responder
+  ///     has finished.
+  ///   - clock: The clock that measures `limit`.
+  /// - Returns: The first answer that is neither `nil` nor an error.
+  /// - Throws: An ``EventingError`` with the code ``EventingError/Code/timedOut`` if no answer came
+  ///   in time. If every responder has finished without an answer, the error of the first one that
+  ///   threw, in their order, or ``EventingError/Code/unanswered`` if none threw. If the task is
+  ///   cancelled, `CancellationError`.
+  /// - Complexity: O(responders).
   public nonisolated(nonsending) func first(
     _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) async throws -> Answer {
@@ -74,7 +98,17 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// What all answer, in the order of the responders. Those who pass, or are late, are left out; so are all that have not answered when the task is cancelled.
+  /// Asks all responders, and returns their answers and errors in the order of the responders.
+  ///
+  /// Responders that pass or are late are left out. If the task is cancelled, this returns at once
+  /// with the answers so far.
+  ///
+  /// - Parameters:
+  ///   - query: The query that the responders receive.
+  ///   - limit: How long to wait: see ``first(_:within:clock:)``.
+  ///   - clock: The clock that measures `limit`.
+  /// - Returns: The answers and errors, by descending priority, then as the responders were added.
+  /// - Complexity: O(responders × log responders).
   public nonisolated(nonsending) func all(
     _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) async -> [Result<Answer, any Error>] {
@@ -85,11 +119,12 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
-    // It belongs to the call that asks, so a wait for itself is seen; but only until that has its answer.
+    // The reporting task counts as part of the calling handler, so that a cycle of waits is found.
+    // That ends, by `asking.end()`, as soon as the caller has its answer.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.running.withValue(asking) {
       Scheduling.cancelledWhenDropped {
-        // Given up as soon as the one who asks has an answer, or has gone: a responder may never return.
+        // Cancelled as soon as the caller has its answer or has gone: a responder may never return.
         if await ticket.completion.waitUnlessCancelled() { inquiry.end(.finished) }
       }
     }
@@ -107,7 +142,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
 }
 
 extension Question: CustomStringConvertible {
-  /// Its name, query and answer.
+  /// The name, the query type and the answer type.
   public var description: String {
     "question \(event.name.map { "\"\($0)\" " } ?? "")of \(Query.self), answered by \(Answer.self)"
   }

@@ -1,21 +1,26 @@
 import Synchronization
 
 /// The past payloads that a new handler receives.
-// Safe: `latest` is guarded by the core's lock; `past` and `spare` are touched only from inside, `past` under the lock, too, while it is `latest`.
+// Safe: `latest` and the fields with that tag are guarded by `core.mutex`. All else is touched only
+// by the thread inside the core, except as the comment on `past` says.
 @safe final class History: @unchecked Sendable {
   private let limit: Int
   private let layout: PayloadLayout
-  /// Memory for two payloads: the one that was sent last, and the one before while it is being destroyed.
+  /// Memory for two payloads: `latest`, and `spare` for the replaced one until it is destroyed.
   private let memory: UnsafeMutableRawPointer
-  /// Under the lock: whether there is a last one.
+  /// Whether `latest` holds a payload. Guarded by: core.mutex.
   @exclusivity(unchecked) private var hasLatest = false
-  /// What was delivered, the oldest first, unless that is `latest`.
+  /// The delivered payloads to replay, the oldest first; empty while `isPastLatest` is true. Then
+  /// other threads may append here under `core.mutex`.
+  /// Isolation: core.
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
-  /// Inside: what was the past, until it is destroyed.
+  /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// The last one was sent to an idle event, and no more than one is kept: it is `latest`, and `past` is empty. Changed from inside and under the lock.
+  /// Whether `latest` stands for `past`: one payload is kept, and the last one was sent to an idle
+  /// event.
+  /// Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
-  /// Of `latest`, if that is the past.
+  /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
   struct Past: PayloadHeader, Sendable {
@@ -23,7 +28,7 @@ import Synchronization
     weak let sender: (any AnyObject & Sendable)?
   }
 
-  /// Nil if there is nothing to keep.
+  /// Creates a history; `nil` if there is nothing to keep.
   init?<Payload>(_ replay: Replay<Payload>) {
     switch replay.kind {
     case .none: return nil
@@ -45,17 +50,19 @@ import Synchronization
     unsafe memory.deallocate()
   }
 
+  /// The payload that was sent last, if there is one. Guarded by: core.mutex.
   private var latest: UnsafeMutableRawPointer { unsafe memory }
+  /// The replaced payload until it is destroyed. Isolation: core.
   private var spare: UnsafeMutableRawPointer { unsafe memory + layout.stride }
 
-  /// Under the lock: a copy of the last payload that was sent.
+  /// Returns a copy of the payload that was sent last. The caller holds `core.mutex`.
   func copyOfLatest() -> OwnedPayload? {
     unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout.type) : nil
   }
 
-  /// Under the lock, for a payload that is queued.
+  /// Replaces `latest` by a payload that is being enqueued. The caller holds `core.mutex`.
   ///
-  /// - Returns: the one before, for the caller to destroy after the lock.
+  /// - Returns: The replaced payload, for the caller to destroy after the mutex.
   func replaceLatest(_ payload: BorrowedPayload) -> OwnedPayload? {
     saveLatest()
     let before = unsafe hasLatest ? OwnedPayload(moving: latest, layout) : nil
@@ -64,16 +71,17 @@ import Synchronization
     return before
   }
 
-  /// Under the lock: what was delivered last is in `past` from now on.
+  /// Copies `latest` to `past` if it stands for it. The caller holds `core.mutex`.
   func saveLatest() {
     guard unsafe isPastLatest else { return }
     unsafe past.append(Past(sequence: latestSequence, sender: nil), BorrowedPayload(latest, layout.type))
     unsafe isPastLatest = false
   }
 
-  /// Inside, and under the lock, for a payload that is delivered next. ``destroyReplaced(_:)`` follows, not under the lock.
+  /// Replaces `latest` by a payload that is delivered next. The caller holds `core.mutex`, and
+  /// calls `destroyReplaced` after it has released the mutex. Isolation: core.
   ///
-  /// - Returns: whether there was one before.
+  /// - Returns: Whether a payload was replaced.
   func replaceLatestNow(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     let wasThere = unsafe hasLatest
     if wasThere, !layout.isTrivial { unsafe layout.move(from: latest, to: spare) }
@@ -87,7 +95,7 @@ import Synchronization
     return wasThere
   }
 
-  /// Inside: ends the replacement of the last payload.
+  /// Destroys the payload that `replaceLatestNow` replaced, outside the mutex. Isolation: core.
   func destroyReplaced(_ wasThere: Bool, _ payload: BorrowedPayload, _ sequence: UInt64) {
     if wasThere { unsafe layout.destroy(spare) }
     if limit > 1 { note(payload, sequence, from: nil) }
@@ -97,7 +105,8 @@ import Synchronization
     }
   }
 
-  /// Inside: notes a queued occurrence whose delivery begins.
+  /// Appends a payload whose delivery begins, and drops the oldest one beyond the limit.
+  /// Isolation: core.
   func note(_ payload: BorrowedPayload, _ sequence: UInt64, from sender: (any AnyObject & Sendable)?) {
     unsafe past.append(Past(sequence: sequence, sender: sender), payload)
     guard unsafe past.count > limit else { return }
@@ -105,7 +114,7 @@ import Synchronization
     unsafe past.destroyTaken()
   }
 
-  /// Inside: what a new handler is told, which stays, whatever a handler sends meanwhile.
+  /// Returns a copy of the payloads to replay, which later sends do not change. Isolation: core.
   func copyOfPast(_ mutex: borrowing UnfairMutex) -> PayloadQueue<Past> {
     mutex.withLock { saveLatest() }
     return unsafe past.copy()
@@ -113,14 +122,19 @@ import Synchronization
 }
 
 extension EventCore {
-  /// Before anybody else knows the event: from now on no thread enters by ``EventCore/enter()``, because under the lock of the queue `latest` changes, too.
+  /// Installs a history, before another thread can reach the event.
+  ///
+  /// From then on no thread enters by ``EventCore/enter()``, because a send also changes `latest`,
+  /// under `mutex`.
   func keep(_ history: History) {
     _ = pendingWork.historyReference.set(history)
     mustEnqueue = true
     stateWord.store(CoreState.mustEnqueue, ordering: .relaxed)
   }
 
-  /// Delivers a post to an idle event with a history at once, as far as that goes; false if the event is not idle.
+  /// Delivers a post to an idle event with a history, without enqueueing it if possible.
+  ///
+  /// - Returns: `false` if the event is not idle; then nothing has been done.
   func postWithReplay(_ payload: BorrowedPayload) -> Bool {
     let own = Thread.current | CoreState.busy
     guard stateWord.compareExchange(expected: CoreState.mustEnqueue, desired: own, ordering: .acquiring).exchanged
@@ -142,7 +156,7 @@ extension EventCore {
       }
     }
     if replaced == nil {
-      enqueue(payload, nil)  // another thread was faster, or somebody observes the event: in its turn
+      enqueue(payload, nil)  // another thread has enqueued, or the event is observed
     } else if let cursor = unsafe deliver(payload, isPost: true) {
       postSlowPath(payload, from: cursor, sender: nil)
     }
@@ -153,7 +167,7 @@ extension EventCore {
     return true
   }
 
-  /// Inside: tells a handler that has just joined what was sent before.
+  /// Delivers the past payloads to a handler that has just been added. Isolation: core.
   func replay(_ history: History, to record: HandlerRecord) {
     var past = history.copyOfPast(mutex)
     while !past.isEmpty {

@@ -1,0 +1,93 @@
+#if EVENTING_NO_RUNTIME_SPI
+  import Synchronization
+#endif
+
+// The calls into Swift's runtime and standard library that have no public name. All of them stand
+// here, each with the assumption that it rests on and with what happens if the assumption fails.
+// `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without them.
+//
+// ErasedClosures.swift rests on the calling convention of closures, which is no call: its argument,
+// its test and its fallback stand there.
+
+/// Numbers that name tasks and are never used again.
+///
+/// An address does not name a task: a later task at the same address would be taken for one that
+/// has ended.
+package enum TaskID {
+  /// The number of the calling task; 0 outside of tasks.
+  static var current: UInt64 {
+    unsafe withUnsafeCurrentTask { task in
+      guard let task = unsafe task else { return 0 }
+      // Safe: an UnsafeCurrentTask is the reference to the task and nothing else.
+      return unsafe RuntimeSPI.taskNumber(unsafeBitCast(task, to: UnsafeRawPointer.self))
+    }
+  }
+
+  /// Returns the number of the task that a job belongs to.
+  package static func of(_ job: UnownedJob) -> UInt64 {
+    // Safe: an UnownedJob is the reference to the job, which is the task, and nothing else.
+    unsafe RuntimeSPI.taskNumber(unsafeBitCast(job, to: UnsafeRawPointer.self))
+  }
+}
+
+@usableFromInline enum RuntimeSPI {
+  /// Returns the number of a task, which its jobs' descriptions and the debugger show.
+  ///
+  /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. It does on
+  /// all platforms since Swift 5.5. Without it the address of the task serves. A loop over a sequence
+  /// whose task has ended may then be taken for one of a later task at that address, and a `send`
+  /// may defer a handler that it could wait for.
+  static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
+    #if EVENTING_NO_RUNTIME_SPI
+      UInt64(UInt(bitPattern: task))
+    #else
+      unsafe swift_task_getJobTaskId(task)
+    #endif
+  }
+
+  /// Returns the number of strong references to an invocation.
+  ///
+  /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
+  /// when a call leaves a task behind. `isKnownUniquelyReferenced` cannot tell: it wants exactly one
+  /// reference, and the compiler may keep another beside the binding's. Without it each number
+  /// differs from the one before, and each call gets an `Invocation` of its own.
+  @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
+    #if EVENTING_NO_RUNTIME_SPI
+      last.wrappingAdd(1, ordering: .relaxed).newValue
+    #else
+      unsafe invocation._withUnsafeGuaranteedRef { _getRetainCount($0) }
+    #endif
+  }
+
+  #if EVENTING_NO_RUNTIME_SPI
+    @usableFromInline static let last = Atomic<UInt>(0)
+  #endif
+
+  /// Returns whether copies of a type are copies of its bytes, and destroying a value does nothing.
+  ///
+  /// Assumption: `_isPOD` says so. Without it every payload is copied, moved and destroyed through
+  /// its type's witness table: slower, and correct.
+  static func isTrivial<Payload>(_ type: Payload.Type) -> Bool {
+    #if EVENTING_NO_RUNTIME_SPI
+      false
+    #else
+      _isPOD(type)
+    #endif
+  }
+
+  /// Returns a main-actor closure without its isolation. Its caller runs on the main queue, and checks
+  /// that once a batch.
+  ///
+  /// Assumption: a synchronous function is called alike with an isolation and without one. The
+  /// standard library's `MainActor.assumeIsolated` rests on it, too. There is no fallback.
+  @usableFromInline static func withoutMainActor<Value>(
+    _ body: @escaping @MainActor @Sendable (Value) throws -> Void
+  ) -> @Sendable (Value) throws -> Void {
+    // Safe: by the assumption.
+    unsafe unsafeBitCast(body, to: (@Sendable (Value) throws -> Void).self)
+  }
+}
+
+#if !EVENTING_NO_RUNTIME_SPI
+  @_silgen_name("swift_task_getJobTaskId") private func swift_task_getJobTaskId(_ task: UnsafeRawPointer) -> UInt64
+#endif
