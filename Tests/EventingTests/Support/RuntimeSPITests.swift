@@ -31,10 +31,10 @@ import Testing
   }
 
   @Test func aTaskThatACallLeavesBehindAddsAReference() async {
-    let invocation = Unmanaged.passRetained(Invocation(ExecutionSlot()))
+    let invocation = unsafe Unmanaged.passRetained(Invocation(ExecutionSlot()))
     let (gate, grown) = (Gate(), ConditionLock(false))
     let value = unsafe invocation.takeRetainedValue()
-    let task = await Context.running.withValue(value) {
+    let task = Context.running.withValue(value) {
       let before = unsafe RuntimeSPI.references(to: invocation)
       let task = Task { await gate.opened() }
       let after = unsafe RuntimeSPI.references(to: invocation)
