@@ -58,8 +58,8 @@ final class Trial: AnyTrial, @unchecked Sendable {
 /// The first handler is the *witness*. It is called with every occurrence, so the order of its
 /// calls is the order of the event. Its next call shows that the occurrence before has reached all
 /// inline handlers.
-// Safe: `extraHandlerLogs` changes only between races, `eventLocks` only on one worker. Each worker accesses
-// its own parts alone.
+// Safe: `extraHandlerLogs` changes only between races, `eventLocks` only on one worker. Each worker
+// accesses its own parts alone.
 class AnyTrial: @unchecked Sendable {
   let context: ScenarioContext
   let subject: any TrialSubject

@@ -1,6 +1,7 @@
-// Calls erased closures with payloads of every shape. `check` compiles it in every relevant way.
+// Calls erased closures with payloads of every shape. The script `check` compiles and runs this
+// program with every relevant combination of options.
 
-/// Counts what went wrong.
+/// The number of failed expectations.
 nonisolated(unsafe) var mistakes = 0
 
 func expect(_ isTrue: Bool, _ what: @autoclosure () -> String) {
@@ -20,7 +21,7 @@ final class Seen: @unchecked Sendable {
   }
 }
 
-/// Calls the unspecialised function: the type comes out of an existential.
+/// Calls the unspecialised version of `check`, because the type comes out of an existential.
 func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
 
 @inline(never) func check<Payload: TestPayload>(_: Payload.Type) async {
@@ -55,7 +56,9 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   expect(live.alive == 0, "no \(Payload.self) alive, got \(live.alive)")
 }
 
-/// The side of the library, which knows nothing of the type but how to make a payload.
+/// Calls the closures as the library does, without knowledge of the payload type.
+///
+/// The type serves only to make payloads.
 @inline(never) func checkCalls<Payload: TestPayload>(
   _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler,
   _ view: ErasedView
@@ -91,7 +94,7 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   try await body(BorrowedPayload(UnsafePointer(address)))
 }
 
-// As a client has them: types that the compiler knows.
+// Calls as in a client: the compiler knows the types.
 await check(Nothing.self)
 await check(OneByte.self)
 await check(Int.self)

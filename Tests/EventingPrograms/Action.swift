@@ -1,4 +1,7 @@
-/// What a program does, at top level or inside a handler. The numbers choose among the handlers that there have been.
+/// An action of a program, performed at top level or inside a handler.
+///
+/// A number selects one of the handlers added so far, removed ones included. In `removeNamed` and
+/// `lockNamed` it selects a name, and in `post` it is the payload.
 enum Action: Sendable {
   case add(Kind)
   case addGroup([Kind])
@@ -32,7 +35,7 @@ enum Action: Sendable {
   }
 }
 
-/// What a handler is like. It acts at its first calls.
+/// The properties of a handler, and the actions that its first calls perform.
 struct Kind: Sendable {
   var priority = 0
   var name: String?

@@ -2,9 +2,13 @@ import Dispatch
 import Eventing
 import Foundation
 
-/// What libFuzzer calls with the bytes that it made; see `.ci/fuzz`. A difference ends the process, which libFuzzer takes for a crash: it writes the bytes to a file.
+/// Runs the program that libFuzzer's bytes describe; see `.ci/fuzz`.
 ///
-/// In a debug build `EVENTING_MUTANT` names a fault that is planted first, to see that it is found.
+/// A difference from the model ends the process. libFuzzer takes that for a crash, and writes the
+/// bytes to a file.
+///
+/// In a debug build, `EVENTING_MUTANT` names a fault that is planted first. This shows whether the
+/// fuzzer finds the fault.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzOne(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   _ = plant
   let program = unsafe Program(bytes: UnsafeBufferPointer(start: bytes, count: count))

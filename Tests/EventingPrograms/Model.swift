@@ -1,6 +1,6 @@
 import Eventing
 
-/// What the library should do, in the plainest way.
+/// The specification: the expected behaviour of an event, computed in the simplest way.
 final class Model {
   struct State {
     var isGone = false
@@ -26,7 +26,7 @@ final class Model {
   static let mostPosts = 200
   private(set) var handlers: [State] = []
   private(set) var calls: [Call] = []
-  private(set) var isGated = false
+  private(set) var isEventLocked = false
   private var kinds: [Kind] = []
   private var order: [Int] = []
   private var waiting: [Waiting] = []
@@ -41,7 +41,7 @@ final class Model {
     return report
   }
 
-  /// What changes and posts queued: in their order.
+  /// Makes the queued adds and delivers the queued posts, in their order.
   func settle() {
     while !waiting.isEmpty {
       switch waiting.removeFirst() {
@@ -58,7 +58,7 @@ final class Model {
     sequence += 1
     var report = Report(sequence: sequence)
     for number in order where !handlers[number].isGone {
-      if isGated || handlers[number].isLocked {
+      if isEventLocked || handlers[number].isLocked {
         report.skipped += 1
         continue
       }
@@ -84,7 +84,7 @@ final class Model {
     case .unlock(let number): change(number) { $0.isLocked = false }
     case .lockNamed(let number): for one in named(number) { handlers[one].isLocked = true }
     case .unlockAll: for one in living { handlers[one].isLocked = false }
-    case .gate(let isOn): isGated = isOn
+    case .gate(let isOn): isEventLocked = isOn
     case .dropOwner(let number):
       if !handlers.isEmpty, kinds[number % handlers.count].hasOwner { handlers[number % handlers.count].isGone = true }
     case .post(let number):

@@ -1,21 +1,26 @@
 import Eventing
 
-/// What to do to an event, one step after the other, on one thread; the handlers do things, too.
+/// Steps that are performed on one event, one after the other, on one thread.
+///
+/// The handlers perform actions as well.
 package struct Program: Sendable {
   enum Step: Sendable {
     case perform(Action)
-    /// The only ones whose report is compared: what is posted has none.
+    /// Sends a payload. The report is compared with the model's. A post has no report.
     case send(Int)
   }
 
   private let steps: [Step]
 
-  /// So many random steps.
+  /// Creates a program with the given number of random steps.
   package init(steps: Int, using random: inout some RandomNumberGenerator) {
     self.steps = (0..<steps).map { Program.step($0, using: &random) }
   }
 
-  /// What bytes say, until they end; each decides one thing, so that a small change of them is a small change of the program.
+  /// Creates a program from bytes.
+  ///
+  /// Each byte makes one decision, so a small change of the bytes is a small change of the program.
+  /// The program ends with the bytes, and after 200 steps at the latest.
   package init(bytes: some Sequence<UInt8>) {
     var (steps, decisions) = ([Step](), Decisions(bytes))
     while !decisions.isEmpty, steps.count < 200 { steps.append(Program.step(steps.count, using: &decisions)) }
@@ -27,15 +32,17 @@ package struct Program: Sendable {
     return Int.random(in: 0..<3, using: &random) == 0 ? .send(number) : .perform(action)
   }
 
-  /// What came of a program.
+  /// The result of a program.
   package struct Outcome: Sendable {
     package fileprivate(set) var calls = 0
     package fileprivate(set) var skips = 0
-    /// What was not as the model says; nil if all was.
+    /// The first difference from the model; `nil` if there was none.
     package fileprivate(set) var difference: String?
   }
 
-  /// Does it to an event and to the model; the two have to agree after each step, and in the end nothing may be left.
+  /// Performs the steps on an event and on the model.
+  ///
+  /// The two must agree after each step. At the end the event must have been released.
   package func run() async -> Outcome {
     var outcome = Outcome()
     weak var event: Event<Int>?
@@ -69,7 +76,7 @@ package struct Program: Sendable {
   }
 }
 
-/// Bytes as random numbers: each number is one byte, scaled. Zeros when they have ended.
+/// A generator whose random numbers come from bytes, one byte each. After the last byte come zeros.
 private struct Decisions: RandomNumberGenerator {
   private var bytes: [UInt8]
 
@@ -77,6 +84,9 @@ private struct Decisions: RandomNumberGenerator {
 
   var isEmpty: Bool { bytes.isEmpty }
 
-  /// The byte decides what is made of the upper bits; the lower are neither all zeros nor all ones, so that none is refused and asked for again.
+  /// Returns a number whose upper 8 bits are the next byte.
+  ///
+  /// The lower bits are neither all zeros nor all ones. So the standard library never rejects the
+  /// number and asks for another one, which would cost a second byte.
   mutating func next() -> UInt64 { UInt64(bytes.popLast() ?? 0) << 56 | 0x0080_5A5A_5A5A_5A5A }
 }

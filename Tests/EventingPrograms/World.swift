@@ -9,7 +9,7 @@ struct Refusal: Error {}
 
 final class OwnerObject: Sendable {}
 
-/// The library, on one thread.
+/// An event of the library that performs actions on one thread, beside the model.
 final class World: @unchecked Sendable {
   static let names = ["a", "b"]
   let event = Event<Int>()
@@ -22,7 +22,7 @@ final class World: @unchecked Sendable {
   private var added = 0
 
   var isAsTheModelSays: Bool {
-    calls == model.calls && event.handlerCount == model.living.count && event.isLocked == model.isGated
+    calls == model.calls && event.handlerCount == model.living.count && event.isLocked == model.isEventLocked
       && tokens.indices.allSatisfy { number in
         let handler = model.handlers[number]
         return event.contains(tokens[number]) == !handler.isGone
@@ -30,7 +30,7 @@ final class World: @unchecked Sendable {
       }
   }
 
-  /// What is not as the model says.
+  /// The description of the first difference from the model.
   var difference: String {
     guard calls == model.calls else {
       let common = zip(calls, model.calls).prefix { $0 == $1 }.count

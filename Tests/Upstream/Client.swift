@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Specialisations in another module: what a client of the library compiles of it.
+// Readers that are specialised in another module, as in a client of the library.
 
 public import Locked
 

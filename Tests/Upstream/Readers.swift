@@ -1,52 +1,45 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Functions for `check` to look at: each reads references under the library's lock.
+// Functions whose assembly `check` inspects. Each reads references under the library's mutex.
 
-/// A value behind the library's lock.
+/// A value behind the library's mutex.
 public final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()
   // Unchecked: the end of a checked access is a call, which keeps retains where they are.
   @exclusivity(unchecked) @usableFromInline var value: Value
 
-  /// Guards `value`.
   public init(_ value: Value) { unsafe self.value = value }
 
-  /// Returns the value, read under the lock.
+  /// Returns the value, read under the mutex.
   @inlinable @inline(__always) public func read() -> Value { mutex.withLock { unsafe value } }
 
-  /// Returns what `body` makes of the value, under the lock.
+  /// Returns the result of `body` for the value, computed under the mutex.
   @inlinable @inline(__always) public func read<Result>(_ body: (Value) -> Result) -> Result {
     mutex.withLock { unsafe body(value) }
   }
 }
 
-/// What the functions read.
+/// The class of the objects that the functions read.
 public final class Thing: Sayable {
-  /// Some state.
   public let number: Int
 
-  /// Makes a thing.
   public init(_ number: Int) { self.number = number }
 
-  /// Says its number.
   public func say() -> Int { number }
 }
 
-/// Something that has an existential type.
+/// A protocol whose existential the functions read.
 public protocol Sayable: AnyObject {
-  /// Says a number.
   func say() -> Int
 }
 
 /// Two references.
 public struct Two {
-  /// A reference.
   public let first: Thing, second: Thing
 }
 
 /// Three references.
 public struct Three {
-  /// A reference.
   public let first: Thing, second: Thing, third: Thing
 }
 

@@ -10,7 +10,7 @@ final class Thing {
   init(_ number: Int) { self.number = number }
 }
 
-/// A reference behind a lock that spins.
+/// A reference behind a spin lock.
 final class Box: @unchecked Sendable {
   private let word = Atomic<UInt8>(0)
   @exclusivity(unchecked) private var thing = Thing(1)

@@ -1,14 +1,14 @@
 import Synchronization
 
-// Waiting for a completion. Each waiter is judged by itself: it does not wait for work that waits
-// for it.
+// Waiting for a completion. Each waiter is considered by itself: it does not wait for work that
+// waits for it.
 
 extension Completion {
   /// Waits until all outstanding work is done, except work that waits for the calling task.
   ///
   /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
   @usableFromInline func wait() async -> SendReport {
-    let id = purpose == .send ? 1 : enrol(Invocation.current)
+    let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // a send is waiter 1 from the start
     var wake = await nextWake(id)
     if case .children = wake {
       // One group for all children. An event that the occurrence was forwarded to may add children
@@ -22,24 +22,24 @@ extension Completion {
       }
     }
     guard case .finished(let report) = wake else { preconditionFailure("children are started in a group") }
-    tellOfCycle(id)
-    leave(id)
+    reportCycle(id)
+    removeWaiter(id)
     return report
   }
 
-  /// Waits like ``wait()``, for a ticket, but ends at once when the task is cancelled. Leaves
-  /// nothing behind.
+  /// Waits like ``wait()``, for a ticket, but returns at once if the task is cancelled. The waiter
+  /// is removed in any case.
   ///
   /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {
-    let id = enrol(Invocation.current)
-    defer { leave(id) }
+    let id = addWaiter(Invocation.current)
+    defer { removeWaiter(id) }
     while true {
-      let (isDone, hasGivenUp) = withLock { (isReady(waiter(id)), waiters[waiter(id)].hasGivenUp) }
-      if isDone { tellOfCycle(id) }
+      let (isDone, hasGivenUp) = withMutex { (isReady(waiter(id)), waiters[waiter(id)].hasGivenUp) }
+      if isDone { reportCycle(id) }
       if isDone || hasGivenUp { return isDone }
       await withTaskCancellationHandler {
-        await sleep(id)
+        await suspendUntilReady(id)
       } onCancel: {
         giveUp(id)
       }
@@ -48,7 +48,7 @@ extension Completion {
 
   /// Ends the wait of a task that was cancelled.
   private func giveUp(_ id: Int) {
-    let continuation = unsafe withLock { () -> UnsafeContinuation<Void, Never>? in
+    let continuation = unsafe withMutex { () -> UnsafeContinuation<Void, Never>? in
       let i = waiter(id)
       waiters[i].hasGivenUp = true
       defer { unsafe waiters[i].continuation = nil }
@@ -58,60 +58,62 @@ extension Completion {
   }
 
   /// Reports, in a debug build, that a waiter does not wait for some of the work.
-  private func tellOfCycle(_ id: Int) {
+  private func reportCycle(_ id: Int) {
     #if DEBUG
-      if isTracked, let (executionSlot, nodes) = withLock({ nodesDeferred(waiter(id)) }), let lane = executionSlot.lane,
-        !lane.isReported.load(ordering: .relaxed)
+      if isTracked, let (executionSlot, nodes) = withMutex({ nodesDeferred(waiter(id)) }),
+        let lane = executionSlot.lane, !lane.isReported.load(ordering: .relaxed)
       {
         CycleReport.tell(lane, waitingFor: Set(nodes.map(\.title)).sorted())
       }
     #endif
   }
 
+  /// Waits until a waiter has a reason to wake, and returns the reason.
   private func nextWake(_ id: Int) async -> Wake {
     while true {
-      if let wake = withLock({ readiness(of: waiter(id)) }) { return wake }
-      await sleep(id)
+      if let wake = withMutex({ readiness(of: waiter(id)) }) { return wake }
+      await suspendUntilReady(id)
     }
   }
 
-  private func sleep(_ id: Int) async {
+  /// Suspends a waiter until it may wake, or has given up.
+  private func suspendUntilReady(_ id: Int) async {
     unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-      let isEarly = withLock {
+      let mayGoOn = withMutex {
         let i = waiter(id)
         if isReady(i) || waiters[i].hasGivenUp { return true }
         unsafe waiters[i].continuation = unsafe continuation
         return false
       }
-      if isEarly { unsafe continuation.resume() }
+      if mayGoOn { unsafe continuation.resume() }
     }
   }
 
-  /// Registers a waiter, and defers the work that waits for it.
+  /// Adds a waiter, and defers the work that waits for it.
   ///
-  /// - Parameter running: The invocation that waits, if it is one.
+  /// - Parameter invocation: The invocation that waits, if the waiting task belongs to one.
   /// - Returns: The number of the waiter.
-  func enrol(_ running: Invocation?) -> Int {
-    withLock {
+  func addWaiter(_ invocation: Invocation?) -> Int {
+    withMutex {
       nextWaiter += 1
-      var waiter = unsafe Waiter(id: nextWaiter, running: isTracked ? running : nil)
-      for part in outstanding.values where mustDefer(part.node, waiter) {
-        waiter.deferredNodes.insert(ObjectIdentifier(part.node))
+      var waiter = unsafe Waiter(id: nextWaiter, invocation: isTracked ? invocation : nil)
+      for work in outstanding.values where mustDefer(work.node, waiter) {
+        waiter.deferredNodes.insert(ObjectIdentifier(work.node))
       }
       waiters.append(waiter)
-      if isTracked, let running { running.executionSlot.waits.append((running, self, nextWaiter)) }
+      if isTracked, let invocation { invocation.executionSlot.waits.append((invocation, self, nextWaiter)) }
       return nextWaiter
     }
   }
 
-  /// Unregisters a waiter. Its invocation may be over by now: then it blocks nothing any more, but
-  /// is still registered.
-  private func leave(_ id: Int) {
-    let left = withLock {
-      let left = waiters.remove(at: waiter(id))
-      left.running?.executionSlot.waits.removeAll { $0.completion === self && $0.waiter == id }
-      return left
+  /// Removes a waiter. Also removes its wait from the execution slot, even if its invocation is
+  /// over and the wait blocks nothing any more.
+  private func removeWaiter(_ id: Int) {
+    let removed = withMutex {
+      let removed = waiters.remove(at: waiter(id))
+      removed.invocation?.executionSlot.waits.removeAll { $0.completion === self && $0.waiter == id }
+      return removed
     }
-    withExtendedLifetime(left) {}  // released after the mutex
+    withExtendedLifetime(removed) {}  // released after the mutex
   }
 }

@@ -2,9 +2,13 @@ import Synchronization
 
 /// The sender, the task-local context and the waiters of one occurrence.
 ///
-/// Created only where needed: for a `send` that meets a lane or a busy event, for a `submit`, and
-/// for an occurrence that is forwarded, or queued with a sender.
-// Safe: `withLock` guards the mutable state, except what is set before any lane has the completion.
+/// Created only where needed: for a `send` that meets a lane or a busy event, for a `submit` or a
+/// `quiesce`, and for an occurrence that is forwarded, observed, or enqueued with a sender or
+/// task-local values.
+///
+/// In the tags, `mutex` is the mutex that ``withMutex(_:)`` locks: ``WaitGraph/mutex`` if the
+/// completion is tracked, and otherwise a mutex of its own.
+// Safe: each field says what guards it.
 @usableFromInline final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
     /// Nothing waits for the occurrence.
@@ -16,39 +20,42 @@ import Synchronization
   }
 
   @usableFromInline let purpose: Purpose
-  /// Whether a cycle of waits could go through this completion. If not, it is not part of the wait
-  /// graph, and has a mutex of its own.
+  /// Whether a cycle of waits could go through this completion, so that it is part of the wait
+  /// graph.
   let isTracked: Bool
+  /// The mutex of a completion that is not tracked.
   private let ownMutex = UnfairMutex()
 
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
   /// Whether no lane may drop the occurrence for want of room: a `send` brought it, and a lock held
-  /// it. Set by the thread inside the core, before any lane has the completion.
+  /// it. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
   @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
+  /// The sender, which is held weakly.
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: ForwardingPath?
-  /// The completion that waits for a forwarded occurrence, and does not count its handlers.
+  /// The completion of the first event of a forwarded occurrence, if something waits. It waits for
+  /// the work of this one, and does not count its handlers.
   private let root: Completion?
 
-  /// The amount of outstanding work: one for the event until it has delivered, and one for each
-  /// item on a lane. Guarded by: withLock.
+  /// The amount of outstanding work: one for each event until it has delivered, and one for each
+  /// item on a lane. Guarded by: mutex.
   private var open = 1
-  /// Whether the event has delivered the occurrence. Guarded by: withLock.
+  /// Whether the event has delivered the occurrence. Guarded by: mutex.
   private var isDelivered = false
-  /// The outcomes so far. Guarded by: withLock.
+  /// The outcomes so far. Guarded by: mutex.
   private var report = SendReport()
-  /// The outstanding work at each node, if the completion is tracked. Guarded by: withLock.
+  /// The outstanding work at each node, if the completion is tracked. Guarded by: mutex.
   var outstanding: [ObjectIdentifier: Outstanding] = [:]
-  /// The tasks that wait. Guarded by: withLock.
+  /// The tasks that wait. Guarded by: mutex.
   var waiters: [Waiter] = []
-  /// The number of the last waiter. Guarded by: withLock.
+  /// The number of the waiter that was added last. Guarded by: mutex.
   var nextWaiter = 0
-  /// The `.task` handlers that the sender has to start. Guarded by: withLock.
+  /// The `.task` handlers that the sender has to start. Guarded by: mutex.
   private var children: [Child] = []
 
   /// A task that waits for the completion.
@@ -56,10 +63,13 @@ import Synchronization
   /// The continuation carries no value: a resumed waiter reads the result under the mutex. (The
   /// thread sanitizer does not see that a resumption orders the value that it carries.)
   @safe struct Waiter {
+    /// The number of the waiter.
     let id: Int
-    let running: Invocation?
+    /// The invocation that waits, if the completion is tracked and the task belongs to one.
+    let invocation: Invocation?
     /// The nodes that this waiter does not wait for, because they wait for it.
     var deferredNodes: Set<ObjectIdentifier> = []
+    /// The continuation of the task while it is suspended.
     var continuation: UnsafeContinuation<Void, Never>?
     /// Whether the task was cancelled and has given up the wait.
     var hasGivenUp = false
@@ -70,6 +80,7 @@ import Synchronization
     /// Whether reports count this work. False for a sequence, and for an event that the occurrence
     /// was forwarded to.
     let isCounted: Bool
+    /// The amount of work.
     var count = 0
   }
   /// The reason for which a waiter wakes.
@@ -89,17 +100,17 @@ import Synchronization
     context = CarriedContext.current()
     path = nil
     root = nil
-    let running = purpose == .post ? nil : Invocation.current
-    isTracked = purpose == .ticket || (purpose == .send && running != nil)
-    // A send is a waiter from the start, before any lane has the occurrence. So the last wait of a
-    // cycle closes it, and that one is deferred.
-    if purpose == .send { _ = enrol(running) }
+    let invocation = purpose == .post ? nil : Invocation.current
+    isTracked = purpose == .ticket || (purpose == .send && invocation != nil)
+    // A send is a waiter from the start, before any lane has the occurrence. So the last wait that
+    // would close a cycle finds all others, and defers its work.
+    if purpose == .send { _ = addWaiter(invocation) }
   }
 
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
-  /// - Parameter waiting: The completion that waits, if any. It learns of all work that the
-  ///   occurrence meets.
+  /// - Parameter waiting: The completion that waits, if any. All work that the occurrence meets is
+  ///   added to it.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -107,10 +118,10 @@ import Synchronization
     self.path = path
     root = waiting?.root ?? waiting
     isTracked = false
-    if let root { root.withLock { root.open += 1 } }
+    if let root { root.withMutex { root.open += 1 } }
   }
 
-  /// Creates the completion of an occurrence whose waiters were let go.
+  /// Creates the completion of an occurrence for which nothing waits any more.
   private init(withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?) {
     purpose = .post
     sender = nil
@@ -121,12 +132,12 @@ import Synchronization
     isTracked = false
   }
 
-  /// The part of the completion that a lane still needs when its waiters were let go; `nil` for
-  /// none.
+  /// A completion with the context and the observers of this one, for a lane whose waiters have
+  /// been detached; `nil` if there are neither.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
-  /// Returns the completion of an occurrence that should have been called at once, and now waits on
-  /// a lane after all; `nil` if it has neither context nor observers.
+  /// Returns a completion for an occurrence whose call was to run at once, and that now waits on a
+  /// lane; `nil` if it has neither context nor observers.
   @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()
     return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
@@ -135,17 +146,18 @@ import Synchronization
   /// Whether a buffer that suspends senders takes the occurrence even if it is full.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
-  /// Whether a waiter or an observer has to know that a lock holds the occurrence.
+  /// Whether a waiter or an observer must be told that a lock holds the occurrence.
   var isToBeTold: Bool { unsafe isAwaited || observed != nil }
 
   /// Whether a lane has to bind the context, or tell observers, around a call.
   @usableFromInline var isBound: Bool { unsafe context != nil || observed != nil }
 
+  /// Whether something waits for the occurrence.
   @usableFromInline var isAwaited: Bool { purpose != .post }
 
-  /// Runs a closure under the mutex of this completion: that of the wait graph if it is tracked,
-  /// otherwise its own.
-  func withLock<Result>(_ body: () -> Result) -> Result {
+  /// Runs a closure under the mutex of the wait graph if the completion is tracked, and otherwise
+  /// under its own.
+  func withMutex<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }
 
@@ -160,7 +172,7 @@ import Synchronization
   func expectUncounted(_ node: WaitNode) { (root ?? self).expect(node, isCounted: false) }
 
   private func expect(_ node: WaitNode, isCounted: Bool) {
-    withLock {
+    withMutex {
       open += 1
       guard isTracked else { return }
       outstanding[ObjectIdentifier(node), default: Outstanding(node: node, isCounted: isCounted)].count += 1
@@ -170,13 +182,14 @@ import Synchronization
     }
   }
 
-  /// Moves outstanding work from a lane to the execution slot that it was given.
+  /// Moves outstanding work from a lane to the execution slot that runs it.
   ///
-  /// From now on the work waits for what that slot waits for, even if other slots are free.
+  /// From now on the work waits for the nodes that this slot waits for, even if other slots are
+  /// free.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: ExecutionSlot) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }
-    withLock {
+    withMutex {
       for i in waiters.indices where waiters[i].deferredNodes.contains(ObjectIdentifier(lane)) {
         waiters[i].deferredNodes.insert(ObjectIdentifier(executionSlot))
       }
@@ -195,7 +208,7 @@ import Synchronization
   @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?) {
     if let root { return root.arrive(node, nil) }
     unsafe wake(
-      withLock {
+      withMutex {
         open -= 1
         if let outcome { report.count(outcome) }
         remove(node)
@@ -205,14 +218,14 @@ import Synchronization
 
   /// Completes the delivery by the event.
   ///
-  /// - Parameter part: The outcomes that the event decided itself.
-  @usableFromInline func finishDelivery(_ part: SendReport) {
+  /// - Parameter outcomes: The outcomes that the event decided itself.
+  @usableFromInline func finishDelivery(_ outcomes: SendReport) {
     if let root { return root.finishForward() }
     unsafe wake(
-      withLock {
+      withMutex {
         open -= 1
         isDelivered = true
-        report.add(part)
+        report.add(outcomes)
         return unsafe readyWaiters()
       })
   }
@@ -220,7 +233,7 @@ import Synchronization
   /// Completes the delivery by an event that the occurrence was forwarded to.
   private func finishForward() {
     unsafe wake(
-      withLock {
+      withMutex {
         open -= 1
         return unsafe readyWaiters()
       })
@@ -229,17 +242,17 @@ import Synchronization
   /// Adds a `.task` handler of a `send`, which the sender runs as a child task.
   @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
     if let root { return root.adopt(priority: priority, body) }
-    withLock { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
+    withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  // MARK: Under the mutex
+  // MARK: Under the mutex. The caller of each function holds it
 
   /// Removes one piece of outstanding work at a node.
   private func remove(_ node: WaitNode) {
-    guard isTracked, var part = outstanding[ObjectIdentifier(node)] else { return }
-    part.count -= 1
-    outstanding[ObjectIdentifier(node)] = part.count > 0 ? part : nil
-    guard part.count == 0 else { return }
+    guard isTracked, var work = outstanding[ObjectIdentifier(node)] else { return }
+    work.count -= 1
+    outstanding[ObjectIdentifier(node)] = work.count > 0 ? work : nil
+    guard work.count == 0 else { return }
     for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // the address may be reused
   }
 
@@ -248,21 +261,24 @@ import Synchronization
   /// The search may read `waiters` of this completion (`nodes(for:)`), so no exclusive access to
   /// them may be open here.
   func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
-    guard let running = waiter.running, running.isCurrent, !waiter.deferredNodes.contains(ObjectIdentifier(node)) else {
-      return false
-    }
-    var question = WaitGraph.CycleSearch(running)
-    return question.isBlocked(node) && !mutant(.cycleIsNotSeen)
+    guard let invocation = waiter.invocation, invocation.isCurrent,
+      !waiter.deferredNodes.contains(ObjectIdentifier(node))
+    else { return false }
+    var search = WaitGraph.CycleSearch(invocation)
+    return search.isBlocked(node) && !mutant(.cycleIsNotSeen)
   }
 
   /// Returns the nodes that a waiter waits for.
   func nodes(for waiter: Int) -> [WaitNode] {
     guard let waiter = waiters.first(where: { $0.id == waiter }) else { return [] }
-    return outstanding.compactMap { id, part in waiter.deferredNodes.contains(id) ? nil : part.node }
+    return outstanding.compactMap { id, work in waiter.deferredNodes.contains(id) ? nil : work.node }
   }
 
+  /// Returns the index of a waiter in `waiters`.
   func waiter(_ id: Int) -> Int {
-    guard let i = waiters.firstIndex(where: { $0.id == id }) else { preconditionFailure("who waits is enrolled") }
+    guard let i = waiters.firstIndex(where: { $0.id == id }) else {
+      preconditionFailure("a waiter is added before it waits, and removed afterwards")
+    }
     return i
   }
 
@@ -278,11 +294,11 @@ import Synchronization
   }
 
   #if DEBUG
-    /// Returns the execution slot of a call and the nodes that it does not wait for; `nil` if it
-    /// waits for everything.
+    /// Returns the execution slot of a waiting call, and the nodes that it does not wait for; `nil`
+    /// if it waits for all work.
     func nodesDeferred(_ waiter: Int) -> (ExecutionSlot, [WaitNode])? {
-      guard let running = waiters[waiter].running, !waiters[waiter].deferredNodes.isEmpty else { return nil }
-      return (running.executionSlot, waiters[waiter].deferredNodes.compactMap { outstanding[$0]?.node })
+      guard let invocation = waiters[waiter].invocation, !waiters[waiter].deferredNodes.isEmpty else { return nil }
+      return (invocation.executionSlot, waiters[waiter].deferredNodes.compactMap { outstanding[$0]?.node })
     }
   #endif
 
@@ -303,6 +319,7 @@ import Synchronization
     return .finished(report)
   }
 
+  /// Takes out the continuations of the waiters that may wake, to be resumed after the mutex.
   private func readyWaiters() -> [UnsafeContinuation<Void, Never>] {
     var ready: [UnsafeContinuation<Void, Never>] = unsafe []
     for i in waiters.indices where isReady(i) {
@@ -313,6 +330,7 @@ import Synchronization
     return unsafe ready
   }
 
+  /// Resumes waiters. Never called under the mutex.
   private func wake(_ waiters: [UnsafeContinuation<Void, Never>]) {
     unsafe waiters.forEach { unsafe $0.resume() }
   }

@@ -1,18 +1,18 @@
 public import Synchronization
 
-/// The link from a task to the handler call that it belongs to.
+/// The task-local link from a task to the invocation that it belongs to.
 @usableFromInline enum Context {
   /// The invocation that the current task belongs to. It is bound around asynchronous calls, so
   /// their child tasks and each `Task {}` that they start inherit it.
-  @usableFromInline static let running = TaskLocal<Invocation?>(wrappedValue: nil)
+  @usableFromInline static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
 }
 
 /// Calls of one handler, one after the other, on one execution slot.
 ///
 /// Binding a task-local value takes about 70 ns on x86-64 Linux, so one binding serves many calls.
 /// If a call leaves a task behind, that task may wait while the next call runs. Its wait would then
-/// be taken for a wait of the next call. So in that case the next call gets an `Invocation` of its
-/// own (``RuntimeSPI/references(to:)``).
+/// be mistaken for a wait of the next call. So in that case the next call gets an `Invocation` of
+/// its own; see ``RuntimeSPI/references(to:)``.
 @usableFromInline final class Invocation: Sendable {
   @usableFromInline let executionSlot: ExecutionSlot
   /// Whether the calls are over. A task that still has this invocation outlived its call, and
@@ -21,11 +21,15 @@ public import Synchronization
 
   @usableFromInline init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
 
+  /// Marks the calls as over.
   @usableFromInline func end() { isOver.publish(true) }
 
   /// The invocation that the calling task belongs to: calls of a handler, or a loop over a
   /// sequence.
-  static var current: Invocation? { Context.running.get().flatMap { $0.isCurrent ? $0 : nil } ?? ConsumerTasks.running }
+  static var current: Invocation? {
+    Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil } ?? ConsumerTasks.invocation
+  }
 
+  /// Whether the calls are not over.
   @usableFromInline var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
 }

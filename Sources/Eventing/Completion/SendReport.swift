@@ -34,9 +34,9 @@ public struct SendReport: Sendable {
   }
   /// The number of handlers that run later and were not waited for.
   ///
-  /// Such a handler waits for the caller, so that waiting for it would be a deadlock. Or a lock
-  /// holds the occurrence for it; see ``Holding``. A held occurrence may still be skipped: if a
-  /// later one replaces it (``Holding/latest``), or if its handler is removed.
+  /// Either such a handler waits for the caller, so that waiting for it would be a deadlock. Or a
+  /// lock holds the occurrence for it; see ``Holding``. A held occurrence may still be skipped: if
+  /// a later one replaces it (``Holding/latest``), or if its handler is removed.
   public internal(set) var deferred: Int {
     @inlinable get { counts.deferred }
     set { counts.deferred = newValue }
@@ -48,8 +48,10 @@ public struct SendReport: Sendable {
   }
 
   @usableFromInline var counts: Counts
+  /// The stored value of ``failures``.
   @usableFromInline var thrown: [HandlerFailure]
 
+  /// The numbers of a report, without its failures.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
     @usableFromInline var delivered: Int
@@ -93,6 +95,7 @@ extension SendReport: CustomStringConvertible {
 }
 
 extension SendReport {
+  /// Counts the outcome of one handler.
   mutating func count(_ outcome: HandlerOutcome) {
     switch outcome {
     case .delivered: delivered += 1
@@ -103,6 +106,7 @@ extension SendReport {
     }
   }
 
+  /// Adds the counts and failures of another report on the occurrence.
   mutating func add(_ other: SendReport) {
     sequence = other.sequence
     delivered += other.delivered
@@ -112,6 +116,7 @@ extension SendReport {
     failures += other.failures
   }
 
+  /// Sorts the failures in the order of the handlers.
   mutating func sortFailures() {
     if failures.count > 1 { failures.sort { $0.isBefore($1) } }
   }

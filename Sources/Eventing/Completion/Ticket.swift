@@ -1,5 +1,5 @@
-/// A ticket for an occurrence that was submitted. Its report can be awaited now or later, by one
-/// task or by many.
+/// A ticket for a submitted occurrence. Its report can be awaited now or later, by one task or by
+/// several.
 ///
 /// Dropping a ticket changes nothing. A ticket does not keep its event alive.
 public struct Ticket: Sendable {

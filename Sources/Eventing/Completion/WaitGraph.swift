@@ -2,11 +2,12 @@
 ///
 /// A lane has execution slots, on each of which one call runs at a time. A call waits for
 /// completions. A completion waits for the lanes and slots where it has outstanding work. A lane is
-/// blocked if every slot that it may use is blocked. A slot is blocked if its call is the one that
-/// asks, or waits for a blocked node.
+/// blocked if every slot that it may use is blocked. A slot is blocked if its call is the goal of
+/// the search, or waits for a blocked node.
 ///
-/// Before a call waits for a lane, it asks whether the lane is blocked by it. If so, the call does
-/// not wait for that lane, and its report says deferred. So no cycle is ever closed.
+/// Before a call waits for a lane, a ``CycleSearch`` finds out whether that call blocks the lane.
+/// If it does, the call does not wait for the lane, and its report counts the work there as
+/// deferred. So no cycle is ever closed.
 @usableFromInline enum WaitGraph {
   /// Guards the waits of all execution slots, the tracked completions and ``ConsumerTasks``. Taken
   /// only when a handler sends and waits, for tickets, and for loops that senders wait for.
@@ -17,36 +18,43 @@
   /// The search has an explicit stack, because a chain of waits may be longer than a thread's stack
   /// is deep.
   struct CycleSearch {
+    /// The invocation that is about to wait.
     let goal: Invocation
     /// The nodes whose search has not ended. They are taken for blocked, since only a cycle leads
     /// back to them.
-    private var asking: Set<ObjectIdentifier> = []
+    private var searching: Set<ObjectIdentifier> = []
     /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
-    /// The nodes found blocked, which holds as long as no node below them in `stack` turns out to
-    /// be free.
+    /// The nodes that were found blocked. This is valid unless a node below them in `stack` turns
+    /// out to be free.
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
+    /// The searches that have begun, each for a node of the one below it.
     private var stack: [Frame] = []
 
+    /// The search of one node.
     private struct Frame {
       let id: ObjectIdentifier
+      /// The nodes that the node waits for.
       let nodes: [WaitNode]
-      /// The answer of one node that decides the answer of all.
+      /// The answer that, given by one of `nodes`, is the answer for the node.
       let decisive: Bool
+      /// The length of `trail` when the search began.
       let mark: Int
+      /// The index in `nodes` of the next one to search.
       var next = 0
     }
 
     init(_ goal: Invocation) { self.goal = goal }
 
+    /// Returns whether the goal blocks a node.
     mutating func isBlocked(_ node: WaitNode) -> Bool {
       var answer = look(at: node)
       while let last = stack.indices.last {
         if answer == stack[last].decisive || stack[last].next == stack[last].nodes.count {
           let result = answer == stack[last].decisive ? stack[last].decisive : !stack[last].decisive
-          drain(stack.removeLast(), result)
+          close(stack.removeLast(), result)
           answer = result
         } else {
           stack[last].next += 1
@@ -59,28 +67,28 @@
     /// Returns the answer for a node; `nil` if its search has only begun.
     private mutating func look(at node: WaitNode) -> Bool? {
       let id = ObjectIdentifier(node)
-      if asking.contains(id) || blocked.contains(id) { return true }
+      if searching.contains(id) || blocked.contains(id) { return true }
       if free.contains(id) { return false }
       let (nodes, decisive): ([WaitNode], Bool)
       switch node.needs(goal) {
       case .any(let some): (nodes, decisive) = (some, true)
       case .all(let all): (nodes, decisive) = (all, false)
       }
-      asking.insert(id)
+      searching.insert(id)
       stack.append(Frame(id: id, nodes: nodes, decisive: decisive, mark: trail.count))
       return nil
     }
 
     /// Ends the search of a node.
-    private mutating func drain(_ frame: Frame, _ isBlocked: Bool) {
-      asking.remove(frame.id)
+    private mutating func close(_ frame: Frame, _ isBlocked: Bool) {
+      searching.remove(frame.id)
       if isBlocked {
         blocked.insert(frame.id)
         trail.append(frame.id)
       } else {
         free.insert(frame.id)
-        // Nodes that were found blocked meanwhile may owe that to the assumption about this node.
-        for late in trail[frame.mark...] { blocked.remove(late) }
+        // Nodes may have been found blocked since then only because this one was taken for blocked.
+        for doubtful in trail[frame.mark...] { blocked.remove(doubtful) }
         trail.removeSubrange(frame.mark...)
       }
     }
@@ -94,17 +102,20 @@ enum WaitNeeds {
   /// Blocked if all of the nodes are blocked, or if there are none.
   case all([WaitNode])
 
+  /// The needs of a node that is blocked.
   static var blocked: WaitNeeds { .all([]) }
+  /// The needs of a node that waits for nothing.
   static var free: WaitNeeds { .any([]) }
 }
 
-/// A node that a completion can wait for: a lane, an execution slot, or an iterator of a sequence.
+/// A node that a completion can wait for: a lane, an execution slot, or the buffer of a sequence's
+/// iterator.
 // Safe: an abstract class without state of its own.
 @usableFromInline class WaitNode: @unchecked Sendable {
   @usableFromInline init() {}
   /// Returns the nodes that this node waits for. The caller holds `WaitGraph.mutex`.
   func needs(_ goal: Invocation) -> WaitNeeds {
-    preconditionFailure("a wait node is a lane, a executionSlot or an buffer")
+    preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
   #if DEBUG
@@ -114,14 +125,19 @@ enum WaitNeeds {
 }
 
 /// A place where one call runs at a time.
-// Safe: `waits` is guarded by `WaitGraph.mutex`.
+// Safe: each field says what guards it.
 @usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
-  /// The waits of the calls on this slot. Waits of invocations that are over do not count. Guarded
-  /// by: WaitGraph.mutex.
-  var waits: [(running: Invocation, completion: Completion, waiter: Int)] = []
+  /// The waits of the calls on this slot. Waits of invocations that are over do not count.
+  /// Guarded by: WaitGraph.mutex.
+  var waits: [(invocation: Invocation, completion: Completion, waiter: Int)] = []
+
+  /// The index of the running call among those of an ``OverlappingLane``; `nil` if no call runs.
+  /// Guarded by: the mutex of the lane.
+  @exclusivity(unchecked) var activeIndex: Int?
 
   #if DEBUG
-    // Safe: set before any other thread knows the execution slot.
+    // Safe: set before any other thread has the execution slot.
+    /// The lane of the slot, for a ``CycleReport``.
     weak var lane: DeliveryTarget?
     override var title: String { lane?.title ?? super.title }
   #endif
@@ -130,6 +146,6 @@ enum WaitNeeds {
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if self === goal.executionSlot { return .blocked }
-    return .any(waits.filter(\.running.isCurrent).flatMap { $0.completion.nodes(for: $0.waiter) })
+    return .any(waits.filter(\.invocation.isCurrent).flatMap { $0.completion.nodes(for: $0.waiter) })
   }
 }

@@ -1,14 +1,16 @@
 /// The bits of ``EventCore/stateWord``.
 ///
-/// The three lowest bits are flags. The others name the thread inside, and are zero while a drain is
-/// scheduled but has not begun. So a post knows whether a handler of its own event makes it.
+/// The three lowest bits are flags. The others are the number of the thread inside the core, and
+/// are zero while a drain is scheduled but has not begun. By this number a post knows whether it
+/// comes from a handler of the event.
 @usableFromInline enum CoreState {
-  /// One thread is inside, or one drain is scheduled.
+  /// A thread is inside the core, or a drain is scheduled.
   @inlinable static var busy: UInt { 1 }
-  /// Something is enqueued.
+  /// The queue has work.
   @inlinable static var queued: UInt { 2 }
-  /// The idle event keeps a history or is observed. ``EventCore/enter()`` fails, so that every
-  /// occurrence is enqueued.
+  /// The event is idle, and keeps a history or is observed. ``EventCore/enter()`` fails, so that
+  /// every occurrence is enqueued.
   @inlinable static var mustEnqueue: UInt { 4 }
+  /// All flags.
   @inlinable static var flags: UInt { 7 }
 }

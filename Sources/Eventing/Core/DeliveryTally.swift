@@ -1,24 +1,25 @@
 /// The outcomes of one occurrence while the slow path delivers it, and what its handlers need.
 ///
-/// Not copyable: a copy would retain everything in it.
+/// Not copyable: a copy would retain all of its references.
 @usableFromInline struct DeliveryTally: ~Copyable {
   /// The outcomes so far.
   @usableFromInline var report: SendReport
-  /// Whether an interceptor, or a failure, keeps the occurrence from the handlers that follow.
+  /// Whether an interceptor or a failure stopped the occurrence, so that later handlers skip it.
   @usableFromInline var isStopped = false
-  /// Made when the first handler needs it, if something waits.
+  /// The completion. It is created when the first handler needs it.
   @usableFromInline var completion: Completion?
+  /// Whether a `send` or a ticket waits for the occurrence.
   @usableFromInline let isAwaited: Bool
   @usableFromInline let sender: (any AnyObject & Sendable)?
-  /// The number of lanes that took the occurrence and report the outcome later.
+  /// The number of lanes that took the occurrence, and report the outcome later.
   @usableFromInline var taken = 0
   /// The occurrence as its observers see it; `nil` if the event is not observed.
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence and has ended.
   @usableFromInline var isLate = false
-  /// Whether a late occurrence came by a send.
+  /// Whether a `send` brought the late occurrence.
   @usableFromInline var isLateSend = false
-  /// Whether another lock goes on holding a late occurrence.
+  /// Whether another lock still holds a late occurrence.
   @usableFromInline var isHeldOn = false
   /// The instant at which the delivery began, if a handler needs it.
   @usableFromInline let instant: StableInstant?
@@ -52,7 +53,7 @@
 
   // MARK: Completion
 
-  /// Returns the completion, which it makes if something waits and there is none.
+  /// Returns the completion, and creates it if there is none; `nil` if nothing waits.
   @usableFromInline mutating func completionIfAwaited() -> Completion? {
     guard isAwaited else { return nil }
     if completion == nil {
@@ -62,8 +63,8 @@
     return completion
   }
 
-  /// Returns the completion that goes onto a lane with the payload: for waiters, observers, or the
-  /// sender's task-local values. Makes it if there is none.
+  /// Returns the completion that goes onto a lane with the payload, and creates it if there is
+  /// none; `nil` if no waiter, observer, task-local value or late `send` needs one.
   @usableFromInline mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)
@@ -81,7 +82,7 @@
     observers.accepted(sequence)
   }
 
-  /// Whether a send brings the occurrence. A send waits for room, so no lane drops it.
+  /// Whether a `send` brings the occurrence. A `send` waits for room, so no lane drops it.
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
   // MARK: Calls
@@ -119,7 +120,7 @@
     if identity.report(failure) { isStopped = true }
   }
 
-  /// Ends the delivery, and waits for outstanding handlers. Not inside the core.
+  /// Ends the delivery, and waits for outstanding handlers. Never called inside the core.
   @usableFromInline nonisolated(nonsending) consuming func finish() async -> SendReport {
     guard let completion else { return report }
     completion.finishDelivery(report)

@@ -26,6 +26,7 @@ extension EventCore {
     return path
   }
 
+  /// Delivers to one slot, apart from the reports of `visitObserved`.
   @usableFromInline @inline(__always) func visitNow(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -67,7 +68,7 @@ extension EventCore {
     return .fast
   }
 
-  /// Decides about a handler that needs a decision, and calls it. A dead handler is not counted.
+  /// Decides whether a handler is called, and calls it. A dead handler is not counted.
   ///
   /// - Returns: Whether the handler needs the slow path next time, too.
   @usableFromInline func decide(
@@ -81,7 +82,7 @@ extension EventCore {
       return false
     }
     if let box = details?.options.owner {
-      owner = box.object  // held for the call
+      owner = box.object  // retained for the call
       guard owner != nil else {
         if mutant(.orphanStays) { return true }
         record.set(HandlerFlags.removed)
@@ -89,7 +90,7 @@ extension EventCore {
         return false
       }
     }
-    // A locked handler is skipped now, also on a lane, and not when it would run there.
+    // A locked handler is skipped now, not when its turn comes on its lane.
     if flags & HandlerFlags.notCallable != 0 {
       unsafe refuse(slot, record, flags, payload, &tally)
       return true
@@ -109,7 +110,7 @@ extension EventCore {
     return false
   }
 
-  /// Skips an occurrence for a handler that must not be called now, or holds it.
+  /// Holds an occurrence for a handler that must not be called now, or skips it.
   @usableFromInline @inline(__always) func refuse(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
@@ -123,7 +124,8 @@ extension EventCore {
     if !mutant(.skipIsNotCounted) { tally.report.skipped &+= 1 }
   }
 
-  /// Skips a stopped occurrence for all handlers from an index on.
+  /// Skips a stopped occurrence for the handlers of a bucket from an index on, and of all later
+  /// buckets.
   @usableFromInline @inline(never) func skip(
     from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout DeliveryTally
   ) {

@@ -1,18 +1,20 @@
 public import Synchronization
 
-// How one occurrence reaches all handlers. The thread is inside all the time, so the table does not
-// change meanwhile: changes come after the occurrence.
+// How one occurrence reaches all handlers. The thread stays inside the core until the delivery
+// ends. So the table does not change meanwhile: changes come after the occurrence.
 //
-// The fast path calls one closure after the other with the payload alone. It is open while no
-// handler's state has changed since a walk in which no handler needed the slow path:
-// `EventIdentity.changes` counts such changes, and `fastPathEpoch` is its value before that walk. They
-// are compared before every call. So the fast path reads neither the records nor anything that
-// posters write. At the first difference or error the slow path goes on, which looks at each record.
+// The fast path calls the closure of one slot after the other, with the payload alone. It is open
+// while no handler's state has changed since a walk in which no handler needed the slow path.
+// `EventIdentity.changes` counts such changes, and `fastPathEpoch` is its value before that walk.
+// The two are compared before every call. So the fast path reads neither the records nor any memory
+// that posters write. At the first difference or error the slow path goes on, which reads each
+// record.
 //
-// For a post a handler on a lane is a closure as well, which enqueues the payload there:
-// `postFastPathEpoch`. For a send it is not, since the send waits for the lane.
+// In a post, a handler on a lane needs no slow path: the closure of its slot enqueues the payload
+// on the lane. In a send it does, because the send waits for the lane. So posts have an epoch of
+// their own, `postFastPathEpoch`.
 
-/// The place where the fast path ended.
+/// The place where the fast path ended, and the slow path goes on.
 @safe @usableFromInline struct DeliveryCursor {
   @usableFromInline let bucket: PriorityBucket.Pointer
   @usableFromInline let slot: UnsafeMutablePointer<HandlerSlot>
@@ -31,26 +33,27 @@ public import Synchronization
 
 /// The occurrences for which a handler needs the slow path.
 @usableFromInline enum PathNeeded: UInt8 {
-  /// None: calling the slot's closure is all.
+  /// None: the slot's closure does everything.
   case fast
-  /// Sends. For a post the slot's closure enqueues the payload on a lane.
+  /// Sends only. For a post, the slot's closure does everything.
   case slowForSends
+  /// All occurrences.
   case slow
 }
 
 extension EventCore {
   // MARK: Fast path
 
-  /// Delivers one occurrence on the fast path, as far as that goes. Isolation: core.
+  /// Delivers one occurrence on the fast path, as far as that is open. Isolation: core.
   ///
   /// - Parameter known: The identity, if the caller has it.
-  /// - Returns: Where the slow path goes on; `nil` if all `table.count` handlers have been called.
+  /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.
   @inlinable @inline(__always) func deliver(
     _ payload: BorrowedPayload, isPost: Bool, _ known: Unmanaged<EventIdentity>? = nil
   ) -> DeliveryCursor? {
     unsafe sequence &+= 1
     guard let first = unsafe table.first else { return nil }
-    // Safe: there has been a handler, so there is an identity, and the core holds it.
+    // Safe: there is a handler, so there is an identity, and the core retains it.
     let identity = unsafe known ?? identityReference.lend().unsafelyUnwrapped
     return unsafe callEach(payload, from: first, identity) { unsafe isPost ? $0.postFastPathEpoch : $0.fastPathEpoch }
   }
@@ -58,14 +61,16 @@ extension EventCore {
   /// Calls one handler after the other while no handler's state has changed since the epoch.
   /// Isolation: core.
   ///
-  /// - Returns: Where the slow path goes on; `nil` if all have been called.
+  /// - Parameter epoch: A closure that returns the epoch to compare `changes` with.
+  /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.
   @inlinable @inline(__always) func callEach(
     _ payload: BorrowedPayload, from first: PriorityBucket.Pointer, _ identity: Unmanaged<EventIdentity>,
     epoch: (EventIdentity) -> UInt64
   ) -> DeliveryCursor? {
     var bucket = unsafe first
     while true {
-      // Counts up to zero, so that one addition moves the slot and tells whether there are more.
+      // Counts up to zero, so that one addition moves to the next slot and shows whether there is
+      // one.
       let end = unsafe bucket.pointee.slots + Int(bucket.pointee.count)
       var index = unsafe -Int(bucket.pointee.count)
       while index != 0 {
@@ -82,7 +87,8 @@ extension EventCore {
     }
   }
 
-  /// The identity, if a post has nothing to do but to call handlers. Isolation: core.
+  /// The identity, if the delivery of a post consists only of calling handlers; otherwise `nil`.
+  /// Isolation: core.
   ///
   /// The drain reads it once for several occurrences, because contending threads write to its cache
   /// line.
@@ -90,7 +96,7 @@ extension EventCore {
     unsafe mustEnqueue || hasDeliveryHooks ? nil : identityReference.lend()
   }
 
-  /// Delivers an enqueued post of which nothing waits for the outcome. Isolation: core.
+  /// Delivers an enqueued post that has no completion. Isolation: core.
   @usableFromInline func deliverPost(_ payload: BorrowedPayload, _ identity: Unmanaged<EventIdentity>) {
     guard let cursor = unsafe deliver(payload, isPost: true, identity) else { return }
     _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: nil)
@@ -100,7 +106,7 @@ extension EventCore {
 
   /// Delivers an occurrence to the handlers that the fast path left. Isolation: core.
   ///
-  /// - Parameter first: The first bucket of the table; `nil` for that of the event.
+  /// - Parameter first: The first bucket of the table; `nil` for the core's own table.
   @usableFromInline @inline(never) func deliverSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
     first: PriorityBucket.Pointer? = nil
@@ -135,7 +141,8 @@ extension EventCore {
     return tally
   }
 
-  /// Delivers an occurrence that was enqueued, or is submitted. Isolation: core.
+  /// Delivers an occurrence that was enqueued, submitted or forwarded, or that changes a value.
+  /// Isolation: core.
   @usableFromInline func deliverQueued(_ payload: BorrowedPayload, _ completion: Completion?) {
     if let context = completion?.context {
       within(context) { deliverOccurrence(payload, completion) }
@@ -144,11 +151,12 @@ extension EventCore {
     }
   }
 
-  /// Runs a closure with the task-local values of the sender.
+  /// Runs a closure with the task-local values of a sender.
   @usableFromInline @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) {
     context.run(deliver)
   }
 
+  /// Delivers an occurrence to every handler. Isolation: core.
   @usableFromInline func deliverOccurrence(_ payload: BorrowedPayload, _ completion: Completion?) {
     if hasDeliveryHooks, deliverWithHooks(payload, completion) { return }
     if completion == nil, !mustEnqueue, let identity = unsafe identityReference.lend() {
@@ -165,7 +173,7 @@ extension EventCore {
     if isAwaited { completion?.finishDelivery(tally.report) }
   }
 
-  /// Whether a delivery has more to do than to call handlers. Isolation: core.
+  /// Whether a delivery must do more than call handlers. Isolation: core.
   @usableFromInline var hasDeliveryHooks: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
   }
@@ -190,9 +198,11 @@ extension EventCore {
     return true
   }
 
-  /// Visits the slots of a bucket from an index on, and those of all later buckets. Isolation: core.
+  /// Visits the slots of a bucket from an index on, and those of all later buckets.
+  /// Isolation: core.
   ///
-  /// - Parameter isWhole: Whether no handler was called before. Only a whole walk opens the fast path.
+  /// - Parameter isWhole: Whether the walk visits all handlers. Only such a walk opens the fast
+  ///   path.
   @usableFromInline func walk(
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
     _ tally: inout DeliveryTally

@@ -1,20 +1,22 @@
 import Dispatch
 import Synchronization
 
-/// What drains a core, if not a poster. No thread has these numbers.
+/// The drainers of a core other than posters. No thread has these numbers.
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }
-  /// A thread of the pool that runs isolated calls. They do not block; handlers and their captures may.
+  /// A block of the pool that runs isolated calls. Isolated calls do not block; handlers, and the
+  /// `deinit` of their captures, may.
   @usableFromInline static var pool: UInt { .max }
 }
 
 extension EventCore {
-  /// Works on the queue in order, and leaves. Isolation: core.
+  /// Drains the queue in order, and leaves the core. Isolation: core.
   ///
-  /// A poster makes changes, up to a limit also those of other threads, and delivers what its own
-  /// handlers posted. At the first occurrence of another thread, or isolated call, it hands the rest
-  /// off. ``Drainer/queue`` does everything, ``Drainer/pool`` isolated calls only.
+  /// A poster applies changes, and delivers the occurrences that its own handlers posted. After
+  /// ``OverloadControl/foreignChanges`` changes of other threads it hands the rest off, and at the
+  /// first occurrence of another thread or isolated call. ``Drainer/queue`` does all work,
+  /// ``Drainer/pool`` isolated calls only.
   ///
   /// - Parameter drainer: The number of the thread that is inside because it posted, or a
   ///   ``Drainer``.
@@ -41,7 +43,7 @@ extension EventCore {
           } else {
             deliverQueued(payload, completion)
           }
-          // Each payload goes after its delivery, not with the batch.
+          // Each payload is destroyed after its delivery, not with the batch.
           unsafe pendingWork.batch.destroyTaken()
           continue
         }
@@ -59,7 +61,7 @@ extension EventCore {
       let isEmpty = unsafe pendingWork.batch.isEmpty && unregistering.isEmpty && !mustUnregister
       stateWord.publish(isEmpty ? idle : own)
       mutex.unlock()
-      if isEmpty { return }  // The thread is outside: touch nothing from here on.
+      if isEmpty { return }  // The thread is outside the core: it must touch nothing from here on.
       if mustUnregister { return handOff(pendingWork) }
       for (record, thread) in unregistering {
         if thread != drainer { foreignChanges += 1 }
@@ -69,7 +71,8 @@ extension EventCore {
     }
   }
 
-  /// Works on an item that is no occurrence. Returns how many changes of other threads it made.
+  /// Does the work of an item that is no occurrence. Returns the number of changes of other
+  /// threads.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")
@@ -99,30 +102,31 @@ extension EventCore {
     switch item {
     case .occurrence(let thread, _), .release(_, let thread): thread == drainer
     case .job: drainer == Drainer.pool
-    default: drainer != Drainer.pool  // closures may be released, and their captures' deinit may block
+    default: drainer != Drainer.pool  // closures may be released, and the deinit of their captures may block
     }
   }
 
-  /// Hands the rest off to a serial queue of the event's own.
+  /// Hands the rest of the drain off to a serial queue of the event's own.
   ///
-  /// Handlers may block. On `DispatchQueue.global()` two blocked blocks delay a third by a second; in
-  /// Swift's pool they would delay it for as long as they block.
+  /// Handlers may block. On `DispatchQueue.global()`, two blocked blocks delay a third one by a
+  /// second. In Swift's pool they would delay it for as long as they block.
   private func handOff(_ pendingWork: PendingWork) {
-    stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until it begins
+    stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
     Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
   }
 
+  /// Returns the event's own queue; creates it if there is none. Isolation: core.
   private func drainQueue(_ pendingWork: PendingWork) -> DispatchQueue {
     if let queue = unsafe pendingWork.drainQueue { return queue }
     // Without a quality of service, Dispatch on Apple's systems would use that of the thread that
-    // hands off. A background thread would so delay what the main thread posts.
+    // hands off. Then a background thread would delay the posts of the main thread.
     let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
     queue.setSpecific(key: OverloadControl.drained, value: pendingWork.overload)
     unsafe pendingWork.drainQueue = queue
     return queue
   }
 
-  /// Sends a completion through all lanes, behind what they hold. Isolation: core.
+  /// Sends a completion through all lanes, behind the calls that wait there. Isolation: core.
   private func sendBarrier(_ completion: Completion) {
     unsafe forEachSlot { slot in
       unsafe slot.pointee.record.details?.runner?.lane?.sendBarrier(completion)

@@ -1,10 +1,10 @@
 import Synchronization
 
-// Work for a busy event. Every path into the queue goes through `enqueue(drainer:_:)`.
+// Enqueueing work for a busy event. Every path into the queue goes through `enqueue(drainer:_:)`.
 extension EventCore {
   /// Enqueues an item.
   ///
-  /// - Returns: Whether the caller must slow down: see ``OverloadControl``.
+  /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   @inline(never) @discardableResult func enqueue(_ item: WorkItem) -> Bool {
     enqueue { pendingWork in
       unsafe pendingWork.mailbox.items.append(item)
@@ -14,8 +14,9 @@ extension EventCore {
 
   /// Enqueues an occurrence.
   ///
-  /// - Parameter thread: The thread that may deliver it at once: the poster, or ``Drainer/queue``.
-  /// - Returns: Whether the caller must slow down: see ``OverloadControl``.
+  /// - Parameter thread: The thread that may deliver it in a drain of its own: the poster, or
+  ///   ``Drainer/queue`` if no poster may.
+  /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   @inline(never) @discardableResult func enqueue(
     _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current
   ) -> Bool {
@@ -30,21 +31,23 @@ extension EventCore {
     return mustSlowDown
   }
 
-  /// Enqueues what `append` appends, and drains if the event fell idle meanwhile.
+  /// Lets a closure enqueue work, and drains the queue if the event became idle meanwhile.
   ///
-  /// One atomic step sets both flags. With a test and a separate store, a thread that leaves in
-  /// between would be missed, and the event would be dead for ever.
+  /// One atomic step sets both flags. If testing and storing were separate steps, a thread could
+  /// leave between them without seeing the work. Then the event would never be drained again.
   ///
   /// - Parameters:
-  ///   - drainer: What drains if the event fell idle: the calling thread, or ``Drainer/pool``.
-  ///   - append: Changes the pending work under `mutex`. Returns whether there is an overload.
-  /// - Returns: Whether the caller must slow down. False for a handler of this event, which would wait
-  ///   for itself.
+  ///   - drainer: The number of the drainer if the event became idle: that of the calling thread,
+  ///     or ``Drainer/pool``.
+  ///   - append: A closure that changes the pending work under `mutex`. It returns whether there is
+  ///     an overload.
+  /// - Returns: Whether the caller must slow down. False for a handler of this event, whose sleep
+  ///   would only delay the drain.
   @usableFromInline @inline(__always) func enqueue(
     drainer: UInt = Thread.current, _ append: (PendingWork) -> Bool
   ) -> Bool {
     syncPoint(.foundBusy)
-    // Safe: the core holds it.
+    // Safe: the core retains it.
     let pendingWork = unsafe pendingWorkReference.lend() ?? .passUnretained(pendingWork)
     mutex.lock()
     let isOverloaded = unsafe pendingWork._withUnsafeGuaranteedRef(append)
@@ -58,6 +61,6 @@ extension EventCore {
     return isOverloaded && old & ~CoreState.flags != Thread.current
   }
 
-  /// Whether the calling thread is inside.
+  /// Whether the calling thread is inside the core.
   private var isInside: Bool { stateWord.load(ordering: .relaxed) & ~CoreState.flags == Thread.current }
 }

@@ -1,6 +1,6 @@
 public import Synchronization
 
-// The way in and out of a core, and the event's identity.
+// Entering and leaving a core, and the event's identity.
 extension EventCore {
   /// Whether some handler has had an owner, so that adding a handler sweeps dead owners.
   /// Isolation: core.
@@ -9,64 +9,68 @@ extension EventCore {
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
   }
 
-  /// Whether the event keeps a history or is observed, so that even an idle one is entered through
-  /// its queue. Isolation: core.
+  /// Whether the event keeps a history or is observed, so that each occurrence is enqueued, even if
+  /// the event is idle. Isolation: core.
   @inlinable var mustEnqueue: Bool {
     get { unsafe traits & 2 != 0 }
     set { unsafe traits = newValue ? traits | 2 : traits & ~2 }
   }
 
-  /// The state word of this event when it is idle. Isolation: core.
+  /// The state word of this event while it is idle. Isolation: core.
   @inlinable var idle: UInt { mustEnqueue ? CoreState.mustEnqueue : 0 }
 
-  /// Lets the calling thread in if the event is idle, or soon becomes so.
+  /// Enters the core with the calling thread if the event is idle, or soon becomes idle.
   ///
-  /// - Returns: The state word while the thread is inside, for ``leave(_:)``; 0 if the event is busy.
+  /// - Returns: The state word while the thread is inside, for ``leave(_:)``; 0 if the event is
+  ///   busy.
   @inlinable @inline(__always) func enter() -> UInt {
     let own = Thread.current | CoreState.busy
     return stateWord.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
   }
 
-  /// Spins for about a microsecond for the event to become idle. Never blocks.
+  /// Spins for about a microsecond for the event to become idle, and enters it then. Never blocks.
   ///
   /// A thread that is inside for a change, or for a few short calls, soon leaves. Enqueueing would
   /// cost both threads more.
+  ///
+  /// - Returns: The state word, as ``enter()`` does; 0 if the event is still busy.
   @usableFromInline @inline(never) func enterSoon(_ own: UInt) -> UInt {
     for _ in 0..<Thread.spinLimit {
       let seen = stateWord.load(ordering: .relaxed)
       if seen == 0 {
         if stateWord.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged { return own }
       } else if seen & (CoreState.queued | CoreState.mustEnqueue) != 0 || seen == own || seen == CoreState.busy {
-        // Something is enqueued, a handler of this event is the caller, or a drain is scheduled.
+        // Work is enqueued, the caller is a handler of this event, or a drain is scheduled.
         return 0
       }
     }
     return 0
   }
 
-  /// Leaves if nothing was enqueued meanwhile. Returns whether the thread is outside.
+  /// Leaves the core unless work was enqueued meanwhile. Returns whether the thread has left.
   @inlinable @inline(__always) func tryLeave(_ own: UInt) -> Bool {
     syncPoint(.leaving)
     return stateWord.compareExchange(expected: own, desired: 0, ordering: .releasing).exchanged
   }
 
-  /// Leaves. If leaving fails because work was enqueued, drains the queue or hands it off.
+  /// Leaves the core. If that fails because work was enqueued, drains the queue or hands it off.
   @inlinable @inline(__always) func leave(_ own: UInt) {
     if !tryLeave(own) { drain(own & ~CoreState.flags) }
   }
 
   // MARK: Identity
 
-  /// The identity; made with the first handler.
+  /// The identity. It is created with the first handler.
   @inlinable var identity: EventIdentity { identityReference.load() ?? makeIdentity() }
 
-  /// Lends the identity without a retain: threads that make and drop tokens contend for its count.
+  /// Lends the identity to a closure without a retain. Threads that create and drop tokens contend
+  /// for its reference count.
   @inlinable @inline(__always) func withIdentity<Result>(_ body: (EventIdentity) -> Result) -> Result {
     unsafe (identityReference.lend() ?? .passUnretained(makeIdentity()))._withUnsafeGuaranteedRef(body)
   }
 
   @usableFromInline @inline(never) func makeIdentity() -> EventIdentity { identityReference.set(EventIdentity(self)) }
 
-  /// Returns whether a token is one of this event.
+  /// Returns whether a token names a handler of this event.
   @inlinable func owns(_ token: HandlerToken) -> Bool { identityReference.isSame(as: token.identity) }
 }

@@ -4,8 +4,8 @@ import Synchronization
 extension EventCore {
   /// Posts: see ``Event/post(_:from:)``.
   ///
-  /// The payload is lent to each path for itself: one closure around all of them would retain the
-  /// sender on the fast path.
+  /// Each path borrows the payload in a closure of its own. One closure around all paths would
+  /// retain the sender on the fast path.
   @inlinable @inline(__always) func post<Payload: Sendable>(
     _ payload: Payload, from sender: (any AnyObject & Sendable)?
   ) {
@@ -52,6 +52,7 @@ extension EventCore {
     return .finished(report)
   }
 
+  /// Sends to a busy event.
   @usableFromInline @inline(never) func sendBusy(
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
@@ -60,7 +61,7 @@ extension EventCore {
     return PendingSend(report: SendReport(), completion: completion)
   }
 
-  /// Delivers a send to the rest of the handlers, and leaves.
+  /// Delivers a send to the rest of the handlers, and leaves the core. Isolation: core.
   @usableFromInline @inline(never) func sendSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, _ own: UInt, _ sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
@@ -83,16 +84,17 @@ extension EventCore {
   }
 }
 
-/// What becomes of a send.
+/// The result of the synchronous part of a send.
 @usableFromInline enum SendResult {
   /// Every handler was called inline.
   case finished(SendReport)
+  /// The report must be awaited.
   case pending(PendingSend)
 }
 
-/// A send of which more is left to do than to call handlers, or which found the event busy.
+/// A send that took the slow path, or found the event busy.
 @usableFromInline final class PendingSend: Sendable {
-  /// The report, if no handler is outstanding.
+  /// The report, if there is no completion.
   private let report: SendReport
   private let completion: Completion?
 

@@ -1,62 +1,66 @@
 import Dispatch
 public import Synchronization
 
-/// The executor of an event. It lets one thread in at a time, and enqueues for the others.
+/// The executor of an event. One thread at a time is inside; other threads enqueue their work.
 ///
-/// 1. *Idle*, the common case: a sender enters, delivers and leaves, with two atomic steps. The
-///    thread inside alone touches the handler table. So a delivery takes no mutex, copies nothing and
+/// 1. *Idle*, the common case: a sender enters, delivers and leaves, with two atomic steps. Only
+///    the thread inside touches the handler table. So a delivery takes no mutex, copies nothing and
 ///    counts no references.
-/// 2. *Busy*: a sender enqueues an item under the mutex, and marks the core state busy and queued in
-///    one step. If the event fell idle meanwhile, the sender is inside now.
+/// 2. *Busy*: a sender enqueues an item under the mutex, and marks the core state busy and queued
+///    in one step. If the event became idle meanwhile, the sender is inside now.
 /// 3. If leaving fails because work was enqueued, the thread drains the queue or hands it off: see
 ///    ``drain(_:)``.
 ///
-/// A lane or a drain holds the core without holding the ``Event``.
+/// A lane or a drain retains the core without retaining the ``Event``.
 // Safe: each field says what guards it, here and in PendingWork.
 @safe @usableFromInline final class EventCore: SerialExecutor, @unchecked Sendable {
   // Written by contending threads.
   /// The state of the core: ``CoreState`` says what its bits mean.
   @usableFromInline let stateWord = Atomic<UInt>(0)
-  /// Guards the mailbox. A thread outside that holds the mutex may read the handler table: the table
-  /// is changed by the thread inside, under the mutex.
+  /// Guards the mailbox, and the handler table against changes: a thread outside may walk the table
+  /// while it holds the mutex.
   @usableFromInline let mutex = UnfairMutex()
   /// Whether the event is locked by `lock()`. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var isEventLocked = false
   /// Whether `finish()` was called. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var isFinished = false
 
-  /// Two flags in one byte, so that an event fits 160 bytes. Isolation: core, once it is shared.
+  /// `hasOwners` and `mustEnqueue` in one byte, so that an event fits 160 bytes. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
   /// The number of handlers that need the instant at which a delivery begins. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
   @usableFromInline let identityReference = OnceReference<EventIdentity>()
-  /// The first handler that the current occurrence found dead; its slot holds it. Isolation: core.
+  /// The first handler that the current occurrence found dead, which its slot retains.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
   @usableFromInline let pendingWorkReference = OnceReference<PendingWork>()
+  /// The type of the payloads.
   @usableFromInline let type: PayloadType
-  /// Walked by the thread inside. Changed by the thread inside, under the mutex.
+  /// The handlers. Walked by the thread inside the core, or under `mutex`. Changed by the thread
+  /// inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
   /// The sequence number of the last occurrence whose delivery began. Isolation: core.
   ///
-  /// The number and `table.first`, the last field of the table, lie 64 bytes behind the state word
-  /// and the mutex. So contending threads never take the cache line that a delivery needs.
+  /// The number, and `table.first` before it, lie at least 64 bytes behind the state word and the
+  /// mutex. So contending threads never take the cache line that a delivery needs.
   @usableFromInline @exclusivity(unchecked) var sequence: UInt64 = 0
 
   @usableFromInline init(_ type: PayloadType) { self.type = type }
 
   deinit {
-    // No thread is inside: senders, drains and waiters hold the core. Lanes deliver what they have.
+    // No thread is inside: senders, drains and waiters retain the core. Lanes still run waiting
+    // calls.
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
-      unsafe record.details?.keyTable = nil  // which holds the slot, which holds the record
+      unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
       retire(record)
       reportHandler(record, isAdded: false)
     }
-    unsafe identityReference.load()?.observers = nil  // a token keeps the identity
+    unsafe identityReference.load()?.observers = nil  // a token may retain the identity
   }
 
-  /// The pending work; made when it is first needed.
+  /// The pending work. It is created when it is first needed.
   @usableFromInline var pendingWork: PendingWork {
     pendingWorkReference.load() ?? pendingWorkReference.set(PendingWork(type))
   }
@@ -70,6 +74,7 @@ public import Synchronization
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
+  /// Enqueues a call of an isolated method. Called by Swift's runtime.
   @usableFromInline func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let pendingWork = pendingWork
@@ -79,8 +84,9 @@ public import Synchronization
 
   /// Runs isolated calls, each between two occurrences, in a block of the pool.
   ///
-  /// Only a thread that runs enters the core or enqueues the call. While a call waits for a thread,
-  /// the event is idle. So however busy the pool is, no post waits for an isolated call.
+  /// A call enters the core, or is enqueued there, only when the block runs. While the block waits
+  /// for a thread, it does not make the event busy. So no post waits for an isolated call, however
+  /// busy the pool is.
   private func runIsolatedCalls(_ pendingWork: PendingWork) {
     while let job = mutex.withLock({ unsafe pendingWork.isolatedCalls.next() }) {
       let own = enter()

@@ -1,35 +1,36 @@
 public import Synchronization
 
-/// The identity of an event, which tokens and lanes hold: it tells events apart, and leads to the
-/// event while that lives.
+/// The identity of an event, which tokens and lanes retain. It tells events apart, and leads to the
+/// core while that exists.
 ///
-/// A core makes it with the first handler. As long as a token exists, no other identity has its
-/// address. So it names its event for good.
-// Safe: `changes` is atomic. The fields say what guards them.
+/// A core creates it with the first handler. As long as a token exists, no other identity has its
+/// address. So it names its event for ever.
+// Safe: `changes` is atomic. The other fields say what guards them.
 @usableFromInline final class EventIdentity: @unchecked Sendable {
   private weak let weakCore: EventCore?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
   @usableFromInline let failureReference = OnceReference<Failures>()
-  /// Threads that make or drop a token count references to the identity, in its first words. The
-  /// fields that follow are read before every call, so they lie on another cache line.
+  /// Separates the reference count, which threads that create or drop tokens write, from the fields
+  /// that are read before every call.
   private let line = CacheLine()
 
   /// The number of changes, from outside of the core, of how some handler must be called.
   ///
-  /// It is read before every call: see ``EventCore/callEach(_:from:_:epoch:)``. So it is kept here, and
-  /// not in the core, to which contending threads write.
+  /// It is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies here,
+  /// and not in the core, to which contending threads write.
   @usableFromInline let changes = Atomic<UInt64>(1)
-  /// The value of `changes` before the last walk in which no handler needed the slow path; a value
-  /// that `changes` never has if a handler needs it each time. Isolation: core.
+  /// The value of `changes` before the last walk in which no handler needed the slow path. 0, which
+  /// `changes` never is, closes the fast path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
-  /// As `fastPathEpoch`, for posts: a handler on a lane needs the slow path for sends only.
-  /// Isolation: core.
+  /// The value of `changes` before the last walk in which no handler needed the slow path for
+  /// posts. A handler on a lane needs it for sends only. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   @usableFromInline init(_ core: EventCore) { weakCore = core }
 
-  /// The core; `nil` if the event is gone. Never read under a mutex: the reference may be the last.
+  /// The core; `nil` if the event is gone. Never read under a mutex, because the strong reference
+  /// may be the last one a moment later.
   @usableFromInline var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
@@ -47,21 +48,21 @@ public import Synchronization
 
   // MARK: Fast path
 
-  /// Closes the fast path: the next occurrence looks at each record. Isolation: core.
+  /// Closes the fast path: the next occurrence reads each record. Isolation: core.
   @usableFromInline func invalidateFastPath() {
     unsafe fastPathEpoch = 0
     unsafe postFastPathEpoch = 0
   }
 
-  /// Closes the fast path, from any thread: after a record's state changed, before the change is
-  /// promised to the caller.
+  /// Closes the fast path, from any thread. Called after a record's state has changed, and before
+  /// the verb that changed it returns.
   @usableFromInline func noteChange() {
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
   }
 
   // MARK: Failures
 
-  /// Returns the failures of the event's handlers. Makes them if they are not there.
+  /// Returns the failures of the event's handlers; creates the object if there is none.
   func failures(_ policy: FailurePolicy = .collect) -> Failures {
     failureReference.load() ?? failureReference.set(Failures(policy))
   }

@@ -1,10 +1,10 @@
-/// What became of one handler's part in an occurrence.
+/// The outcome of one occurrence for one handler.
 @usableFromInline enum HandlerOutcome: Sendable {
   case delivered
   case skipped
-  /// There was no room for it on its lane.
+  /// The handler's lane had no room for the occurrence.
   case dropped
-  /// A lock holds it; nobody waits for it any more.
+  /// A lock holds the occurrence, and nothing waits for it any more.
   case held
   case failed(HandlerFailure)
 }

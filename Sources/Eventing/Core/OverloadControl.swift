@@ -1,21 +1,30 @@
 import Dispatch
 public import Synchronization
 
-/// How an event under a flood slows those who post, without anybody waiting for anybody (G15).
+/// Slows down the threads that post to an overloaded event. No thread waits for another one (G15).
 ///
-/// A post that finds more than `limit` occurrences waiting is queued like any other and then naps for a fixed time. A drain never naps, or
-/// a ring of events would crawl: when what its handlers post meets a flood elsewhere it marks its own event as pressed, and who posts there naps.
+/// A post that finds more than ``limit`` occurrences waiting is enqueued like any other. Then its
+/// thread sleeps for a fixed time. A drain on an event's own queue never sleeps, because a ring of
+/// events would almost stand still. If its handlers post to an overloaded event, it sets the
+/// ``OverloadFlag`` of its own event. Then the threads that post to that event sleep.
 @usableFromInline enum OverloadControl {
+  /// The number of waiting occurrences above which an event is overloaded.
   @inlinable static var limit: Int { 1_024 }
-  /// The same for adds and removals. Fewer than occurrences: who is slowed by them is not who makes them, but the sends that wait behind. With 8,192 two senders beside two
-  /// threads that change got a third done of what they get with 256, and the changes no more.
+  /// The number of waiting changes, such as additions or removals, above which the threads that
+  /// make them sleep.
+  ///
+  /// Lower than ``limit``, because waiting changes delay the sends behind them, not the threads
+  /// that make them. In a run with two threads that send and two that change handlers, a limit of
+  /// 8,192 cut the sends to a third of those with 256, and made the changes no faster.
   @inlinable static var changeLimit: Int { 256 }
-  /// So many changes of other threads are made by a thread that posts; then it hands the rest over, or it might never come back.
+  /// The number of changes of other threads that a poster applies before it hands the rest off.
+  /// Without a limit, its call might never return.
   @inlinable static var foreignChanges: Int { 256 }
 
-  /// Of an event's own queue: the overload that its drain passes on.
+  /// The key under which an event's own queue has the event's ``OverloadFlag``.
   static let drained = DispatchSpecificKey<OverloadFlag>()
 
+  /// Lets the calling thread sleep or, in the drain of an event's own queue, sets the event's flag.
   @usableFromInline @inline(never) static func slowDown() {
     if let overload = DispatchQueue.getSpecific(key: drained) {
       overload.isOn.store(true, ordering: .relaxed)
@@ -25,7 +34,7 @@ public import Synchronization
   }
 }
 
-/// Whether what an event's drain posts meets a flood elsewhere.
+/// Whether handlers of an event's drain have posted to an overloaded event.
 @usableFromInline final class OverloadFlag: Sendable {
   @usableFromInline let isOn = Atomic<Bool>(false)
   init() {}

@@ -26,10 +26,10 @@ public struct Buffering: Hashable, Sendable {
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func newest(_ count: Int) -> Buffering { Buffering(kind: .newest(max(1, count))) }
 
-  /// Makes a `send` wait for room, which bounds how far senders can be ahead.
+  /// Makes a `send` wait for room, which bounds how far senders can get ahead of the handler.
   ///
-  /// While `count` wait, an occurrence of ``Event/send(_:from:)`` is taken beyond them at once, so
-  /// that the order stands. The `send` returns when there was room for it. An occurrence of
+  /// If `count` occurrences wait, one of ``Event/send(_:from:)`` is still taken at once, so that
+  /// the order is kept. The `send` returns when there was room for it. An occurrence of
   /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then: these never wait.
   ///
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
@@ -51,10 +51,10 @@ extension Buffering: CustomStringConvertible {
 }
 
 extension Buffering {
-  /// The fate of an occurrence that comes while others wait.
+  /// The decision about an occurrence that comes while others wait.
   enum Decision { case keep, dropIt, dropOldest }
 
-  /// Decides about an occurrence that comes.
+  /// Returns the decision about a new occurrence.
   ///
   /// - Parameters:
   ///   - waiting: The number of occurrences that wait.

@@ -12,8 +12,8 @@ public struct Delivery: Sendable {
   /// The thread or task that delivers the occurrence, usually that of the sender. This is the
   /// default.
   ///
-  /// It may be any thread, so a handler that needs a certain place must say so. An inline handler
-  /// delays the sender and the handlers after it.
+  /// Any thread may deliver, so a handler that needs a certain place must name that place. An
+  /// inline handler delays the sender and the handlers after it.
   @inlinable public static var inline: Delivery { Delivery(.inline) }
 
   /// A serial queue of the handler's own, with the quality of service `utility`; see
@@ -22,10 +22,10 @@ public struct Delivery: Sendable {
 
   /// Returns a delivery on a serial queue of the handler's own: one call at a time, in order.
   ///
-  /// The handler may block. It then delays only itself.
+  /// The handler may block: it delays only its own calls.
   ///
   /// - Parameters:
-  ///   - priority: The priority that names the quality of service of the queue.
+  ///   - priority: The priority after which the quality of service of the queue is chosen.
   ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> Delivery {
     Delivery(.background(priority.rawValue, buffering))
@@ -34,10 +34,10 @@ public struct Delivery: Sendable {
   /// Returns a delivery on a dispatch queue: one call at a time, in order, even if the queue is
   /// concurrent.
   ///
-  /// A `send` waits for the queue, so it must not be suspended for ever.
+  /// A `send` waits for the queue, so the queue must not be suspended for ever.
   ///
   /// - Parameters:
-  ///   - queue: The queue.
+  ///   - queue: The queue, serial or concurrent. The handler retains it.
   ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery {
     Delivery(.queue(queue, buffering))

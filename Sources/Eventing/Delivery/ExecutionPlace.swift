@@ -2,7 +2,8 @@ public import Dispatch
 
 /// The place behind the three delivery types.
 ///
-/// A priority is its raw value: the layout of `TaskPriority` is not known to clients (see ``StableInstant``).
+/// A priority is stored as its raw value, because clients do not know the layout of `TaskPriority`:
+/// see ``StableInstant``.
 @usableFromInline enum ExecutionPlace: Sendable {
   case inline
   case main(Buffering)
@@ -11,9 +12,9 @@ public import Dispatch
   case inOrder(UInt8?, Buffering)
   case concurrent(Int, Buffering)
   case task(UInt8?)
-  /// Where a sequence is iterated over.
+  /// The tasks that iterate over a sequence.
   case sequence(Buffering)
-  /// On the actor that is the handler's owner.
+  /// The actor that is the handler's owner.
   case actor
 
   var buffering: Buffering {

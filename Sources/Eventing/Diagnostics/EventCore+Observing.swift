@@ -1,9 +1,10 @@
 // An event with observers, or with an `unheard` event, has no fast path, like an event with a
-// history. Each occurrence is enqueued, also if the event is idle, and the queue is drained at
+// history. Each occurrence is enqueued, even if the event is idle, and the queue is drained at
 // once. Events without either pay nothing.
 
 extension EventCore {
-  /// Adds an observation in its turn, and reports the handlers that are already there to it.
+  /// Enqueues an observation. When its turn comes, its observer is told of the handlers that are
+  /// already there.
   ///
   /// Callable from any thread.
   func observe(in observation: Observation, _ name: String?) {
@@ -19,7 +20,8 @@ extension EventCore {
     }
   }
 
-  /// Enqueues a change of the event. If too many changes wait, the caller sleeps as a poster does.
+  /// Enqueues a change of the event. If too many changes wait, the caller slows down as a poster
+  /// does.
   ///
   /// Callable from any thread.
   private func change(_ body: @escaping @Sendable () -> Void) {
@@ -31,7 +33,7 @@ extension EventCore {
 
   /// Returns the observers that have not ended; `nil` if there are none.
   ///
-  /// If the last observer has ended, the event gets its fast path back. Called by the drain.
+  /// If the last observation has ended, the event gets its fast path back. Called by the drain.
   /// Isolation: core.
   @usableFromInline func livingObservers() -> Observers? {
     guard let identity = identityReference.load(), let before = unsafe identity.observers else { return nil }
@@ -49,10 +51,10 @@ extension EventCore {
   func unheard<Payload: Sendable>(_ name: String?) -> Event<Occurrence<Payload>> {
     let pendingWork = pendingWork
     let event = Event<Occurrence<Payload>>("unheard")
-    let made = UnheardEvent(name, event) { loan, sender, name, sequence, instant in
+    let made = UnheardEvent(name, event) { payload, sender, name, sequence, instant in
       event.post(
         Occurrence(
-          payload: loan.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
+          payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
         from: sender)
     } finish: {
       event.finish()
@@ -82,14 +84,15 @@ extension EventCore {
     if withIdentity({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
   }
 
+  /// Tells the observers that a handler was added or removed, if there are any. Isolation: core.
   @usableFromInline @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
     guard let observers = unsafe identity.observers else { return }
     let token = HandlerToken(record, identity)
     if isAdded { observers.added(token) } else { observers.removed(token) }
   }
 
-  /// Returns an occurrence as its observers see it; `nil` if the event is not observed. Isolation:
-  /// core.
+  /// Returns an occurrence as its observers see it; `nil` if the event is not observed.
+  /// Isolation: core.
   @usableFromInline func observed(_ sequence: UInt64) -> ObservedOccurrence? {
     unsafe identityReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
   }
@@ -99,9 +102,13 @@ extension EventCore {
 @usableFromInline final class UnheardEvent: Sendable {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
+  /// The event, an `Event` of occurrences.
   let event: any AnyObject & Sendable
+  /// The name of the event whose occurrences these are.
   let name: String?
+  /// Posts an occurrence to the event.
   let post: Post
+  /// Finishes the event.
   let finish: @Sendable () -> Void
 
   init(

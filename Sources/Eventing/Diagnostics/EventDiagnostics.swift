@@ -7,22 +7,28 @@
 ///     }.observeNewEvents()    // when the program starts; or event.observe(with:) for one event
 ///
 /// One instance can observe any number of events, from any threads.
+// Safe: each field that changes says what guards it.
 public final class EventDiagnostics: EventObserver, @unchecked Sendable {
+  /// The longest duration of a call that is not reported.
   private let slowest: Duration?
+  /// The largest number of handlers that is not reported.
   private let most: Int?
   private let report: @Sendable (Finding) -> Void
   private let mutex = UnfairMutex()
-  // Safe: guarded by `mutex`.
   /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
 
-  /// The number of known events after the last search for events that are gone. Guarded by: mutex.
+  /// The number of observed events after the last search for events that are gone.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
 
+  /// The handlers of one event.
   private struct Handlers {
+    /// The name of the event.
     let event: String?
     /// The identity of the event. It is retained, so that no other event can have its address.
     let identity: EventIdentity
+    /// The names of the handlers, by the ids of their tokens.
     var names: [UInt64: String?] = [:]
     /// The number of handlers above which the event is reported. It doubles with each report.
     var limit: Int
@@ -59,7 +65,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Notes the name of the handler, and reports the event if it has too many handlers.
   public func added(_ handler: HandlerToken, event: String?) {
     let (id, name) = (ObjectIdentifier(handler.identity), handler.name)
-    // Changed in place: with a copy for each handler, *n* handlers would cost O(*n*²).
+    // Changed in place: if each handler copied the dictionary, *n* handlers would cost O(*n*²).
     let tooMany = mutex.withLock { () -> [String?]? in
       unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))]
         .note(handler.id, name)
@@ -79,7 +85,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
       defer { unsafe living = unsafe min(living, handlers.count) }
       return unsafe handlers.removeValue(forKey: id)
     }
-    withExtendedLifetime(gone) {}  // released after the mutex: the identity may go with it
+    withExtendedLifetime(gone) {}  // released after the mutex: it may be the last reference to the identity
   }
 
   /// Removes events that are gone. Called when an observation has ended, after which its observer
@@ -88,7 +94,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Searches only if the number of events has doubled since the last search. So each end costs
   /// O(1), amortized.
   func forgetOthers() {
-    // Read outside the critical section: the strong reference may be the last one a moment later.
+    // The cores are read after the critical section: a strong reference may be the last one a
+    // moment later.
     let identities = mutex.withLock { () -> [EventIdentity] in
       guard unsafe handlers.count > 2 * living else { return [] }
       return unsafe handlers.values.map(\.identity)

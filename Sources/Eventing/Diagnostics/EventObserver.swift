@@ -5,21 +5,21 @@
 ///     }
 ///     let watching = progress.observe(with: DropLogger())
 ///
-/// The calls come where the steps happen: on the thread that delivers, or on the handler's lane.
-/// The handlers that follow wait for them, so keep them short. No mutex is held during a call, and
-/// an observer may call anything of any event.
+/// The calls come on the thread that delivers, or on the handler's lane. The handlers that follow
+/// wait for them, so keep them short. No mutex is held during a call, and an observer may call any
+/// method of any event.
 ///
 /// For one event, ``accepted(sequence:event:)``, ``added(_:event:)`` and ``removed(_:)`` come one
 /// at a time, in order. The other calls may come from several lanes at once.
 public protocol EventObserver: Sendable {
-  /// Called when the delivery of an occurrence begins.
+  /// Called when the delivery of an occurrence begins, before any handler is called.
   ///
   /// - Parameters:
   ///   - sequence: The sequence number of the occurrence.
   ///   - event: The name of the event, if it has one.
   func accepted(sequence: UInt64, event: String?)
-  /// Called when a call of a handler begins. For a sequence or a forward, that is handing over the
-  /// payload.
+  /// Called when a call of a handler begins. For a sequence or a forward, the call is the hand-over
+  /// of the payload.
   ///
   /// - Parameters:
   ///   - handler: The token of the handler.
@@ -33,10 +33,10 @@ public protocol EventObserver: Sendable {
   ///   - duration: The time from the beginning of the call, suspensions included.
   ///   - error: The error that the handler threw; `nil` if it returned.
   func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?)
-  /// Called for a handler that was not called.
+  /// Called for a handler that skipped an occurrence.
   ///
-  /// It was locked, it was removed or used up while the occurrence waited for it, or an interceptor
-  /// or a failure stopped the occurrence.
+  /// The handler was locked, or it was removed or used up while the occurrence waited for it. Or a
+  /// view, an interceptor or a failure kept the occurrence from it.
   func skipped(_ handler: HandlerToken, sequence: UInt64)
   /// Called for a handler that had no room for an occurrence; see ``Buffering``.
   func dropped(_ handler: HandlerToken, sequence: UInt64)
@@ -82,7 +82,7 @@ extension Event {
   ///
   /// Effective on return, and callable from any thread and inside a handler. Several observers are
   /// told in the order in which they were added. The event retains an observer until the
-  /// observation is ended, or the event goes.
+  /// observation is ended, or the event is released.
   ///
   /// An observed event has no fast path: each occurrence is enqueued, and the queue is drained at
   /// once. Events without observers pay nothing.
@@ -102,8 +102,8 @@ extension Event {
 
   /// A source of the occurrences that reached no handler.
   ///
-  /// There was no handler, or each was locked, or had no room. A handler of this source runs on
-  /// behalf of the sender: an inline one runs on the thread that delivers.
+  /// There was no handler, or each was locked, or had no room. A handler of this source delays the
+  /// sender as other handlers do: an inline one runs on the thread that delivers.
   ///
   /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
   ///

@@ -6,6 +6,7 @@ extension EventDiagnostics {
   public struct Finding: Sendable {
     /// The kind of a finding. Later versions may add more.
     public struct Kind: Hashable, Sendable {
+      /// The name of the kind.
       let name: String
 
       /// A call took longer than the limit: see ``Finding/handler`` and ``Finding/duration``.
@@ -34,6 +35,7 @@ extension EventDiagnostics {
     /// The number of handlers of each name, the largest first. Handlers without a name count under
     /// `nil`. Empty for a finding about a handler.
     public let handlerNames: [(name: String?, count: Int)]
+    /// The limit that was exceeded.
     let limit: Limit
 
     init(

@@ -1,10 +1,10 @@
 import Synchronization
 
 /// One observation: an observer, until the observation ends.
-// Safe: `observer` is guarded by `mutex`.
+// Safe: each field says what guards it.
 final class Observation: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  /// The observer; `nil` after the observation has ended. Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
   init(_ observer: any EventObserver) { unsafe self.observer = observer }
@@ -25,6 +25,7 @@ final class Observation: @unchecked Sendable {
 /// The observers of an event at one time. Immutable.
 @usableFromInline final class Observers: Sendable {
   private let observations: [Observation]
+  /// The name of the event.
   private let event: String?
 
   init(_ observations: [Observation] = [], of event: String?) {
@@ -32,9 +33,11 @@ final class Observation: @unchecked Sendable {
     self.event = event
   }
 
+  /// Returns the observers together with one more.
   func adding(_ observation: Observation) -> Observers { Observers(observations + [observation], of: event) }
 
-  /// The observers whose observation has not ended: itself if all are left, `nil` if none is.
+  /// The observers whose observation has not ended: this object if that is all of them, `nil` if
+  /// there are none.
   var living: Observers? {
     let rest = observations.filter { $0.current != nil }
     return rest.isEmpty ? nil : rest.count == observations.count ? self : Observers(rest, of: event)
@@ -44,12 +47,14 @@ final class Observation: @unchecked Sendable {
   @usableFromInline func added(_ handler: HandlerToken) { tell { $0.added(handler, event: event) } }
   @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler) } }
 
+  /// Calls a closure with each observer whose observation has not ended.
   fileprivate func tell(_ body: (any EventObserver) -> Void) {
     for observation in observations { if let observer = observation.current { body(observer) } }
   }
 }
 
-/// One occurrence of an observed event. It travels to the lanes with the occurrence.
+/// An occurrence of an observed event, as its observers see it. It goes onto the lanes with the
+/// payload.
 @usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
@@ -58,7 +63,7 @@ final class Observation: @unchecked Sendable {
   @usableFromInline func dropped(_ handler: HandlerToken) { observers.tell { $0.dropped(handler, sequence: sequence) } }
   @usableFromInline func held(_ handler: HandlerToken) { observers.tell { $0.held(handler, sequence: sequence) } }
 
-  /// Tells the observers that a call begins. Returns the value that tells them of its end.
+  /// Tells the observers that a call begins. Returns a value that tells them when it ends.
   @usableFromInline func began(_ handler: HandlerToken) -> ObservedCall {
     observers.tell { $0.began(handler, sequence: sequence) }
     return ObservedCall(observed: self, handler: handler)
@@ -76,6 +81,7 @@ final class Observation: @unchecked Sendable {
     self.handler = handler
   }
 
+  /// Tells the observers that the call has ended, and with which error.
   @usableFromInline func ended(_ error: (any Error)?) {
     let duration = StableInstant.now.sinceOrigin - start.sinceOrigin
     observed.observers.tell { $0.ended(handler, sequence: observed.sequence, duration: duration, error: error) }
@@ -84,13 +90,14 @@ final class Observation: @unchecked Sendable {
 
 /// The observers of events that will be created.
 enum NewEvents {
+  /// Whether there are observations, so that creating an event takes no mutex without them.
   private static let isObserved = Atomic<Bool>(false)
   private static let registry = Registry()
 
-  // Safe: `observations` is guarded by `mutex`.
+  // Safe: each field says what guards it.
   private final class Registry: @unchecked Sendable {
     let mutex = UnfairMutex()
-    /// Guarded by: mutex.
+    /// The observations of new events. Guarded by: mutex.
     @exclusivity(unchecked) var observations: [Observation] = []
   }
 

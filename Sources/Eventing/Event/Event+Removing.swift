@@ -1,5 +1,5 @@
-// Removal takes effect before the call returns. From then on no call is decided, on a lane either,
-// and a later handler of the occurrence that is being delivered is not called. A call that another
+// Removal takes effect before the call returns: from then on no call is decided, on a lane either.
+// A later handler of the occurrence that is being delivered is not called. A call that another
 // thread decided just before may still be running; `quiesce()` waits for it. If the caller is on
 // the handler's own serial context (the main actor for `on: .main`, its serial queue, its actor),
 // no call runs afterwards.
@@ -9,9 +9,8 @@ extension Event {
   ///
   /// Removal takes effect before this returns: no later call begins, and queued calls are skipped.
   /// A call that another thread decided just before may still be running: ``quiesce()`` waits for
-  /// it. If this is called on the handler's own serial context, no call runs afterwards. That is
-  /// the main actor for ``MainDelivery/main``, the serial queue, or the actor that it is isolated
-  /// to.
+  /// it. No call runs afterwards if this is called on the handler's own serial context: the main
+  /// actor for ``MainDelivery/main``, its serial queue, or the actor that it is isolated to.
   ///
   /// **Concurrency.** Callable from any thread or task. It never waits for a handler. If two
   /// threads remove one handler, one of them gets `true`. If more than 256 removals are queued, the

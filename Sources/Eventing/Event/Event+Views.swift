@@ -1,5 +1,5 @@
 extension Event: EventSource {
-  /// Adds handlers as a group: see ``EventSource/add(_:)-([Handler<Payload>])``.
+  /// Adds handlers as a group: see ``EventSource/add(_:)``.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
     let identity = core.identity
     let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, identity) })

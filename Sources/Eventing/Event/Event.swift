@@ -56,7 +56,7 @@ public typealias Signal = Event<Void>
 extension Event {
   /// Sends a payload without waiting for handlers.
   ///
-  /// If the event is idle, `post` calls the inline handlers on the calling thread and enqueues the
+  /// If the event is idle, `post` calls the inline handlers on the calling thread. It enqueues the
   /// occurrence on the lanes of all other handlers. Both are done when `post` returns.
   ///
   /// If the event is busy, `post` spins up to 1,000 times (about 1 µs) for the event to become

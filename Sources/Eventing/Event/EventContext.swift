@@ -29,7 +29,7 @@ public enum EventContext {
   /// more allocation.
   ///
   /// - Parameter value: The projected value of the task-local, such as `RequestID.$current`.
-  /// - Returns: The way to stop this. Each call of `carry` is ended by itself.
+  /// - Returns: A value whose ``Carrying/end()`` stops this. Each call of `carry` needs its own.
   @discardableResult public static func carry<Value: Sendable>(_ value: TaskLocal<Value>) -> Carrying {
     Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
   }

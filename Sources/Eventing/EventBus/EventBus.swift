@@ -217,29 +217,40 @@ public final class EventBus: Sendable {
     return mutex.withLock { unsafe byOwner[box.objectID].flatMap { $0.owner === box ? body($0.events) : nil } }
   }
 
-  /// Checks the next two owners. If an owner has been released, releases its events.
+  /// Sweeps the owners. If one has been released, releases its events.
   private func sweep() {
-    let seen = mutex.withLock { () -> [(at: Int, Owner)] in
-      (0..<2).compactMap { _ in
-        guard unsafe !owners.isEmpty else { return nil }
-        unsafe nextOwner = unsafe (nextOwner + 1) % owners.count
-        return unsafe byOwner[owners[nextOwner]].map { unsafe (nextOwner, $0.owner) }
-      }
+    var candidates = mutex.withLock {
+      unsafe owners.isEmpty ? [] : (0..<Sweep.count).compactMap { _ in nextToSweep() }
     }
-    for (at, owner) in seen where owner.object == nil {
-      let gone = mutex.withLock { () -> Owned? in
-        guard unsafe at < owners.count, let owned = unsafe byOwner[owners[at]], owned.owner === owner else {
-          return nil
-        }
-        unsafe byOwner[owners[at]] = nil
-        unsafe owners.swapAt(at, owners.count - 1)
-        unsafe owners.removeLast()
-        unsafe byOwner.giveBackRoom()
-        unsafe owners.giveBackRoom()
-        return owned
-      }
-      withExtendedLifetime(gone) {}
+    if candidates.isEmpty { return }
+    Sweep.step {
+      candidates.popLast()
+    } isGone: { candidate in
+      candidate.owner.object == nil
+    } remove: { candidate in
+      // Released outside of the mutex.
+      withExtendedLifetime(mutex.withLock { take(candidate.owner, at: candidate.index) }) {}
     }
+  }
+
+  /// Returns the owner that is swept next, round and round. The caller holds `mutex`.
+  private func nextToSweep() -> (index: Int, owner: Owner)? {
+    unsafe nextOwner = unsafe (nextOwner + 1) % owners.count
+    return unsafe byOwner[owners[nextOwner]].map { unsafe (nextOwner, $0.owner) }
+  }
+
+  /// Removes and returns the events of an owner, unless another thread has removed them. The caller
+  /// holds `mutex`.
+  private func take(_ owner: Owner, at index: Int) -> Owned? {
+    guard unsafe index < owners.count, let owned = unsafe byOwner[owners[index]], owned.owner === owner else {
+      return nil
+    }
+    unsafe byOwner[owners[index]] = nil
+    unsafe owners.swapAt(index, owners.count - 1)
+    unsafe owners.removeLast()
+    unsafe byOwner.giveBackRoom()
+    unsafe owners.giveBackRoom()
+    return owned
   }
 }
 

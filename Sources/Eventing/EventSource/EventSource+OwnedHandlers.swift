@@ -51,7 +51,8 @@ extension EventSource {
     _ body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner(), $0.payload.payload()) })), owner, name, priority,
+      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner(), $0.payload.payload()) })), owner,
+      name, priority,
       once)
   }
 
@@ -95,7 +96,8 @@ extension EventSource {
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
     _ body: @escaping @MainActor @Sendable (Owner) throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachOwned(Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner()) })), owner, name, priority, once)
+    attachOwned(
+      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner()) })), owner, name, priority, once)
   }
 
   /// Adds an asynchronous handler of a signal on the main actor that receives its owner: see

@@ -1,5 +1,5 @@
-// A forward is a handler that enters another event. A chain of dozens of forwards continues on a
-// queue now and then, so that it fits any stack (`ForwardingPath.isDeep`).
+// A forward is a handler that enters another event. A long chain of forwards continues on the queue
+// of an event from time to time, so that it fits any stack (`ForwardingPath.isDeep`).
 
 extension EventSource {
   /// Forwards every payload to another event.
@@ -9,8 +9,8 @@ extension EventSource {
   /// event is called. It keeps its sender, and the order of each sender is kept.
   ///
   /// - Effective on return. Callable from any thread and inside a handler.
-  /// - An occurrence never enters an event that it is already passing through, so a cycle ends. Two
-  ///   ways to one event deliver twice.
+  /// - An occurrence never enters an event that it came through, so a cycle ends. Two paths to one
+  ///   event deliver twice.
   /// - ``Event/send(_:from:)`` waits for the target's handlers, too. Its report counts the forward
   ///   as delivered when the target took the occurrence. It counts the forward as skipped if it
   ///   would close a cycle. Errors of the target's handlers are in the target's ``Event/failures``
@@ -22,10 +22,10 @@ extension EventSource {
   /// - Parameters:
   ///   - target: The event that receives the payloads.
   ///   - strongly: Whether the forward retains the target. Otherwise the forward ends when the
-  ///     target goes.
+  ///     target is released.
   /// - Returns: The token of the forward.
   /// - Complexity: O(1). Each occurrence then costs what the target's handlers cost, one step for
-  ///   each event on its way, and one or two allocations.
+  ///   each event on its path, and one or two allocations.
   @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken
   {
     forward(to: target, strongly: strongly) { $0 }
@@ -36,19 +36,19 @@ extension EventSource {
   /// - Parameters:
   ///   - target: The event that receives the results.
   ///   - strongly: Whether the forward retains the target. Otherwise the forward ends when the
-  ///     target goes.
+  ///     target is released.
   ///   - transform: A closure that is called once for each occurrence, on the thread that delivers.
   ///     If it returns `nil`, nothing is forwarded, and the report counts the forward as skipped.
   /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward<Other: Sendable>(
     to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
   ) -> HandlerToken {
-    let kept = strongly ? StrongTarget(target) : nil
+    let strongTarget = strongly ? StrongTarget(target) : nil
     var handler = Handler<Payload>(
       .inline,
       .relay { record, identity in
         TransformedHandler(lane: nil) { payload, owner, tally in
-          _ = kept
+          _ = strongTarget  // retained by the closure
           guard let target = owner as? Event<Other>, let other = transform(payload.payload(Payload.self)) else {
             return false
           }
@@ -64,13 +64,14 @@ extension EventSource {
     return attach(handler)
   }
 
-  /// Forwards the results of a closure to something that is not an event. `Event.enter` is the way
-  /// back.
+  /// Forwards the results of a closure to a destination that is not an event, from where
+  /// `Event.enter` may bring them back.
   ///
   /// - Parameters:
-  ///   - object: An object with whose end the forward ends; `nil` for none. It is held weakly.
+  ///   - object: The forward ends when this object is released; `nil` for no such object. It is
+  ///     held weakly.
   ///   - transform: A closure that makes a result; `nil` forwards nothing.
-  ///   - body: A closure that takes the result, on the thread that delivers.
+  ///   - body: A closure that receives the result, on the thread that delivers.
   package nonisolated func forwardOut<Other>(
     until object: (any AnyObject & Sendable)?, _ transform: @escaping @Sendable (Payload) -> Other?,
     _ body: @escaping @Sendable (Other, ForwardingContext) -> Void
@@ -95,6 +96,7 @@ extension EventSource {
 package struct ForwardingContext: Sendable {
   fileprivate let path: ForwardingPath
   fileprivate let sender: (any AnyObject & Sendable)?
+  /// The completion that waits for the occurrence, if something waits.
   fileprivate let waiting: Completion?
 
   fileprivate init(_ path: ForwardingPath, _ tally: inout DeliveryTally) {
@@ -115,20 +117,21 @@ extension Event {
     core.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
   }
 
-  /// Delivers a value that `EventSource.forwardOut` gave away, unless it came through this event.
-  package nonisolated func enter(_ payload: Payload, _ transit: ForwardingContext) {
-    if !transit.path.contains(core.identity) { take(payload, transit) }
+  /// Delivers a value that `EventSource.forwardOut` handed over, unless it came through this event.
+  package nonisolated func enter(_ payload: Payload, _ context: ForwardingContext) {
+    if !context.path.contains(core.identity) { take(payload, context) }
   }
 
-  fileprivate nonisolated func take(_ payload: Payload, _ transit: ForwardingContext) {
-    let path = transit.path
-    let completion = Completion(along: path, from: transit.sender, waiting: transit.waiting)
+  /// Delivers a forwarded payload, or enqueues it if the event is busy or the path is deep.
+  fileprivate nonisolated func take(_ payload: Payload, _ context: ForwardingContext) {
+    let path = context.path
+    let completion = Completion(along: path, from: context.sender, waiting: context.waiting)
     let own = path.isDeep ? 0 : core.enter()
     if own != 0 {
       unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }
       core.leave(own)
     } else if lend(payload, { core.enqueue($0, completion, by: path.isDeep ? Drainer.queue : Thread.current) }),
-      transit.waiting == nil
+      context.waiting == nil
     {
       OverloadControl.slowDown()
     }

@@ -1,7 +1,11 @@
-/// The events that a forwarded occurrence came through. It enters none of them again (G23).
+/// The events that a forwarded occurrence came through. The occurrence enters none of them again
+/// (G23).
 @usableFromInline package final class ForwardingPath: Sendable {
+  /// The identity of the last event on the path.
   private let identity: EventIdentity
+  /// The path to that event; `nil` if the occurrence was sent there.
   private let before: ForwardingPath?
+  /// The number of events on the path.
   private let length: Int
 
   /// Creates a path that is one event longer.
@@ -15,11 +19,10 @@
     length = (before?.length ?? 0) + 1
   }
 
-  /// Whether the next event must deliver on its own queue, to begin a new stack. Each inline
-  /// forward adds to the stack.
+  /// Whether the next event must deliver on its own queue, which begins a new stack.
   ///
-  /// A forward takes up to 5 KB of stack in a debug build. A thread has 8 MB with Glibc. Elsewhere
-  /// all threads but the main one may have 512 KB or less.
+  /// A forward takes up to 5 KB of stack in a debug build. A thread has 8 MB of stack with Glibc.
+  /// Elsewhere, all threads but the main one may have 512 KB or less.
   var isDeep: Bool {
     #if canImport(Glibc)
       length.isMultiple(of: 128)
@@ -28,6 +31,7 @@
     #endif
   }
 
+  /// Returns whether the occurrence came through an event. O(*n*) for *n* events on the path.
   func contains(_ identity: EventIdentity) -> Bool {
     var path: ForwardingPath? = self
     while let here = path {

@@ -16,15 +16,16 @@ import Dispatch
     if depth < 32 {
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
-      // The block takes the reference over. With another one held here, the last release could
-      // happen on this deep stack.
-      // The queue is private: on a shared pool, blocks that block would delay the rest of the
+      // The block takes over the reference of this object. If this thread retained the target for
+      // it, the last release could happen on this deep stack.
+      // The queue is private: in a shared pool, other blocks that wait could delay the rest of the
       // chain.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }
 }
 
+/// The number of links that the current release has recursed through.
 private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }

@@ -18,9 +18,9 @@ public final class HandlerBag: Sendable {
 
   /// Adds a token to the bag.
   ///
-  /// If the bag holds more than 64 tokens, and more than twice as many as the previous such pass
-  /// left, an insertion discards the tokens of ended handlers. Otherwise a bag keeps all its
-  /// tokens.
+  /// An insertion sometimes discards the tokens of ended handlers: if the bag holds more than 64
+  /// tokens, and more than twice as many as the previous such pass left. Otherwise a bag keeps all
+  /// its tokens.
   ///
   /// - Parameter token: The token of a handler of any event.
   /// - Complexity: O(1), amortized.

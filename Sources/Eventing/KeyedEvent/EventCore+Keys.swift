@@ -1,14 +1,15 @@
 import Synchronization
 
-// How one occurrence of a keyed event reaches the handlers of its key, and those of all keys.
+// How one occurrence of a keyed event reaches the handlers of its key, and those of `anyKey`. The
+// core's own table has the handlers of `anyKey`. Each key with handlers has a `KeyTable`.
 extension EventCore {
   // MARK: Sending
 
   /// Posts to a key.
   ///
   /// - Parameters:
-  ///   - isForAny: Whether handlers of all keys hear the payload, too.
-  ///   - table: Returns the table of the key. Called inside the core.
+  ///   - isForAny: Whether handlers of `anyKey` receive the payload, too.
+  ///   - table: A closure that returns the table of the key. Called inside the core.
   @inlinable @inline(__always) func post(
     _ payload: BorrowedPayload, in index: KeyIndex, isForAny: Bool, from sender: (any AnyObject & Sendable)?,
     to table: () -> Unmanaged<KeyTable>?
@@ -41,8 +42,9 @@ extension EventCore {
 
   // MARK: Delivering
 
-  /// Delivers a post to the handlers of one key, on the fast path as far as that goes: if no handler
-  /// listens to all keys. Isolation: core.
+  /// Delivers a post to the handlers of one key. Isolation: core.
+  ///
+  /// If no handler of `anyKey` receives the payload, this takes the fast path as far as that goes.
   @usableFromInline func post(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
     _ sender: (any AnyObject & Sendable)?
@@ -66,6 +68,7 @@ extension EventCore {
     }
   }
 
+  /// Delivers a post to the rest of the handlers of a key. Isolation: core.
   @inline(never) private func postSlowPath(
     _ payload: BorrowedPayload, to keyTable: KeyTable, from cursor: DeliveryCursor,
     _ sender: (any AnyObject & Sendable)?
@@ -75,7 +78,7 @@ extension EventCore {
     compact(keyTable)
   }
 
-  /// Closes the gaps of a key's table, and drops the table if it is empty. Isolation: core.
+  /// Closes the gaps in a key's table, and drops the table if it is empty. Isolation: core.
   private func compact(_ keyTable: KeyTable) {
     guard unsafe keyTable.table.deadCount > 0 else { return }
     mutex.lock()
@@ -84,12 +87,12 @@ extension EventCore {
     dropIfEmpty(keyTable)
   }
 
-  /// Delivers an occurrence to the handlers of a key and to those of all keys. Isolation: core.
+  /// Delivers an occurrence to the handlers of a key and to those of `anyKey`. Isolation: core.
   func deliver(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, isAwaited: Bool,
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
   ) -> DeliveryTally {
-    let keyTable = unsafe borrowed?.takeUnretainedValue()  // held: its last handler may go meanwhile
+    let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: its last handler may go meanwhile
     unsafe sequence &+= 1
     var tally = unsafe DeliveryTally(
       sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
@@ -117,8 +120,8 @@ extension EventCore {
     return tally
   }
 
-  /// Calls `body` with the slots of two tables as if they were one: by descending priority, then in the
-  /// order of addition.
+  /// Calls a closure with the slots of two tables as if they were one: by descending priority, then
+  /// in the order of adding.
   private func merge(
     _ one: PriorityBucket.Pointer?, _ other: PriorityBucket.Pointer?,
     _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void
@@ -142,6 +145,8 @@ extension EventCore {
     }
   }
 
+  /// Calls a closure with the slots of two buckets in the order of adding, which is the order of
+  /// ids.
   private func merge(
     _ one: PriorityBucket.Pointer, _ other: PriorityBucket.Pointer, _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void
   ) {

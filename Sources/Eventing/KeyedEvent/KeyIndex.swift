@@ -1,13 +1,16 @@
-/// The key tables of a keyed event, beside the core's own table, whose handlers hear every key.
+/// The key tables of a keyed event. The core's own table has the handlers of `anyKey`.
 ///
-/// Keys are hashed and compared by the thread inside the core and never under its mutex: that code
-/// belongs to the user. Threads outside, which hold the mutex, walk the linked list of the tables.
-// Safe: `first` and the links are changed by the thread inside, and under `core.mutex`. The other
-// fields are isolated to the core.
+/// The thread inside the core finds a table by its key, with a ``KeyLookup``. It never does so
+/// under the mutex, because `==` and `hash(into:)` of the keys are the user's code. Threads
+/// outside, which hold the mutex, walk the linked list of the tables.
+// Safe: each field says what guards it.
 @usableFromInline final class KeyIndex: @unchecked Sendable {
+  /// The lookup, which is isolated to the core.
   let lookup: any KeyLookup
+  /// The first table of the linked list. Walked by the thread inside the core, or under
+  /// `core.mutex`. Changed by the thread inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var first: KeyTable?
-  /// The number of occurrences for handlers of all keys. Isolation: core.
+  /// The number of occurrences for handlers of `anyKey`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var offeredToAny: UInt64 = 0
   /// The table whose handlers are swept next; `nil` for the first. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
@@ -23,7 +26,7 @@
     }
   }
 
-  /// Adds a table to the list, unless it is there. The caller is inside and holds `core.mutex`.
+  /// Adds a table to the list, unless it is there. The caller holds `core.mutex`. Isolation: core.
   @usableFromInline func link(_ table: KeyTable) {
     guard unsafe !table.isLinked else { return }
     unsafe table.isLinked = true
@@ -32,7 +35,7 @@
     unsafe first = table
   }
 
-  /// Takes a table out of the list. The caller is inside and holds `core.mutex`.
+  /// Takes a table out of the list. The caller holds `core.mutex`. Isolation: core.
   func unlink(_ table: KeyTable) {
     guard unsafe table.isLinked else { return }
     unsafe table.isLinked = false
@@ -43,7 +46,7 @@
     unsafe table.before = nil
   }
 
-  /// Calls `body` with each table. The caller is inside, or holds `core.mutex`.
+  /// Calls a closure with each table. The caller is inside the core, or holds `core.mutex`.
   @usableFromInline func forEach(_ body: (KeyTable) -> Void) {
     var table = unsafe first
     while let here = table {
@@ -52,9 +55,10 @@
     }
   }
 
-  /// Returns the handler of a single key that is swept next, table by table. Isolation: core.
+  /// Returns the next handler of a single key to sweep, table by table. Isolation: core.
   ///
-  /// - Returns: `nil` if there are no tables, or the slot that is next has no handler.
+  /// - Parameter mutex: The mutex of the core, which this locks.
+  /// - Returns: The handler and its table; `nil` if there are no tables, or the next slot is empty.
   func nextToSweep(_ mutex: borrowing UnfairMutex) -> (record: HandlerRecord, keyTable: KeyTable)? {
     guard let table = unsafe sweptTable ?? first else { return nil }
     let (record, isLast) = mutex.withLock { unsafe (table.table.nextToSweep(), table.table.isSweepDone) }

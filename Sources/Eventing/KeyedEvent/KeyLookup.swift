@@ -1,7 +1,8 @@
 /// A payload of a keyed event, with the key that it is sent to.
 ///
-/// The key comes first: ``KeyTables`` reads it at the payload's address.
+/// The key is the first property, because ``KeyTables`` reads it at the payload's address.
 @usableFromInline struct KeyedPayload<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
+  /// The key; `nil` if the payload is sent to no key.
   @usableFromInline let key: Key?
   @usableFromInline let payload: Payload
 
@@ -13,30 +14,32 @@
 
 /// Finds the table of a key. The core calls it without knowing the type of the keys.
 ///
-/// All requirements are isolated to the core, and none is called under a mutex: `==` and `hash(into:)`
-/// of the keys are the user's code.
+/// No requirement is called under a mutex, because `==` and `hash(into:)` of the keys are the
+/// user's code. Isolation: core.
 @usableFromInline protocol KeyLookup: AnyObject, Sendable {
   /// Returns the table of a payload's key; `nil` if the key has no handlers.
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
-  /// Returns whether handlers of all keys hear a payload: it was sent to a key.
+  /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too.
   func isForAny(_ payload: BorrowedPayload) -> Bool
-  /// Returns the table of a key. Makes it if there is none.
+  /// Returns the table of a key; creates it if there is none.
   func find(_ key: AnyKeyBox) -> KeyTable
   /// Removes a table that has no handlers.
   func forget(_ table: KeyTable)
-  /// Returns whether anything can still be sent to a table: false if its key is an object that is
-  /// gone.
+  /// Returns whether a payload can still be sent to the key of a table; false if the key is an
+  /// object that is gone.
   func isReachable(_ table: KeyTable) -> Bool
 }
 
 /// The table of each key that has handlers.
-// Safe: isolated to the core.
+// Safe: all fields that change are isolated to the core.
 @safe @usableFromInline
 final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyLookup, @unchecked Sendable {
-  /// Retained while they are here, so that a post borrows its table without a retain.
+  /// The tables by key. The dictionary retains them, so that a post borrows its table without a
+  /// retain. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
+  /// The table of the handlers of `untargeted`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var untargeted: KeyTable?
-  /// Used instead of `tables` if the keys are objects.
+  /// The tables by object, instead of `tables`; `nil` unless the keys are objects.
   @usableFromInline let objects: ObjectKeyTables?
 
   init() { objects = Key.self == ObjectKey.self ? ObjectKeyTables() : nil }
@@ -47,7 +50,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyLookup, @
   @inlinable @inline(__always) func table(of key: Key?) -> Unmanaged<KeyTable>? {
     guard let key else { return unsafe untargeted.map { unsafe .passUnretained($0) } }
     if let objects {
-      // Safe: there are such tables only if the keys are of this type.
+      // Safe: `objects` exists only if the keys are of this type.
       return unsafe objects.table(of: unsafeBitCast(key, to: ObjectKey.self))
     }
     return unsafe tables[key]
@@ -59,7 +62,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyLookup, @
 
   @usableFromInline func isForAny(_ payload: BorrowedPayload) -> Bool { unsafe key(in: payload).pointee != nil }
 
-  /// Returns the address of a payload's key. Copying the payload would retain what it refers to.
+  /// Returns the address of a payload's key. A copy of the payload would retain its references.
   private func key(in payload: BorrowedPayload) -> UnsafePointer<Key?> {
     payload.check(KeyedPayload<Key, Payload>.self)
     // Safe: the key is the first property of `KeyedPayload`.
@@ -94,18 +97,19 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyLookup, @
 /// The tables of keys that are objects, at most one for each address in memory.
 ///
 /// The table of an object that is gone stays until it is swept, or until another object at the
-/// address gets handlers. Isolation: core.
+/// address gets handlers.
 @usableFromInline final class ObjectKeyTables {
+  /// The tables, by the addresses of the objects. Isolation: core.
   @exclusivity(unchecked) private var tables: [ObjectIdentifier: (key: ObjectKey, table: KeyTable)] = [:]
 
+  /// Returns the table of an object; `nil` if the object has no handlers, or is gone.
   @usableFromInline func table(of key: ObjectKey) -> Unmanaged<KeyTable>? {
     guard let found = unsafe tables[key.objectID], found.key == key, key.isAlive else { return nil }
     return unsafe .passUnretained(found.table)
   }
 
   fileprivate func add(_ table: KeyTable) {
-    // A table that is there already belongs to an object that is gone: two living objects have two
-    // addresses.
+    // This may replace the table of an object that is gone. Two living objects have two addresses.
     if let key = table.object, key.isAlive { unsafe tables[key.objectID] = (key, table) }
   }
 

@@ -1,28 +1,34 @@
-/// The handlers of one key, or of no key.
-// Safe: guarded as the core's own table. The links are guarded as ``KeyIndex`` says.
+/// The handlers of one key, or of `untargeted`.
+// Safe: each field says what guards it.
 @usableFromInline final class KeyTable: @unchecked Sendable {
-  /// The key: a ``KeyBox``. The user's, so it is never released under a mutex.
+  /// The key: a ``KeyBox``. Never released under a mutex, because its `deinit` is the user's code.
   let key: AnyKeyBox
   /// Walked by the thread inside the core, or under `core.mutex`. Changed by the thread inside, and
   /// under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
-  /// The number of occurrences for this key since the table was made. Isolation: core.
+  /// The number of occurrences for this key since the table was created. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var offered: UInt64 = 0
-  /// The epoch of the last delivery in which neither a handler of this key nor one of all keys
-  /// needed the slow path. Isolation: core.
+  /// The value of ``EventIdentity/changes`` before the last delivery in which neither a handler of
+  /// this key nor one of `anyKey` needed the slow path. 0 if a handler needs it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
+
+  // The next three fields are read by the thread inside the core, or under `core.mutex`. They are
+  // changed by the thread inside, under the mutex.
+  /// Whether the table is in the list of the ``KeyIndex``.
   @exclusivity(unchecked) var isLinked = false
+  /// The next table in the list.
   @exclusivity(unchecked) var next: KeyTable?
-  // Safe: a table is unlinked before it goes.
+  // Safe: a table is unlinked before it is released.
+  /// The table before this one in the list.
   @exclusivity(unchecked) unowned(unsafe) var before: KeyTable?
 
   init(_ key: AnyKeyBox) { self.key = key }
 }
 
-/// The key that a handler listens to, with its type erased: a ``KeyBox``.
+/// A ``KeyBox`` with its key type erased.
 @usableFromInline typealias AnyKeyBox = any AnyObject & Sendable
 
-/// The key that a handler listens to. `nil` stands for occurrences that are sent to no key.
+/// The key whose occurrences a handler receives; `nil` for occurrences that are sent to no key.
 @usableFromInline final class KeyBox<Key: Hashable & Sendable>: Sendable {
   @usableFromInline let key: Key?
   @usableFromInline init(_ key: Key?) { self.key = key }

@@ -1,5 +1,4 @@
-// Verbs of the event for the handlers of all keys: removing, locking and inspecting. In the
-// complexities, *n* is the number of handlers of all keys.
+// Verbs for all handlers of the event, whatever their key: removing, locking and inspecting.
 
 extension KeyedEvent {
   /// Removes a handler, whatever its key, as ``Event/remove(_:)-(HandlerToken)`` does.
@@ -27,8 +26,7 @@ extension KeyedEvent {
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
-  ///     ends.
+  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
@@ -84,7 +82,7 @@ extension KeyedEvent {
   /// Snapshots of the handlers of all keys, taken between two occurrences; see ``Event/handlers``.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
 
-  /// Returns snapshots of the handlers of one key, without the handlers of any key. They are taken
+  /// Returns snapshots of the handlers of one key, without those of ``anyKey``. They are taken
   /// between two occurrences.
   ///
   /// - Parameter key: The key to inspect.
@@ -94,16 +92,16 @@ extension KeyedEvent {
     await event.handlers { ($0?.key as? KeyBox<Key>)?.key == key }
   }
 
-  /// Waits until nothing that was sent before is still running, for all keys; see
-  /// ``Event/quiesce()``.
+  /// Waits until no handler of any key is still running because of an occurrence that was sent
+  /// before; see ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
   /// Adds an observer, which is told of every occurrence that is sent from now on, to any key or
   /// none; see ``Event/observe(with:)``.
   @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
     event.observe(with: observer)
   }
-  /// Ends the event: what was sent is delivered, then its handlers are released. See
-  /// ``Event/finish()``.
+  /// Ends the event: every occurrence that was sent is delivered, then its handlers are released.
+  /// See ``Event/finish()``.
   public func finish() { event.finish() }
 }
 

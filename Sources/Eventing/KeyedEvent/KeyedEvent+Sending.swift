@@ -75,6 +75,7 @@ extension KeyedEvent {
     event.submit(KeyedPayload(nil, payload), from: sender)
   }
 
+  /// Posts a payload together with its key.
   @inlinable func post(_ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
     lend(keyed) { payload in
       unsafe event.core.post(payload, in: index, isForAny: keyed.key != nil, from: sender) {
@@ -83,6 +84,7 @@ extension KeyedEvent {
     }
   }
 
+  /// Sends a payload together with its key, and waits for the report.
   nonisolated(nonsending) func send(
     _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) async -> SendReport {

@@ -6,15 +6,15 @@
 ///     moved.anyKey.addHandler { id, position in print(id, position) }
 ///     moved.post(start, to: me)
 ///
-/// It is one event: it has one order over all keys, and every guarantee of an ``Event``. The
-/// handlers of an occurrence run by priority and then in the order of adding. For this order,
-/// handlers of its key and handlers of any key are alike.
+/// A keyed event has one order over all keys, and every guarantee of an ``Event``. The handlers of
+/// an occurrence run by priority and then in the order of adding. For this order, handlers of its
+/// key and handlers of any key are alike.
 ///
 /// Sending to a key costs what those handlers cost, whether there are ten keys or a million. A key
-/// without handlers costs nothing and leaves nothing behind. The event calls `hash(into:)` and `==`
-/// of its keys with no mutex held.
+/// without handlers needs no memory. The event calls `hash(into:)` and `==` of its keys with no
+/// mutex held.
 ///
-/// With objects as keys (``ObjectKey``), the event holds each object weakly, and never takes a
+/// With objects as keys (``ObjectKey``), the event holds each object weakly, and never mistakes a
 /// later object for it.
 public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
@@ -57,7 +57,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   /// A source of all payloads that are sent to a key, together with the key. The source retains the
   /// event.
   @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {
-    event.compactMap { addressed in addressed.key.map { (key: $0, payload: addressed.payload) } }
+    event.compactMap { keyed in keyed.key.map { (key: $0, payload: keyed.payload) } }
   }
 }
 
@@ -78,11 +78,12 @@ extension KeyedEvent where Key == ObjectKey {
     self.event = event
     self.key = key
   }
-  @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(addressed)) }
-  @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(addressed(handler)) }
+  @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(keyed)) }
+  @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(keyed(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  @inlinable func addressed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
+  /// Returns a handler of keyed payloads, with the key of this source.
+  @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
     var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents { $0.payload }
     handler.options.key = KeyBox(key)
     return handler

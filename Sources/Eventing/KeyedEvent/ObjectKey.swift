@@ -1,10 +1,10 @@
 /// A key that stands for an object. It holds the object weakly, and never equals the key of another
 /// object, even of a later one at the same address.
 ///
-/// A ``KeyedEvent`` with such keys gives up the handlers of dead objects by itself. In a collection
-/// of your own, or as part of another key, remove the key before its object goes. A collection
-/// cannot notice that the object is dead. Besides, objects that had one address one after the other
-/// have keys with one hash value.
+/// A ``KeyedEvent`` with such keys removes the handlers of dead objects by itself. In a collection
+/// of your own, or as part of another key, remove the key before its object goes: a collection
+/// cannot notice that the object is dead. Also, two objects that lived at one address, one after
+/// the other, have keys with one hash value.
 public struct ObjectKey: Hashable, Sendable {
   private let owner: Owner
 
@@ -22,8 +22,8 @@ public struct ObjectKey: Hashable, Sendable {
   /// The address of the object, where another object may be by now.
   var objectID: ObjectIdentifier { owner.objectID }
 
-  /// Returns whether two keys stand for one object that still exists. A copy of a key equals it for
-  /// ever.
+  /// Returns whether two keys stand for one object that still exists. A copy of a key always equals
+  /// the key.
   public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
     a.owner === b.owner || (a.owner.objectID == b.owner.objectID && a.isAlive && b.isAlive)
   }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The lane of a `.concurrent(limit:)` handler: so many calls may overlap, begun in order.
+/// The lane of a `.concurrent(limit:)` handler: up to `limit` calls overlap, and begin in order.
 @usableFromInline final class ConcurrentLane: OverlappingLane, @unchecked Sendable {
   private let limit: Int
-  /// Slots that a task has given back. Guarded by: mutex.
+  /// The slots that ended tasks have given back. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
-  /// Whether a slot that has run dry spins for more work: starting a task costs a microsecond. Such a
-  /// slot counts as taken. Guarded by: mutex.
+  /// Whether a task that found no item spins for the next one, which costs less than to start a
+  /// task. Its slot counts as taken. Guarded by: mutex.
   @exclusivity(unchecked) private var isSearching = false
-  /// All slots. Guarded by: WaitGraph.mutex.
+  /// All slots that were made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
 
   @usableFromInline init(
@@ -29,14 +29,14 @@ import Synchronization
 
   // MARK: For the core
 
-  /// Takes the handler's part in an occurrence. Isolation: core.
+  /// Enqueues a call for an occurrence. Isolation: core.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let completion = tally.completionForLane()
     if let completion, completion.isAwaited { completion.expect(self) }
     if push(payload, completion) { tally.taken &+= 1 }
   }
 
-  /// Enqueues a call. Returns false if there is no room for it.
+  /// Enqueues a call. Returns false if there is no room, and the call is dropped.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     var waiters = DetachedWaiters()
     mutex.lock()
@@ -81,7 +81,8 @@ import Synchronization
 
   private typealias FreeSlot = (executionSlot: ExecutionSlot, isNew: Bool)
 
-  /// Occupies a slot if there may be another. The caller holds `mutex`.
+  /// Occupies a slot if the limit allows another, and an item waits for one. The caller holds
+  /// `mutex`.
   private func freeSlot() -> FreeSlot? {
     let searching = unsafe isSearching ? 1 : 0
     guard activeCount + searching < limit, unsafe items.count > searching else { return nil }
@@ -94,11 +95,11 @@ import Synchronization
   private func start(_ slot: FreeSlot) {
     let executionSlot = slot.executionSlot
     if slot.isNew { WaitGraph.mutex.withLock { unsafe executionSlots.append(executionSlot) } }
-    Scheduling.task(priority: priority, on: executor) { await self.work(on: executionSlot) }
+    Scheduling.task(priority: priority, on: executor) { await self.drain(on: executionSlot) }
   }
 
-  /// Takes one item after the other until there are no more.
-  private func work(on executionSlot: ExecutionSlot) async {
+  /// Drains the lane on one slot, until no item is left for it.
+  private func drain(on executionSlot: ExecutionSlot) async {
     while let item = nextItem(executionSlot) {
       switch item {
       case .call(let call):
@@ -114,6 +115,9 @@ import Synchronization
 
   private enum Next { case item(Item), search, none }
 
+  /// Ends the call of a slot, and returns its next item; `nil` if there is none, and its task ends.
+  ///
+  /// One task at a time spins for the next item before it gives its slot back.
   private func nextItem(_ executionSlot: ExecutionSlot) -> Item? {
     var (next, waiting, isLast) = mutex.withLock { () -> (Next, [Completion], Bool) in
       let waiting = vacate(executionSlot)
@@ -141,7 +145,7 @@ import Synchronization
     return nil
   }
 
-  /// Takes the next item for a slot that has nothing to do. The caller holds `mutex`.
+  /// Dequeues the next item for a slot without a call. The caller holds `mutex`.
   private func takeItem(_ executionSlot: ExecutionSlot) -> Item? {
     guard unsafe !isPaused, let item = takeItem() else { return nil }
     occupy(executionSlot)

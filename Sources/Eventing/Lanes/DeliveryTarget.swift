@@ -1,20 +1,28 @@
 public import Synchronization
 
-/// What is known of a lane whatever its payload: the handler that it owns, and when it is over.
+/// The base of all lanes, and of a sequence's sink: its handler, its counters, and whether it is
+/// over.
 ///
-/// A lane owns its handler and not its event: what it holds when the event, or the handler, goes is still decided.
-// Safe: what changes is atomic.
+/// A lane holds the record of its handler and the identity of its event, not the event. So it still
+/// delivers the items that it has when the event or the handler goes.
+// Safe: the fields that change are atomic.
 @usableFromInline class DeliveryTarget: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord
   @usableFromInline final let identity: EventIdentity
   private let line = CacheLine()
-  // What changes with each call, and so has no place beside what those who send read.
+  // Written with each call. So these fields lie on another cache line than the ones that senders
+  // read.
+  /// Whether no call will begin any more.
   @usableFromInline final let over = Atomic<Bool>(false)
+  /// The number of calls that have begun.
   @usableFromInline final let calls = Atomic<Int>(0)
+  /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
+  /// The number of occurrences that were dropped for want of room.
   @usableFromInline final let dropped = Atomic<Int>(0)
 
   #if DEBUG
+    /// Whether a ``CycleReport`` has told of this handler.
     let isReported = Atomic<Bool>(false)
     override var title: String { record.options.name.map { "handler \"\($0)\"" } ?? "handler \(record.id)" }
   #endif
@@ -25,15 +33,27 @@ public import Synchronization
     super.init()
   }
 
-  /// From inside the event: ends the lane after what it holds; true if that is nothing.
-  @usableFromInline func finish() -> Bool { preconditionFailure("a lane is serial or parallel") }
-  /// From inside the event: sends a completion through the lane, behind what it holds.
-  @usableFromInline func sendBarrier(_ completion: Completion) { preconditionFailure("a lane is serial or parallel") }
+  /// Ends the lane after the items that it holds. Isolation: core.
+  ///
+  /// - Returns: Whether it holds none, so that it is over now.
+  @usableFromInline func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
+  /// Sends a completion through the lane, behind the items that it holds. Isolation: core.
+  @usableFromInline func sendBarrier(_ completion: Completion) {
+    preconditionFailure("each lane overrides sendBarrier(_:)")
+  }
 
-  /// From inside the event: the locks of the handler have ended. Goes on if it paused for one that holds.
+  /// Resumes the lane if a holding lock paused it: the handler is not locked any more.
+  /// Isolation: core.
   func resume() {}
 
-  /// What becomes of a call that the claim did not allow. Under the lane's own lock: `resume` comes after the flags have changed.
+  /// Decides what becomes of a call whose claim was refused. The caller holds the mutex of the
+  /// lane.
+  ///
+  /// ``resume()`` takes that mutex after the flags have changed. So a lane that pauses because of
+  /// flags that it read under the mutex is resumed later.
+  ///
+  /// - Parameter isEnding: Whether the lane ends after the items that it holds. Then it never
+  ///   pauses.
   final func refusal(isEnding: Bool) -> ClaimRefusal {
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.ended != 0 { return .skip }
@@ -41,10 +61,12 @@ public import Synchronization
     return flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
   }
 
-  /// No call will begin any more.
+  /// Whether no call will begin any more.
   @usableFromInline final var isOver: Bool { over.load(ordering: .acquiring) }
 
-  /// Whether a call may begin: the owner is there, which is then held for the call, and the claim allows it.
+  /// Claims a call. Returns false if it must not begin: the owner is gone, or the claim is refused.
+  ///
+  /// - Parameter owner: Set to the owner, which the caller retains for the length of the call.
   @usableFromInline @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if let box = record.options.owner {
       owner = box.object
@@ -53,14 +75,15 @@ public import Synchronization
     return record.claim()
   }
 
+  /// Reports the error that a call threw, and returns the outcome of the call.
   @usableFromInline @inline(never) final func failure(_ error: any Error) -> HandlerOutcome {
     let failure = HandlerFailure(HandlerToken(record, identity), error, record.options)
-    _ = identity.report(failure)  // too late to stop anything
+    _ = identity.report(failure)  // on a lane, the policy cannot stop the occurrence any more
     return .failed(failure)
   }
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
-  /// The same where nobody else counts calls at the same time.
+  /// Counts a call without a read-modify-write, where no other thread counts calls at that time.
   @usableFromInline @inline(__always) final func countCallAlone() {
     calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
@@ -75,41 +98,41 @@ public import Synchronization
     unsafe completion?.observed?.dropped(HandlerToken(record, identity))
   }
 
-  /// A lock holds it.
+  /// Reports, to observers and waiters, that a lock holds an occurrence on the lane.
   final func reportHeld(_ completion: Completion, at node: WaitNode) {
     unsafe completion.observed?.held(HandlerToken(record, identity))
     if completion.isAwaited { completion.arrive(node, .held) }
   }
 
-  /// After a call, or none.
+  /// Counts the outcome of an item, and reports it to observers and waiters.
   @usableFromInline @inline(__always) final func conclude(
     _ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode
   ) {
     if case .skipped = outcome { countSkipped(completion) }
     if case .dropped = outcome { countDropped(completion) }
     if let completion, completion.isAwaited { completion.arrive(node, outcome) }
-    // A used-up once handler needs its event no more: its slot goes.
+    // A once handler that is used up is unregistered: its slot goes.
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { identity.core?.requestUnregistration(record) }
   }
 }
 
-/// What becomes of a call that the claim did not allow.
+/// The consequence of a refused claim for the call.
 @usableFromInline enum ClaimRefusal {
-  /// It is skipped.
+  /// The call is skipped.
   case skip
-  /// The lock that was in the way is gone.
+  /// The call is claimed again: the lock that was in the way has ended.
   case retry
-  /// A lock holds it, and all that waits behind it.
+  /// The lane pauses: a lock holds the call, and all items behind it.
   case pause
 }
 
-/// What waits on a lane. The payload of a call is beside it.
+/// An item that waits on a lane. The payload of a call lies beside it, in a ``PayloadQueue``.
 enum LaneItem: PayloadHeader, Sendable {
   case call(Completion?)
   case barrier(Completion)
   /// The lane ends here.
   case end
-  /// Nothing: a barrier that has passed.
+  /// The place of a barrier that has passed.
   case done
 
   var hasPayload: Bool { if case .call = self { true } else { false } }

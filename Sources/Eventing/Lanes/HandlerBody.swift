@@ -1,25 +1,26 @@
-/// The closure of a handler, by what it needs around it.
+/// The closure of a handler, by the arguments that it takes.
 @usableFromInline enum HandlerBody: Sendable {
-  /// Nothing: the payload alone will do.
+  /// A closure that takes the payload alone.
   case direct(ErasedHandler)
   case directAsync(ErasedAsyncHandler)
-  /// Its owner.
+  /// A closure that may also take the owner.
   case sync(@Sendable (HandlerArguments) throws -> Void)
   case async(@Sendable (HandlerArguments) async throws -> Void)
   case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
-  /// The actor that is its owner.
+  /// A closure that is isolated to the owner, an actor.
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
-  /// It says whether the handlers after it see the occurrence.
+  /// An interceptor. Its result says whether later handlers receive the occurrence.
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
-  /// It is a sequence.
+  /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
-  /// It is called inline with what is made of the payload, unless there is something to decide.
+  /// A view of an inline handler. If no decision is needed, the first closure transforms the
+  /// payload and calls the handler. Otherwise the second one has made a handler that decides.
   case view(ErasedView, @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
-  /// It is made of another handler, or of another event.
+  /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
 }
 
-/// A handler, whatever its payload.
+/// A handler with the type of its payload erased.
 @usableFromInline struct AnyHandler: Sendable {
   @usableFromInline var options = HandlerOptions()
   @usableFromInline var isOnce = false
@@ -27,12 +28,14 @@
   @usableFromInline var body: HandlerBody
   @usableFromInline let type: PayloadType
 
+  /// The closure of an inline handler that takes the payload alone; `nil` for any other handler.
   @usableFromInline var inline: ErasedHandler? {
     if case .inline = place, case .direct(let handling) = body { handling } else { nil }
   }
 
-  /// How to call it, if that is all there is to it.
-  @usableFromInline var viewer: ViewTarget? {
+  /// The target that a view calls without a decision; `nil` if the handler needs its owner, a
+  /// claim, or a place of its own.
+  @usableFromInline var viewTarget: ViewTarget? {
     guard case .inline = place, !isOnce, options.owner == nil else { return nil }
     switch body {
     case .direct(let handler): return .handler(handler)
@@ -51,7 +54,7 @@
 /// The arguments of a handler that may have an owner.
 @usableFromInline struct HandlerArguments: Sendable {
   @usableFromInline let payload: BorrowedPayload
-  /// The owner, which is held for the length of the call.
+  /// The owner, which is retained for the length of the call; `nil` if the handler has none.
   @usableFromInline let owner: (any AnyObject & Sendable)?
 
   @usableFromInline init(_ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?) {
@@ -60,10 +63,12 @@
   }
 }
 
-/// The closure of a lane. A class with constants, so that its calls retain nothing.
+/// The closure of a lane's handler.
+///
+/// An immutable class: a drain retains it once, and its calls retain nothing.
 @usableFromInline final class LaneHandler: Sendable {
   @usableFromInline let body: HandlerBody
-  /// The body if it is `direct`.
+  /// The closure of `body`, if that is `direct`.
   @usableFromInline let direct: ErasedHandler
   @usableFromInline let isDirect: Bool
   @usableFromInline let type: PayloadType

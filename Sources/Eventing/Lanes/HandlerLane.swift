@@ -1,13 +1,16 @@
 import Synchronization
 
-/// A lane with its handler's closure, and one guarded call of it.
+/// A lane with its handler's closure, and the steps of one call.
 ///
-/// `SerialLane` runs one call at a time, `ParallelLane` several. For each occurrence they are called as what they are, which is final: a call through a
-/// generic class's table is not specialised, and costs several times as much.
-// Safe: `body` is touched only by whoever runs the lane's calls, and dropped when there are no more.
+/// A ``SerialLane`` runs one call at a time, a ``ConcurrentLane`` and a ``TaskLane`` run several.
+/// The core calls each of them by its own final class, through ``HandlerRunner``, so that the calls
+/// are direct.
+// Safe: only the drain or the tasks of the lane read `body`. It is cleared when no call can begin
+// any more.
 @usableFromInline class HandlerLane: DeliveryTarget, @unchecked Sendable {
+  /// The handler's closure; `nil` when the lane is over.
   @usableFromInline @exclusivity(unchecked) final var body: LaneHandler?
-  /// It has no owner.
+  /// Whether the handler has no owner.
   @usableFromInline final let isPlain: Bool
   @usableFromInline final let type: PayloadType
 
@@ -19,14 +22,15 @@ import Synchronization
     super.init(record, identity)
   }
 
-  /// The same as `claim`, in one look where there is no owner.
+  /// Claims a call, like ``claim(_:)``. Does not load the options if the handler has no owner.
   @usableFromInline @inline(__always) final func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     isPlain ? record.claim() : claim(&owner)
   }
 
   // MARK: One call
 
-  /// One call, with what the sender has sent along.
+  /// Calls a synchronous handler, with the sender's task-local values and with reports to
+  /// observers, as far as the completion has them.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?
   )
@@ -39,6 +43,8 @@ import Synchronization
     }
   }
 
+  /// Calls an asynchronous handler, with the sender's task-local values and with reports to
+  /// observers, as far as the completion has them.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
@@ -69,7 +75,9 @@ import Synchronization
     }
   }
 
-  /// One call of a handler that has no owner and is a closure of the payload, for which nobody looks and nothing is carried.
+  /// Calls a synchronous handler of a serial lane whose closure takes the payload alone.
+  ///
+  /// The handler has no owner. The occurrence has no observers and no task-local values.
   @usableFromInline @inline(__always) final func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler)
     -> HandlerOutcome
   {
@@ -79,6 +87,9 @@ import Synchronization
     return .delivered
   }
 
+  /// Calls an asynchronous handler of a serial lane whose closure takes the payload alone.
+  ///
+  /// The handler has no owner. The occurrence has no observers and no task-local values.
   @usableFromInline @inline(__always) final func callDirect(
     _ payload: BorrowedPayload, _ body: ErasedAsyncHandler, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
@@ -88,7 +99,7 @@ import Synchronization
     return .delivered
   }
 
-  /// One call of a synchronous handler, if the claim allows it.
+  /// Calls a synchronous handler if the claim allows it.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?
   )
@@ -108,6 +119,7 @@ import Synchronization
     }
   }
 
+  /// Calls the closure of a synchronous handler. The caller has claimed the call.
   @usableFromInline @inline(never) final func callDetailed(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ body: LaneHandler
   ) throws {
@@ -118,9 +130,10 @@ import Synchronization
     }
   }
 
-  /// One call of an asynchronous handler, if the claim allows it: no suspension lies between the claim and the body's first line.
+  /// Calls an asynchronous handler if the claim allows it.
   ///
-  /// Compiled once, not for each type of a payload: of the code that a client gets for one, it was a quarter.
+  /// No suspension lies between the claim and the first line of the closure. So a handler that was
+  /// removed on its own actor is not called afterwards.
   @usableFromInline @inline(never) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
@@ -146,14 +159,14 @@ import Synchronization
     }
   }
 
-  /// No call will begin: gives the closure up.
+  /// Ends the lane: no call begins any more. Releases the closure, so never called under a mutex.
   @usableFromInline final func close() {
     record.set(HandlerFlags.removed)
     over.publish(true)
     unsafe body = nil
   }
 
-  /// The same at the end of what it held: its event need not remember the lane any more.
+  /// Ends the lane after its last item, and lets the event drop it.
   @usableFromInline final func closeLate() {
     close()
     identity.core?.requestUnregistration(record)

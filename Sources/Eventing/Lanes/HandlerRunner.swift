@@ -1,18 +1,18 @@
-/// How a handler runs that needs more than a call with the payload.
+/// The way in which a handler runs that needs more than an inline call with the payload.
 @usableFromInline enum HandlerRunner: Sendable {
-  /// Inline, with its owner.
+  /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)
-  /// Inline, and says whether those after it see the occurrence.
+  /// Inline. The result says whether later handlers receive the occurrence.
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
-  /// Elsewhere, one call at a time.
+  /// On a lane, one call at a time.
   case serial(SerialLane)
-  /// Elsewhere, calls overlapping up to a limit.
+  /// On a lane, with overlapping calls up to a limit.
   case concurrent(ConcurrentLane)
-  /// Elsewhere, each call in a task of its own.
+  /// On a lane, each call in a task of its own.
   case task(TaskLane)
-  /// Into the inboxes of a sequence.
+  /// Into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// With something else than the payload, or to another event.
+  /// Behind a transform, or by another event.
   case relay(TransformedHandler)
 
   init(
@@ -31,19 +31,23 @@
     }
   }
 
-  /// The lane, if it runs elsewhere.
+  /// The lane, or the sink of a sequence; `nil` if the handler runs inline.
   @usableFromInline var lane: DeliveryTarget? {
     switch self {
     case .call, .intercept: nil
     case .serial(let lane): lane
     case .concurrent(let lane): lane
     case .task(let lane): lane
-    case .sequence(let lane): lane
-    case .relay(let relay): relay.lane
+    case .sequence(let sink): sink
+    case .relay(let transformed): transformed.lane
     }
   }
 
-  /// What a post may call without a look at the handler, if it runs inline.
+  /// Returns the closure that posts call on the fast path, for some handlers that run inline; `nil`
+  /// for all others.
+  ///
+  /// With an owner, the closure retains it for the call. If the owner is gone, the closure throws
+  /// ``SlotSignal/decide``.
   func postBody(_ owner: Owner?, _ type: PayloadType) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -60,7 +64,9 @@
     }
   }
 
-  /// Inside: takes the handler's part in an occurrence; false if it is skipped, which is left to the caller to count.
+  /// Calls the handler, or enqueues the payload on its lane. Isolation: core.
+  ///
+  /// - Returns: False if the handler must be skipped. The caller counts that.
   @usableFromInline func take(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ identity: EventIdentity,
@@ -70,10 +76,10 @@
     case .serial(let lane): lane.take(payload, &tally)
     case .concurrent(let lane): lane.take(payload, &tally)
     case .task(let lane): lane.take(payload, &tally)
-    case .sequence(let lane):
+    case .sequence(let sink):
       guard record.claim() else { return false }
-      lane.take(payload, &tally)
-    case .relay(let relay): return relay.take(payload, owner, &tally)
+      sink.take(payload, &tally)
+    case .relay(let transformed): return transformed.take(payload, owner, &tally)
     case .call(let body):
       guard record.claim() else { return false }
       tally.call(record, identity) { try body(HandlerArguments(payload, owner)) }
@@ -87,63 +93,75 @@
   }
 }
 
-/// How a handler of a view takes a payload: it converts it, and passes on what comes out.
+/// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
   @usableFromInline let lane: DeliveryTarget?
-  /// As `HandlerRunner.take`. What converts to nothing is skipped, and uses no once handler up.
+  /// As ``HandlerRunner/take(_:_:_:_:_:)``. Returns false before the claim if there is no result: a
+  /// filter does not use up a once handler.
   @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 
 extension Handler {
-  /// The handler of what comes in that this one is of what is made of it, synchronously, where the event delivers.
+  /// Returns a handler that converts each incoming payload, and passes the result to this handler.
+  ///
+  /// The conversion runs synchronously, where the event delivers, also if this handler has a lane.
+  ///
+  /// - Parameter convert: Returns the payload for this handler; `nil` to skip it. Also gets the
+  ///   tally of the delivery.
   @inlinable func converted<Incoming: Sendable>(
     _ convert: @escaping @Sendable (Incoming, borrowing DeliveryTally) -> Payload?
   ) -> Handler<Incoming> {
-    Handler<Incoming>(converting: any, nil) { loan, tally, pass in
-      guard let payload = convert(loan.payload(Incoming.self), tally) else { return false }
+    Handler<Incoming>(converting: any, nil) { incoming, tally, pass in
+      guard let payload = convert(incoming.payload(Incoming.self), tally) else { return false }
       return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }
     }
   }
 
-  /// The same of the payload alone.
+  /// Returns a handler that converts each incoming payload, without the tally of the delivery.
+  ///
+  /// If this handler is inline and needs no decision, posts reach the new one on the fast path.
+  ///
+  /// - Parameter convert: Returns the payload for this handler; `nil` to skip it.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
-    var viewer: ErasedView?
-    if let inner = any.viewer {
-      viewer =
+    var view: ErasedView?
+    if let inner = any.viewTarget {
+      view =
         ViewClosure<Incoming> { incoming in
           guard let payload = convert(incoming) else { return false }
           return try unsafe withUnsafePointer(to: payload) { unsafe try inner(BorrowedPayload($0)) }
         }.erased
     }
-    return Handler<Incoming>(converting: any, viewer) { loan, tally, pass in
-      guard let payload = convert(loan.payload(Incoming.self)) else { return false }
+    return Handler<Incoming>(converting: any, view) { incoming, tally, pass in
+      guard let payload = convert(incoming.payload(Incoming.self)) else { return false }
       return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }
     }
   }
 
+  /// Converts an incoming payload, and passes the result to the closure. Returns false if there is
+  /// no result, or the handler must be skipped.
   @usableFromInline typealias Conversion =
     @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
 
-  @usableFromInline init(converting inner: AnyHandler, _ viewer: ErasedView?, _ conversion: @escaping Conversion) {
-    any = AnyHandler(converting: inner, viewer, Payload.self, conversion)
+  @usableFromInline init(converting inner: AnyHandler, _ view: ErasedView?, _ conversion: @escaping Conversion) {
+    any = AnyHandler(converting: inner, view, Payload.self, conversion)
   }
 }
 
 extension AnyHandler {
   init(
-    converting inner: AnyHandler, _ viewer: ErasedView?, _ outer: PayloadType,
+    converting inner: AnyHandler, _ view: ErasedView?, _ outer: PayloadType,
     _ conversion:
       @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
   ) {
     let (place, body, type) = (inner.place, inner.body, inner.type)
-    let relay: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in
-      let work = HandlerRunner(place, body, type, record, identity)
-      return TransformedHandler(lane: work.lane) { incoming, owner, tally in
-        conversion(incoming, &tally) { payload, tally in work.take(payload, owner, record, identity, &tally) }
+    let makeTransformed: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in
+      let runner = HandlerRunner(place, body, type, record, identity)
+      return TransformedHandler(lane: runner.lane) { incoming, owner, tally in
+        conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, identity, &tally) }
       }
     }
-    self.init(place, viewer.map { .view($0, relay) } ?? .relay(relay), outer)
+    self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
     options = inner.options
     isOnce = inner.isOnce
   }

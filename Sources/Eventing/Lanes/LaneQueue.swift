@@ -1,36 +1,47 @@
-/// What waits on a lane that may be bounded: calls, of which some may be dropped, and what passes when all calls before it have left.
+/// The queue of a lane that may be bounded.
 ///
-/// A plain value without threads; the lane guards it. All of it is O(1), amortized, however much waits.
+/// Any call in it may be dropped. So barriers and the end are kept apart from the calls: each of
+/// them leaves when all calls that were appended before it have left.
+///
+/// A value without synchronization; the lane guards it. Methods that destroy a payload must not be
+/// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.
 struct LaneQueue: ~Copyable {
   private let buffering: Buffering
   private var calls: PayloadQueue<CallHeader>
-  /// Barriers and the end, each with how many calls were appended before it.
+  /// Barriers and the end, each with the number of calls that were appended before it.
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
+  /// The number of calls that were ever appended.
   private var appended: UInt64 = 0
-  /// Calls that were taken out and enqueue back, with the turns that they had: they come first, in the order of their turns.
+  /// Calls that were taken out and put back, with their turns. They come before all others, in the
+  /// order of their turns.
   private var returned: [(turn: UInt64, call: OverlappingCall)] = []
-  /// Whether `returned` is in order, the first one last.
+  /// Whether `returned` is sorted, with the first call at the end.
   private var isSorted = true
 
   private struct CallHeader: PayloadHeader {
     var completion: Completion?
   }
 
-  /// A call that is dropped because there is no room: the one that came, or one that waited. Its payload is destroyed with it, which must not be under a lock.
+  /// A call that is dropped because there is no room: the new one, or one that waited.
+  ///
+  /// The value destroys the payload when it goes, so it must not go under a mutex.
   struct Dropped: ~Copyable {
     let completion: Completion?
+    /// Whether the new call is dropped, and not one that waited.
     let isNew: Bool
     fileprivate let payload: OwnedPayload?
     fileprivate var call: OverlappingCall?
   }
 
-  /// What was taken out. Its payload is destroyed with it, which must not be under a lock.
+  /// An item that was taken out.
+  ///
+  /// The value destroys the payload when it goes, so it must not go under a mutex.
   struct Popped: ~Copyable {
     let item: LaneItem
-    /// Of a call.
+    /// The payload of a call; `nil` for another item.
     var payload: OwnedPayload?
 
-    /// The call that it is, if it is one.
+    /// Returns the item as a call; `nil` if it is none.
     consuming func call(_ completion: Completion?) -> OverlappingCall? {
       guard let payload = payload.take() else { return nil }
       return OverlappingCall(payload, completion)
@@ -42,9 +53,10 @@ struct LaneQueue: ~Copyable {
     calls = PayloadQueue(type)
   }
 
-  /// How many calls, barriers and ends wait.
+  /// The number of calls, barriers and ends that wait.
   var count: Int { waiting + followers.count }
   var isEmpty: Bool { waiting == 0 && followers.isEmpty }
+  /// The number of calls that wait.
   private var waiting: Int { calls.count + returned.count }
 
   /// Appends a barrier, or the end.
@@ -52,7 +64,7 @@ struct LaneQueue: ~Copyable {
 
   /// Appends a call.
   ///
-  /// - Returns: the call that is dropped instead, if there is no room.
+  /// - Returns: The call that is dropped for want of room: this one, or one that waited.
   mutating func append(_ payload: BorrowedPayload, _ completion: Completion?) -> Dropped? {
     var dropped: Dropped?
     switch buffering.decision(waiting: waiting, isSend: completion?.isSend == true) {
@@ -63,7 +75,7 @@ struct LaneQueue: ~Copyable {
         dropped = Dropped(completion: call.completion, isNew: false, payload: nil, call: call)
       } else {
         let completion = calls.takeFirst().completion
-        dropped = Dropped(completion: completion, isNew: false, payload: calls.parcelOfTaken())
+        dropped = Dropped(completion: completion, isNew: false, payload: calls.ownedPayloadOfTaken())
       }
     }
     calls.append(CallHeader(completion: completion), payload)
@@ -71,26 +83,29 @@ struct LaneQueue: ~Copyable {
     return dropped
   }
 
-  /// Puts back the call that was first, and that was moved to a lane's batch.
+  /// Puts back the first call, which was moved to the lane's batch.
   mutating func putBack(takenFrom batch: inout PayloadQueue<LaneItem>, _ completion: Completion?) {
     calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
   }
 
-  /// Puts back one of several calls that were taken out and are enqueue back in any order: they come to stand in the order of their turns. Nobody waits for it any more.
+  /// Puts back one of several calls that were taken out, without its waiters. Calls may be put back
+  /// in any order: they leave in the order of their turns.
   mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
     call.detachWaiters()
     returned.append((turn, call))
     isSorted = false
   }
 
-  /// Takes out the first of the calls that were enqueue back; nil if there is none. They come before all others.
+  /// Removes and returns the first call that was put back; `nil` if there is none. Complexity:
+  /// O(*n* log *n*) if calls were put back since, otherwise O(1).
   mutating func popReturned() -> OverlappingCall? {
     if !isSorted { returned.sort { $0.turn > $1.turn } }
     isSorted = true
     return returned.popLast()?.call
   }
 
-  /// Takes the waiters of all items out: nothing waits for them any more. O(n)
+  /// Removes the waiters of all items, except calls that were put back: these have none.
+  /// Complexity: O(*n*).
   mutating func detachWaiters() -> DetachedWaiters {
     var waiters = DetachedWaiters()
     for i in 0..<calls.count { calls[i].completion = waiters.detach(calls[i].completion) }
@@ -98,21 +113,23 @@ struct LaneQueue: ~Copyable {
     return waiters
   }
 
-  /// Moves what is first to a lane's batch, if there is something.
+  /// Moves the first item to the lane's batch, if there is one.
   mutating func moveFirst(to batch: inout PayloadQueue<LaneItem>) {
     if let follower = takeFollower() { return batch.append(follower) }
     guard !calls.isEmpty else { return }
     batch.append(.call(calls.takeFirst().completion), takenFrom: &calls)
   }
 
+  /// Removes and returns the first item; `nil` if there is none. Calls that were put back are not
+  /// considered: see ``popReturned()``.
   mutating func popFirst() -> Popped? {
     if let follower = takeFollower() { return Popped(item: follower, payload: nil) }
     guard !calls.isEmpty else { return nil }
     let completion = calls.takeFirst().completion
-    return Popped(item: .call(completion), payload: calls.parcelOfTaken())
+    return Popped(item: .call(completion), payload: calls.ownedPayloadOfTaken())
   }
 
-  /// The barrier, or the end, before which no call is left.
+  /// Removes and returns the first barrier, or the end, if no call before it is left.
   private mutating func takeFollower() -> LaneItem? {
     guard let follower = followers.first, follower.after <= appended - UInt64(waiting) else { return nil }
     return followers.popFirst()?.item

@@ -1,27 +1,28 @@
 import Synchronization
 
-/// The part that a ``ConcurrentLane`` and a ``TaskLane`` share: the calls that run now, barriers that
-/// wait for them, and the pause under a lock that holds.
-// Safe: all state is guarded by `mutex`. `body` is dropped when no call can begin any more.
+/// The part that a ``ConcurrentLane`` and a ``TaskLane`` share: the calls that run now, barriers
+/// that wait for them, and the pause under a holding lock.
+// Safe: `mutex` guards the state that changes. `body` is cleared when no call can begin any more.
 @usableFromInline class OverlappingLane: HandlerLane, @unchecked Sendable {
   final let priority: UInt8?
   final let executor: (any TaskExecutor)?
   final let mutex = UnfairMutex()
 
-  /// The calls that wait. Guarded by: mutex.
+  /// The calls, barriers and the end that wait. Guarded by: mutex.
   @exclusivity(unchecked) final var items: LaneQueue
-  /// The execution slots of calls that run, or have been promised to a task. Guarded by: mutex.
-  @exclusivity(unchecked) private final var active: [ObjectIdentifier: ActiveCall] = [:]
+  /// The calls that run, or have been promised to a task, in no order: each slot knows its index.
   /// Guarded by: mutex.
+  @exclusivity(unchecked) private final var active: [ActiveCall] = []
+  /// The turn that was given last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
-  /// Whether the lane ends after what it has. Guarded by: mutex.
+  /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) final var isEnding = false
-  /// Whether a lock of the handler holds what waits. Guarded by: mutex.
+  /// Whether a lock of the handler holds the items that wait. Guarded by: mutex.
   @exclusivity(unchecked) final var isPaused = false
 
   private struct ActiveCall {
     let executionSlot: ExecutionSlot
-    /// A number that no other call of the lane has.
+    /// The place of the call in the order of the lane. No other call has this number.
     var turn: UInt64
     /// The completions that wait for this call to end.
     var waiting: [Completion] = []
@@ -55,19 +56,25 @@ import Synchronization
   /// Gives a call, or its next one, to an execution slot. The caller holds `mutex`.
   final func occupy(_ executionSlot: ExecutionSlot) {
     unsafe nextTurn += 1
-    unsafe active[ObjectIdentifier(executionSlot)] = ActiveCall(executionSlot: executionSlot, turn: nextTurn)
+    unsafe executionSlot.activeIndex = active.count
+    unsafe active.append(ActiveCall(executionSlot: executionSlot, turn: nextTurn))
   }
 
   /// Ends the call of an execution slot. The caller holds `mutex`.
   ///
-  /// - Returns: the completions that wait for it.
+  /// - Returns: The completions that wait for the call to end.
   final func vacate(_ executionSlot: ExecutionSlot) -> [Completion] {
-    unsafe active.removeValue(forKey: ObjectIdentifier(executionSlot))?.waiting ?? []
+    guard let index = unsafe executionSlot.activeIndex else { return [] }
+    unsafe executionSlot.activeIndex = nil
+    unsafe active.swapAt(index, active.count - 1)
+    let ended = unsafe active.removeLast()
+    if unsafe index < active.count { unsafe active[index].executionSlot.activeIndex = index }
+    return ended.waiting
   }
 
   /// Returns true once, when a lane that ends has run its last call. The caller holds `mutex`.
   ///
-  /// A barrier may still start a task on a lane that has ended, which must not end it again.
+  /// A barrier may still start a task on a lane that has ended. That task must not end it again.
   final func takeEnd() -> Bool {
     guard unsafe isEnding, isQuiet else { return false }
     unsafe isEnding = false
@@ -80,7 +87,7 @@ import Synchronization
     case follower(LaneItem)
   }
 
-  /// Takes out the item that is next. The caller holds `mutex`.
+  /// Removes and returns the next item. The caller holds `mutex`.
   final func takeItem() -> Item? {
     if let call = unsafe items.popReturned() { return .call(call) }
     switch unsafe items.popFirst() {
@@ -91,7 +98,7 @@ import Synchronization
     }
   }
 
-  /// Runs a call, unless the claim refuses it.
+  /// Runs a call, unless its claim is refused, and concludes it.
   final func run(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) async {
     while true {
       let outcome = await callOnce(call, executionSlot)
@@ -109,24 +116,25 @@ import Synchronization
   private final func callOnce(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) async -> HandlerOutcome {
     let invocation = Invocation(executionSlot)
     let body = unsafe body
-    let outcome = await Context.running.withValue(invocation) {
-      await callNow(call.payload.loan, body, call.completion, on: nil)
+    let outcome = await Context.invocation.withValue(invocation) {
+      await callNow(call.payload.borrowed, body, call.completion, on: nil)
     }
     invocation.end()
     return outcome
   }
 
-  /// Lets a barrier through when each call that runs now has ended, one by one: one of them may wait
-  /// for this barrier.
+  /// Lets a barrier pass when each call that runs now has ended.
+  ///
+  /// The completion waits for each of these calls by itself, because one of them may wait for the
+  /// barrier.
   final func pass(_ completion: Completion, except own: ExecutionSlot?) {
-    let running = mutex.withLock { unsafe active.values.filter { $0.executionSlot !== own } }
+    let running = mutex.withLock { unsafe active.filter { $0.executionSlot !== own } }
     for call in running { completion.expect(call.executionSlot) }
     var ended: [ExecutionSlot] = []
     mutex.withLock {
       for call in running {
-        let id = ObjectIdentifier(call.executionSlot)
-        if unsafe active[id]?.turn == call.turn {
-          unsafe active[id]?.waiting.append(completion)
+        if let index = unsafe call.executionSlot.activeIndex, unsafe active[index].turn == call.turn {
+          unsafe active[index].waiting.append(completion)
         } else {
           ended.append(call.executionSlot)
         }
@@ -136,27 +144,29 @@ import Synchronization
     completion.arrive(self, nil)
   }
 
-  // MARK: The end, and locks that hold
+  // MARK: The end, and holding locks
 
   @usableFromInline final override func finish() -> Bool {
-    var held: [OverlappingCall] = []
+    var skippedCalls: [OverlappingCall] = []
     let isIdle = mutex.withLock {
       unsafe isEnding = true
-      while unsafe isPaused, let item = takeItem() { if case .call(let call) = item { held.append(call) } }
+      while unsafe isPaused, let item = takeItem() { if case .call(let call) = item { skippedCalls.append(call) } }
       unsafe isPaused = false
       return unsafe items.isEmpty && isQuiet
     }
-    for call in held { countSkipped(call.completion) }
+    for call in skippedCalls { countSkipped(call.completion) }
     if isIdle { close() }
     return isIdle
   }
 
+  /// Completes the waiters of a lane that is paused. Not under the mutex.
   final func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { pass(completion, except: nil) }
   }
 
-  /// Decides what becomes of a call that the claim refused.
+  /// Decides what becomes of a call whose claim was refused. If the lane pauses, puts the call
+  /// back.
   private final func refused(_ call: OverlappingCall, at executionSlot: ExecutionSlot) -> ClaimRefusal {
     var waiters = DetachedWaiters()
     let completion = call.completion
@@ -166,7 +176,7 @@ import Synchronization
         // Nothing waits for items that are put back, or that come, after this.
         if unsafe !isPaused { waiters = unsafe items.detachWaiters() }
         unsafe isPaused = true
-        unsafe items.putBack(call, turn: active[ObjectIdentifier(executionSlot)]?.turn ?? nextTurn)
+        unsafe items.putBack(call, turn: executionSlot.activeIndex.map { unsafe active[$0].turn } ?? nextTurn)
       }
       return refusal
     }
@@ -188,6 +198,6 @@ final class OverlappingCall: @unchecked Sendable {
     self.completion = completion
   }
 
-  /// Detaches the waiters: nothing waits for this call any more.
+  /// Removes the waiters: nothing waits for this call any more.
   func detachWaiters() { completion = completion?.withoutWaiting }
 }

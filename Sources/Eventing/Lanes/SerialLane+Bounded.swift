@@ -1,6 +1,8 @@
-// With a bound what is dropped may be anywhere in line, so the drain takes one item at a time, under the lock.
+// A bounded lane may drop any call that waits. So its drain dequeues one item at a time, under the
+// mutex, and does not take the whole queue.
 
 extension SerialLane {
+  /// Enqueues a call on a bounded lane. Returns false if there is no room, and the call is dropped.
   func pushBounded(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     mutex.lock()
     let (isPaused, start) = (phase == .paused, phase == .idle)
@@ -15,6 +17,6 @@ extension SerialLane {
     return !dropped.isNew
   }
 
-  /// Under the lock.
+  /// Whether no item waits on a bounded lane. Guarded by: mutex.
   var isBoundedDry: Bool { unsafe bounded?.isEmpty ?? true }
 }

@@ -1,14 +1,18 @@
-// Under a lock that holds, a lane pauses with what it has: nobody waits for that any more, and barriers pass.
+// Under a holding lock, a lane pauses with the items that it holds. Nothing waits for these items
+// any more, and barriers pass.
 
 extension SerialLane {
+  /// Completes the waiters of a lane that is paused. Not under the mutex.
   func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { completion.arrive(self, nil) }
   }
 
-  /// The claim did not allow a call.
+  /// Decides what becomes of a call whose claim was refused. If the lane pauses, puts the call
+  /// back.
   ///
-  /// - Parameter isTaken: whether the payload was taken out of `batch`; otherwise it was to be called on the spot, and nothing was in line.
+  /// - Parameter isTaken: Whether the payload was taken out of `batch`. Otherwise the call was to
+  ///   be made at once, and no item waited.
   func refused(_ payload: BorrowedPayload, _ completion: Completion?, isTaken: Bool) -> ClaimRefusal {
     mutex.lock()
     let refusal = unsafe self.refusal(isEnding: isEnding)
@@ -34,7 +38,7 @@ extension SerialLane {
     return .pause
   }
 
-  /// Takes the waiters of all items out. The caller holds `mutex`. O(n)
+  /// Removes the waiters of all items. The caller holds `mutex`. Complexity: O(*n*).
   func detachWaiters() -> DetachedWaiters {
     var waiters = unsafe bounded?.detachWaiters() ?? DetachedWaiters()
     for i in unsafe 0..<batch.count { unsafe batch[i] = waiters.detach(batch[i]) }
@@ -42,7 +46,7 @@ extension SerialLane {
     return waiters
   }
 
-  /// Nobody waits for what comes while it is paused.
+  /// Enqueues a call on a paused lane: nothing waits for it.
   @inline(never) func pushPaused(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     mutex.lock()
     guard phase == .paused else {
@@ -56,7 +60,7 @@ extension SerialLane {
     return true
   }
 
-  /// From inside the event, of a lane that was paused and ends: what waits never begins.
+  /// Skips the items of a lane that was paused and ends: their calls never begin. Isolation: core.
   func skipAll() {
     func skip(_ item: LaneItem) { if case .call(let completion) = item { countSkipped(completion) } }
     while unsafe !batch.isEmpty {

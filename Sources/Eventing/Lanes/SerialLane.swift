@@ -1,35 +1,43 @@
 public import Dispatch
 public import Synchronization
 
-/// The lane of a handler that runs one call at a time, in order: on a queue, in a task, or on an actor.
+/// The lane of a handler that runs one call at a time, in order: on a queue, in a task, or on an
+/// actor.
 ///
-/// It is scheduled when something comes and it had run dry, drains what there is in batches, and gives way after some hundred calls,
-/// because the main queue, or a pool of two threads, is also for others: 25 ns a call instead of 300 for a block each.
-// Safe: `items`, `isEnding` and every change of `phase` are guarded by `mutex`; the rest belongs to the one drain that runs, or is scheduled, while the phase
-// is `running`, and to whoever has the lock while it is `paused`.
+/// A sender that finds the lane idle schedules a drain: one block or task for many calls, which
+/// costs less than one for each call. The drain dequeues in batches. It gives way after a
+/// ``DrainQuota``, because the main queue, or a pool of two threads, also serves others.
+// Safe: `mutex` guards `items`, `bounded`, `isEnding` and each change of `phase`. The other state
+// belongs to the one drain that runs, or is scheduled, while the phase is `running`. While it is
+// `paused`, that state belongs to the thread that holds the mutex.
 @usableFromInline final class SerialLane: HandlerLane, @unchecked Sendable {
-  // The drain's, as all that is inherited.
+  // Written by the drain, like the inherited counters.
+  /// The items that the drain has dequeued.
   @exclusivity(unchecked) var batch: PayloadQueue<LaneItem>
+  /// The queue of a `.background` handler; made when the first drain is scheduled.
   @usableFromInline @exclusivity(unchecked) var queue: DispatchQueue?
   private let line = CacheLine()
-  // Of those who send.
+  // Written by senders.
   @usableFromInline let mutex = UnfairMutex()
-  // Under the lock.
+  /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
+  /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false
-  /// Instead of `items`, if the lane is bounded: what is dropped may be anywhere in line, so the drain takes one by one.
+  /// The items that wait, if the lane is bounded; otherwise `nil`. Guarded by: mutex.
   @exclusivity(unchecked) var bounded: LaneQueue?
 
+  /// Whether the handler was added with a ``MainDelivery``.
   @usableFromInline let isMain: Bool
-  /// It runs on the main queue, as a handler of the main actor or not.
+  /// Whether the handler runs on the main queue, on the main actor or not.
   @usableFromInline let isOnMainQueue: Bool
   @usableFromInline let isBounded: Bool
-  /// There for asynchronous handlers: only they can wait.
+  /// The execution slot of an asynchronous handler; `nil` for a synchronous one, which cannot wait.
   @usableFromInline let executionSlot: ExecutionSlot?
   @usableFromInline let executor: (any TaskExecutor)?
 
-  /// Who looks without the lock may only spare itself a question that is asked again under it.
+  /// The phase. It changes under `mutex`. An unlocked read is only a hint; check again under the
+  /// mutex.
   @usableFromInline var phase: LanePhase {
     get { phaseWord.load(ordering: .relaxed) }
     set { phaseWord.store(newValue, ordering: .relaxed) }
@@ -68,9 +76,9 @@ public import Synchronization
 
   override func needs(_ goal: Invocation) -> WaitNeeds { executionSlot.map { .any([$0]) } ?? .free }
 
-  // MARK: For the event, from inside it
+  // MARK: For the core
 
-  /// Takes a handler's part in an occurrence: calls it, or queues it.
+  /// Calls the handler at once, or enqueues a call. Isolation: core.
   @usableFromInline @inline(__always) func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if mayCallHere, let outcome = callHere(payload, tally.observed) {
       return tally.report.count(outcome)
@@ -80,7 +88,8 @@ public import Synchronization
     if push(payload, completion) { tally.taken &+= 1 }
   }
 
-  /// Takes its part in a post for which there was nothing to decide: nobody waits, and nobody observes the event.
+  /// Calls the handler at once, or enqueues a call, for a post on the fast path: without waiters,
+  /// observers or a decision. Isolation: core.
   @usableFromInline @inline(__always) func takePost(_ payload: BorrowedPayload) {
     if mayCallHere, callHere(payload, nil) != nil { return }
     push(payload, CarriedContext.isCarrying ? Completion(.post) : nil)
@@ -115,7 +124,7 @@ public import Synchronization
     pushBarrier(completion)
   }
 
-  /// False if there is no room.
+  /// Enqueues a call. Returns false if there is no room, and the call is dropped.
   @discardableResult func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     #if DEBUG
       if mutant(.laneRunsTwice), runBeside(payload, completion) { return true }
@@ -135,13 +144,13 @@ public import Synchronization
   }
 
   #if DEBUG
-    /// The planted fault ``Mutant/laneRunsTwice``: calls beside the one that runs.
+    /// Plants ``Mutant/laneRunsTwice``: calls the handler beside the call that runs.
     private func runBeside(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
       guard phase == .running, executionSlot != nil else { return false }
       let call = OverlappingCall(OwnedPayload(copying: payload, type), completion)
       Scheduling.task(priority: nil, on: executor) {
         unsafe self.conclude(
-          await self.callNow(call.payload.loan, self.body, call.completion, on: nil), call.completion, at: self)
+          await self.callNow(call.payload.borrowed, self.body, call.completion, on: nil), call.completion, at: self)
       }
       return true
     }
@@ -158,12 +167,18 @@ public import Synchronization
     if isPaused { completion.arrive(self, nil) } else if start { schedule() }
   }
 
-  /// Which queue this is, is asked last: it takes a hundred instructions.
+  /// Whether the handler may be called at once: on the main queue, if the lane looks idle.
+  ///
+  /// The check of the queue comes last: it takes about 110 instructions on x86-64 Linux.
   @usableFromInline @inline(__always) var mayCallHere: Bool {
     isMain && executionSlot == nil && phase == .idle && Scheduling.isOnMainQueue
   }
 
-  /// On main: calls at once if nothing is queued and no call is running, since a call that posts must not be entered again. Nil: queue it.
+  /// Calls the handler at once, on the main queue, if no item waits and no call runs.
+  ///
+  /// A running call may have posted the occurrence, and must not be entered again.
+  ///
+  /// - Returns: `nil` if the payload must be enqueued.
   @usableFromInline func callHere(_ payload: BorrowedPayload, _ observed: ObservedOccurrence?) -> HandlerOutcome? {
     mutex.lock()
     let isFree = phase == .idle
@@ -191,11 +206,12 @@ public import Synchronization
   }
 }
 
-/// What a serial lane is doing.
+/// The state of a serial lane.
 @usableFromInline enum LanePhase: UInt8, AtomicRepresentable {
+  /// No item waits, and no call runs.
   case idle
-  /// A drain runs, or is scheduled.
+  /// A drain runs or is scheduled, or the core calls the handler.
   case running
-  /// A lock of its handler holds what waits.
+  /// A lock of the handler holds the items that wait.
   case paused
 }

@@ -9,7 +9,7 @@ import Synchronization
     super.init(record, identity, body, type, priority: priority)
   }
 
-  /// Takes the handler's part in an occurrence. Isolation: core.
+  /// Starts a task for the call, or adds it to the child tasks of a `send`. Isolation: core.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let completion = tally.completionForLane()
     tally.taken &+= 1
@@ -29,7 +29,7 @@ import Synchronization
     pass(completion, except: nil)
   }
 
-  /// No call waits for a slot, so a lane that is blocked by one call blocks no other.
+  /// Free: no call waits for a slot, so one that is blocked delays no other.
   override func needs(_ goal: Invocation) -> WaitNeeds { .free }
 
   override func resume() {

@@ -1,5 +1,5 @@
 // The lock of a handler, each `withLocked` and the lock of the event are independent: ending one
-// leaves the others.
+// leaves the others in force.
 
 extension Event {
   // MARK: One handler
@@ -19,8 +19,7 @@ extension Event {
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
-  ///     ends.
+  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
   @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
@@ -61,8 +60,7 @@ extension Event {
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
-  ///     ends.
+  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
   ///   - body: The closure to run. It runs where the caller runs.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws. The lock ends then, too.
@@ -76,7 +74,7 @@ extension Event {
     return try await body()
   }
 
-  // MARK: Several handlers; each verb is O(handlers) and returns the number that it found
+  // MARK: Several handlers. Each verb is O(handlers), and returns the number that it found
 
   /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
   /// them that exist.
@@ -95,8 +93,7 @@ extension Event {
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - holding: What happens to occurrences meanwhile: they are skipped, or held until the lock
-  ///     ends.
+  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
   /// - Returns: The number of handlers with that name.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func lock(named name: String, holding: Holding = .nothing) -> Int {
@@ -138,8 +135,7 @@ extension Event {
   @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
 
   private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
-    // Also for handlers that another thread has deactivated: it may not have counted that change
-    // yet.
+    // In any case: a thread that deactivated a handler may not have noted its change yet.
     defer { core.identityReference.load()?.noteChange() }
     return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
   }
@@ -157,8 +153,8 @@ extension Event {
   /// ``lock(_:holding:)-(HandlerToken,_)``. The locks of single handlers are independent of it.
   /// Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
-  /// - Parameter holding: What happens to occurrences meanwhile: they are skipped, or held for each
-  ///   handler until the lock ends. The last `holding` counts.
+  /// - Parameter holding: Whether occurrences are skipped meanwhile, or held for each handler until
+  ///   the lock ends. The last `holding` counts.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for it.
   public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
 

@@ -1,47 +1,49 @@
 import Synchronization
 
-// Locks, and what they hold.
+// Locks, and the occurrences that they hold.
 //
-// A lock that holds nothing is a flag of the handler's record. With a lock that holds, the handler gets
-// a `HoldingBuffer`. From then on its locks begin under the core's mutex. They end as items of the
-// mailbox, after everything that was sent before.
+// A lock that holds nothing is a flag of the handler's record. With a lock that holds, the handler
+// gets a `HoldingBuffer`. From then on its locks begin under the core's mutex. They end as items of
+// the mailbox, after everything that was sent before.
 //
-// Atomics alone lose or reorder occurrences: the thread inside finds the lock; it is unlocked; then
-// the occurrence is held, and the next one overtakes it.
+// Atomics alone would lose or reorder occurrences. The thread inside finds the lock, and another
+// thread ends it. Then the occurrence is held all the same, and the next one overtakes it.
 extension EventCore {
   // MARK: From any thread
 
-  /// Locks a handler. Returns false if the handler has gone.
+  /// Locks a handler. Returns false if the handler's life is over.
   func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
     // In any case: a thread that deactivated the handler may not have noted its change yet.
     defer { identity.noteChange() }
-    if holding == .nothing, let before = record.changeUnlessHeld(reason.begun) {
+    if holding == .nothing, let before = record.changeUnlessHolding(reason.begun) {
       return before & HandlerFlags.ended == 0
     }
     let pendingWork = pendingWork
     return mutex.withLock { begin(reason, of: record, holding, pendingWork) }
   }
 
-  /// Locks a handler that has a holding buffer, or gets one. The caller holds `mutex`.
+  /// Locks a handler with a holding buffer, which is created if there is none. Returns false if the
+  /// handler's life is over. The caller holds `mutex`.
   private func begin(
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
   ) -> Bool {
     guard !record.has(HandlerFlags.ended) else { return false }
     let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
-    // A thread that removes the handler meanwhile finds the flag when it unregisters it.
+    // If another thread removes the handler meanwhile, unregistering it finds the flag, and drops
+    // the buffer.
     unsafe buffer.locks.begin(reason, holding)
     let flag = buffer.holdingFlag
     record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }
     return true
   }
 
-  /// Ends a lock of handlers: at once, or in its turn for those that have a holding buffer.
+  /// Ends a lock of several handlers: at once or, for handlers with a holding buffer, in its turn.
   ///
-  /// - Returns: The number of handlers that are there.
+  /// - Returns: The number of handlers whose life is not over.
   @discardableResult func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
     var held: [HandlerRecord] = []
     let count = records.count { record in
-      if let before = record.changeUnlessHeld(reason.ended) { return before & HandlerFlags.ended == 0 }
+      if let before = record.changeUnlessHolding(reason.ended) { return before & HandlerFlags.ended == 0 }
       held.append(record)
       return !record.has(HandlerFlags.ended)
     }
@@ -55,19 +57,20 @@ extension EventCore {
     return count
   }
 
-  /// Locks or unlocks the event: a flag of every record, also of handlers that join later.
+  /// Locks or unlocks the event. The lock is a flag in every record, also of handlers that join
+  /// later.
   func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
-    if holding != .nothing { _ = pendingWork }  // made now, not under the mutex
+    if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
     var held: [HandlerRecord] = []
     mutex.lock()
-    let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just made it
+    let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just created it
     unsafe isEventLocked = isOn
     unsafe pendingWork?.holding.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
-        if holding == .nothing, record.changeUnlessHeld(LockReason.event.begun) != nil { return }
+        if holding == .nothing, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
         if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
-      } else if record.changeUnlessHeld(LockReason.event.ended) == nil {
+      } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
         unsafe pendingWork?.holding[record]?.locks.end(.event)
         held.append(record)
       }
@@ -81,11 +84,11 @@ extension EventCore {
   @usableFromInline func applyEventLock(to record: HandlerRecord) {
     let pendingWork = pendingWorkReference.load()
     let holding = unsafe pendingWork?.holding.eventLockHolding ?? .nothing
-    if holding == .nothing, record.changeUnlessHeld(LockReason.event.begun) != nil { return }
+    if holding == .nothing, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
     if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
   }
 
-  /// Returns whether a lock or a `withLocked` of a handler is in force.
+  /// Returns whether a handler's own lock, or a `withLocked`, is in force.
   func isLocked(_ record: HandlerRecord) -> Bool {
     mutex.withLock {
       let flags = record.state.load(ordering: .acquiring)
@@ -97,7 +100,8 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Holds an occurrence for a handler. Returns false if it must be skipped. Isolation: core.
+  /// Holds an occurrence for a handler. Returns false if it must be skipped instead.
+  /// Isolation: core.
   @usableFromInline func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
@@ -121,7 +125,8 @@ extension EventCore {
     return isKept
   }
 
-  /// Delivers what ended locks held, unless another lock goes on holding it. Isolation: core.
+  /// Delivers the occurrences that ended locks held, unless another lock still holds them.
+  /// Isolation: core.
   @usableFromInline func release(_ records: [HandlerRecord]) {
     for record in records {
       guard let buffer = mutex.withLock({ takeEndedLocks(of: record) }) else { continue }
@@ -137,7 +142,8 @@ extension EventCore {
     }
   }
 
-  /// Clears the flags of ended locks. The caller holds `mutex`.
+  /// Clears the flags of a handler's ended locks. Returns its buffer; `nil` if there is none. The
+  /// caller holds `mutex`. Isolation: core.
   private func takeEndedLocks(of record: HandlerRecord) -> HoldingBuffer? {
     guard let buffer = unsafe pendingWork.holding[record] else { return nil }
     let locks = unsafe buffer.locks
@@ -147,6 +153,8 @@ extension EventCore {
     return buffer
   }
 
+  /// Delivers held occurrences until none is left, or the handler must not be called. Then resumes
+  /// the handler's lane. Isolation: core.
   private func deliver(_ buffer: HoldingBuffer, to record: HandlerRecord) {
     while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty {
       let held = unsafe buffer.items.takeFirst()
@@ -164,15 +172,16 @@ extension EventCore {
     if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
   }
 
-  /// Drops what locks hold for a handler whose life is over. Isolation: core.
+  /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.
   ///
-  /// - Parameter isRetiring: Whether its lane still holds calls. Then its locks go on.
+  /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then its locks stay in
+  ///   force.
   @usableFromInline func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
     let pendingWork = pendingWorkReference.load()
     let buffer = unsafe isRetiring ? pendingWork?.holding[record] : pendingWork?.holding.removeBuffer(of: record)
     mutex.unlock()
-    // Outside of the mutex: payloads may run user code as they go.
+    // After the mutex: destroying a payload may run user code.
     while let buffer, unsafe !buffer.items.isEmpty { _ = unsafe buffer.items.removeLast() }
   }
 }

@@ -1,13 +1,14 @@
 /// The fate of occurrences that are delivered while a handler is locked: they are skipped, or held.
 ///
-/// Held occurrences are delivered when the lock ends, before anything newer. Reports count them as
+/// Held occurrences are delivered when the lock ends, before any newer one. Reports count them as
 /// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
-/// handler is removed, its held occurrences go with it.
+/// handler is removed, its held occurrences are dropped.
 ///
-/// - Of several locks of one handler, the one that was made last decides.
-/// - A lock that is made while held occurrences are being delivered keeps the rest held.
+/// - Of several locks of one handler, the one that began last decides.
+/// - A lock that begins while held occurrences are being delivered holds the rest of them.
 /// - A handler with a lane gets all of them at once. They wait on the lane as others do.
-/// - Occurrences that wait on the lane when a lock that holds is made stay there, beyond the count.
+/// - If occurrences already wait on the lane when a lock that holds begins, they stay there. They
+///   are not part of the count.
 public struct Holding: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case nothing, upTo(Int), latest }
   let kind: Kind

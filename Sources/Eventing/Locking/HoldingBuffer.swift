@@ -2,14 +2,14 @@ import Synchronization
 
 /// The holding buffers of an event's handlers. Guarded by: core.mutex.
 struct HoldingState {
-  /// By the ids of the records.
+  /// The buffers, by the ids of the handlers' records.
   private(set) var buffers: [UInt64: HoldingBuffer] = [:]
-  /// What the lock of the event holds for each handler.
+  /// The `holding` of the event lock, which is in force for each handler.
   var eventLockHolding = Holding.nothing
 
   subscript(record: HandlerRecord) -> HoldingBuffer? { buffers[record.id] }
 
-  /// Returns the buffer of a handler. Makes it if there is none.
+  /// Returns the buffer of a handler; creates it if there is none.
   mutating func makeBuffer(for record: HandlerRecord, _ type: PayloadType) -> HoldingBuffer {
     if let buffer = buffers[record.id] { return buffer }
     let buffer = HoldingBuffer(type)
@@ -23,26 +23,27 @@ struct HoldingState {
     return buffers.removeValue(forKey: record.id)
   }
 
-  /// The number of occurrences that locks hold for a handler.
+  /// Returns the number of occurrences that locks hold for a handler.
   func count(for record: HandlerRecord) -> Int { unsafe buffers[record.id]?.items.count ?? 0 }
 }
 
 /// The occurrences that the locks of one handler hold.
-// Safe: the fields say what guards them.
+// Safe: each field says what guards it.
 final class HoldingBuffer: @unchecked Sendable {
-  /// Guarded by: core.mutex.
+  /// The handler's locks. Guarded by: core.mutex.
   @exclusivity(unchecked) var locks = LockReasons()
-  /// Isolation: core.
+  /// The held occurrences, the oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
   init(_ type: PayloadType) { unsafe items = PayloadQueue(type) }
 
-  /// The flag of a record whose locks hold something. Guarded by: core.mutex.
+  /// `HandlerFlags.isHolding` if the lock that began last holds; otherwise 0. The caller holds
+  /// `core.mutex`.
   var holdingFlag: UInt32 { unsafe locks.holding == .nothing ? 0 : HandlerFlags.isHolding }
 
   /// Keeps one more occurrence if there is room. Isolation: core.
   ///
-  /// - Returns: Whether it is kept, and the occurrence that goes for it.
+  /// - Returns: Whether the occurrence is kept, and the older one that it replaces.
   func keep(_ payload: BorrowedPayload, _ held: HeldOccurrence) -> (isKept: Bool, replaced: HeldOccurrence?) {
     switch held.holding.kind {
     case .nothing: return (false, nil)
@@ -58,17 +59,17 @@ final class HoldingBuffer: @unchecked Sendable {
   }
 }
 
-/// An occurrence, without its payload, until the lock that holds it has ended.
+/// A held occurrence. Its payload lies beside it in ``HoldingBuffer/items``.
 struct HeldOccurrence: PayloadHeader, Sendable {
   let sequence: UInt64
   let instant: StableInstant?
   weak let sender: (any AnyObject & Sendable)?
   let path: ForwardingPath?
-  /// Whether a sender waited, and so would have waited for room.
+  /// Whether a `send` brought the occurrence, so that no lane may drop it for want of room.
   let isSend: Bool
-  /// The task-local values of the sender.
+  /// The task-local values of the sender, if any are carried.
   let context: CarriedContext?
-  /// What the lock holds.
+  /// The `holding` of the lock that holds the occurrence.
   let holding: Holding
 
   init(_ tally: borrowing DeliveryTally, _ holding: Holding) {

@@ -1,15 +1,16 @@
 import Synchronization
 
-/// A reason for which a handler is locked. Each reason begins and ends for itself.
+/// A reason for which a handler is locked. Each reason begins and ends independently.
 enum LockReason: Hashable, Sendable {
-  /// `lock(token)` and its like.
+  /// `lock(token)`, and the verbs that lock several handlers.
   case handler
   /// `lock()` of the event.
   case event
-  /// A `withLocked` that runs.
+  /// A running `withLocked`, by its number.
   case scope(Int)
 
   private static let lastScope = Atomic<Int>(0)
+  /// A new reason for one `withLocked`.
   static var newScope: LockReason { .scope(lastScope.wrappingAdd(1, ordering: .relaxed).newValue) }
 
   /// Returns a record's flags after the lock has begun.
@@ -31,25 +32,28 @@ enum LockReason: Hashable, Sendable {
   }
 }
 
-/// The locks of a handler of which one holds, or did: those in force, and those that have ended and
-/// wait for their turn.
+/// The locks of a handler with a holding buffer: locks in force, and locks that have ended but
+/// still count until their turn comes.
 ///
 /// A value without synchronization.
 struct LockReasons {
-  /// The locks in force, with what they hold, in the order in which they began. Locks that were there
-  /// before the holding buffer are not among them.
+  /// The locks in force, those in `ended` included, and their `holding`, in the order in which they
+  /// began. Locks that began before the handler had a holding buffer are missing.
   private var known: [(reason: LockReason, holding: Holding)] = []
+  /// The locks that have ended, and whose turn has not come.
   private var ended: Set<LockReason> = []
 
-  /// What the last lock that began holds.
+  /// The `holding` of the lock that began last.
   var holding: Holding { known.last?.holding ?? .nothing }
 
+  /// Adds a lock, or begins it again.
   mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
     known.append((reason, holding))
   }
 
+  /// Ends a lock. It still counts until its turn comes.
   mutating func end(_ reason: LockReason) { ended.insert(reason) }
 
   /// Returns a handler's flags without the locks that have ended.

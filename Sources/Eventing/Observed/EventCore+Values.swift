@@ -1,18 +1,20 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
-  /// Locks the mutex if a value may change at once. Nothing is enqueued, and no handler is called
-  /// before a change. Isolation: core.
+  /// Locks the mutex if a value may change at once: if no work is enqueued, no handler is called
+  /// before a change, and no `update` computes a value. Isolation: core.
   ///
-  /// - Parameter isHeldUp: Whether it may not, for another reason. Guarded by: mutex.
-  /// - Returns: Whether the mutex is locked. ``endChange(_:)`` unlocks it.
-  @usableFromInline func beginChange(_ pendingWork: PendingWork, unless isHeldUp: inout Bool) -> Bool {
+  /// - Parameter isComputing: Whether an `update` computes a value. Read under `mutex`.
+  /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
+  ///   unlocks it.
+  @usableFromInline func beginChange(_ pendingWork: PendingWork, unless isComputing: inout Bool) -> Bool {
     mutex.lock()
-    if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0 && !isHeldUp { return true }
+    if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0 && !isComputing { return true }
     mutex.unlock()
     return false
   }
 
-  /// Unlocks the mutex after the change. A new handler receives the value as it is.
+  /// Unlocks the mutex after a change that is delivered at once. From now on a new handler receives
+  /// the current value. Isolation: core.
   @usableFromInline func endChange(_ pendingWork: PendingWork) {
     unsafe pendingWork.replayValue.isCurrent = true
     let outdated = unsafe pendingWork.replayValue.value == nil ? nil : pendingWork.replayValue.take()

@@ -1,4 +1,4 @@
-// The four kinds of handlers, each with options that select what a handler receives.
+// The four kinds of handlers of changes, each with options that select what a handler receives.
 
 extension Observed {
   /// Adds a synchronous handler of changes.

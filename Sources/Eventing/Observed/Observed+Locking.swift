@@ -8,8 +8,7 @@ extension Observed {
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: What happens to changes made meanwhile: they are skipped, or held until the lock
-  ///     ends.
+  ///   - holding: Whether changes made meanwhile are skipped, or held until the lock ends.
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {

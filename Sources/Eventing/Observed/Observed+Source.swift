@@ -23,7 +23,7 @@ extension Observed: EventSource {
   /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
-  /// Returns a source of the changes whose handlers receive what the options select.
+  /// Returns a source of the changes whose handlers receive the parts that the options select.
   ///
   /// The source retains the value. A handler that is added through it does not.
   ///
@@ -37,8 +37,8 @@ extension Observed: EventSource {
 
   /// A source of the current value, at once, and then of the new value of each change.
   ///
-  /// A view that shows the value listens to this. The source retains the value. No change is missed
-  /// after the first call, and none arrives twice.
+  /// A view that shows the value adds its handler here. The source retains the value. No change is
+  /// missed after the first call, and none arrives twice.
   @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
 
   /// Waits until no handler is running because of a change made before this call; see
@@ -46,7 +46,7 @@ extension Observed: EventSource {
   public nonisolated(nonsending) func quiesce() async { await storage.event.quiesce() }
 }
 
-/// A source of the changes of a value, reduced to what the options select.
+/// A source of the changes of a value, reduced to the parts that the options select.
 @usableFromInline struct ChangeSource<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let options: ChangeOptions

@@ -1,14 +1,14 @@
 extension Observed {
   /// The value, and the event of its changes.
   ///
-  /// The value and its changes have one order. On an idle event the value changes while nothing is
-  /// queued. On a busy event it changes in the critical section that enqueues the change.
-  // Safe: `current`, `version`, `computing` and `isComputing` are guarded by `core.mutex`.
+  /// The value and its changes have one order. On an idle event the value changes while no work is
+  /// enqueued. On a busy event it changes in the critical section that enqueues the change.
+  // Safe: each field says what guards it.
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<Change<Value>>
     @usableFromInline let core: EventCore
     @usableFromInline let pendingWork: PendingWork
-    /// Guarded by: core.mutex.
+    /// The value. Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var current: Value
     /// The number of times the value was set. Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
@@ -29,10 +29,10 @@ extension Observed {
         OwnedPayload(Change<Value>(old: nil, new: unsafe self.current))
       }
       // The replay value follows the delivered changes, not `current`. A change that is still
-      // queued reaches a new handler as a change.
+      // enqueued reaches a new handler as a change.
       unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: value))
-      unsafe pendingWork.replayValue.make = { loan in
-        let change = loan.payload(Change<Value>.self)
+      unsafe pendingWork.replayValue.make = { payload in
+        let change = payload.payload(Change<Value>.self)
         return change.isPrior ? nil : OwnedPayload(Change<Value>(old: nil, new: change.new))
       }
     }
@@ -41,7 +41,7 @@ extension Observed {
 
     /// Sets the value, and delivers the change as a post does.
     ///
-    /// With no handlers, nothing is allocated and nothing is queued.
+    /// If there are no handlers, this allocates nothing and enqueues nothing.
     @inlinable func set(_ new: Value) {
       let own = core.enter()
       guard own != 0 else { return setLate(new) }
@@ -63,11 +63,13 @@ extension Observed {
       withExtendedLifetime(old) {}
     }
 
+    /// Sets the value of an idle event on the slow path, and leaves the core. Isolation: core.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil)
       core.leave(own)
     }
 
+    /// Sets the value of a busy event.
     @usableFromInline @inline(never) func setLate(_ new: Value) {
       if queue(new, ifStill: nil) == true { OverloadControl.slowDown() }
     }
@@ -84,8 +86,8 @@ extension Observed {
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second attempt on, the thread is registered: its own closure may be what
-          // changes the value each time.
+          // From the second attempt on, the thread is registered: its own closure may change the
+          // value each time.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (current, version)
         }
@@ -97,15 +99,15 @@ extension Observed {
           let isSet = setInside(new, ifStill: ifStill)
           core.leave(own)
           if isSet { return }
-        } else if let isFlooded = queue(new, ifStill: ifStill) {
-          if isFlooded { OverloadControl.slowDown() }
+        } else if let mustSlowDown = queue(new, ifStill: ifStill) {
+          if mustSlowDown { OverloadControl.slowDown() }
           return
         }
       }
     }
 
-    /// Returns the version that the innermost `update` of a thread expects. The caller holds
-    /// `core.mutex`.
+    /// Unregisters the innermost `update` of a thread, and returns the version that it expects. The
+    /// caller holds `core.mutex`.
     private func endComputing(_ thread: UInt) -> UInt64? {
       unsafe computing.lastIndex { $0.thread == thread }.map { unsafe computing.remove(at: $0).version }
     }
@@ -129,7 +131,7 @@ extension Observed {
       return isNested
     }
 
-    /// Stops a debug build: the closure of an `update` changed the value that it updates.
+    /// Stops a debug build in which the closure of an `update` changed the value that it updates.
     private func refuseNested() {
       assertionFailure(
         "expected the closure of Observed.update to leave the value alone; it sets it, or updates it. What it sets is overwritten: change what the closure is given."
@@ -155,8 +157,8 @@ extension Observed {
       let change = unsafe Change(old: current, new: new)
       unsafe current = new
       let isNested = noteChange()
-      // Queued work comes first: it may be another change, or a handler that waits to receive this
-      // one.
+      // Enqueued work comes first: it may be another change, or a new handler that must receive
+      // this one.
       let isNext = unsafe pendingWork.mailbox.items.isEmpty
       if !isNext { append(change, to: pendingWork, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()

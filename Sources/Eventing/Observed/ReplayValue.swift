@@ -1,18 +1,18 @@
-/// The current value of an ``Observed``, which new handlers receive that asked for it.
+/// The current value of an ``Observed``, for new handlers with ``ChangeOptions/initial``.
 struct ReplayValue: ~Copyable {
-  /// Makes the replay value of a change that is delivered; `nil` keeps the value before. Set before
-  /// the event is shared.
+  /// Returns the replay value after a change that is being delivered; `nil` keeps the value before.
+  /// Set before the event is shared.
   var make: (@Sendable (BorrowedPayload) -> OwnedPayload?)?
-  /// Makes the replay value of the value as it is. Set before the event is shared.
+  /// Returns the replay value for the value as it is now. Set before the event is shared.
   var makeCurrent: (@Sendable () -> OwnedPayload)?
-  /// The value of the last delivered change, unless `isCurrent`. While `isCurrent` is true,
-  /// guarded by `core.mutex`; otherwise isolated to the core.
+  /// The replay value of the last delivered change, unless `isCurrent` is true. Guarded by
+  /// `core.mutex` while `isCurrent` is true, and otherwise isolated to the core.
   var value: OwnedPayload?
-  /// Whether `makeCurrent` makes the replay value: nothing is enqueued that would change it. Guarded
-  /// by: core.mutex.
+  /// Whether `makeCurrent` returns the replay value, because no change is enqueued.
+  /// Guarded by: core.mutex.
   var isCurrent = false
 
-  /// Takes the value out. The caller holds `core.mutex` and destroys it later.
+  /// Takes the value out. The caller holds `core.mutex`, and destroys the value after the mutex.
   mutating func take() -> OwnedPayload? {
     var taken: OwnedPayload?
     swap(&taken, &value)

@@ -1,8 +1,9 @@
 /// The address of a payload that its owner keeps alive for the length of a call.
 ///
-/// A loan does not carry the type of its payload. The event knows it, and so does the code that
-/// takes the payload out. Debug builds check that both agree.
-// Safe: a loan is only read, and it never outlives the call that it was made for.
+/// It does not carry the type of the payload. The event knows that type, and so does the code that
+/// reads the payload. Debug builds check that both agree.
+// Safe: the payload is only read, and the address is never used after the call that it was made
+// for.
 @safe @usableFromInline struct BorrowedPayload: @unchecked Sendable {
   @usableFromInline let address: UnsafeRawPointer
   #if DEBUG
@@ -16,7 +17,7 @@
     #endif
   }
 
-  /// The loan of a payload that lies in memory without a type.
+  /// Borrows a payload whose type is known only at run time.
   @usableFromInline @inline(__always) init(_ address: UnsafeMutableRawPointer, _ type: PayloadType) {
     unsafe self.address = UnsafeRawPointer(address)
     #if DEBUG
@@ -25,32 +26,33 @@
   }
 
   #if DEBUG
+    /// Borrows a payload of a type that need not be Sendable.
     init(_ address: UnsafeRawPointer, of type: Any.Type) {
       unsafe self.address = unsafe address
       self.type = type
     }
   #endif
 
-  /// In debug builds: stops if the payload is of another type.
+  /// Stops a debug build if the payload is of another type.
   @inlinable @inline(__always) func check(_ expected: Any.Type) {
     #if DEBUG
       precondition(type == expected, "expected a payload of \(expected), got one of \(type)")
     #endif
   }
 
-  /// The typed address of the payload.
+  /// Returns the typed address of the payload.
   @inlinable @inline(__always) func pointer<Payload>(to _: Payload.Type) -> UnsafePointer<Payload> {
     check(Payload.self)
     return unsafe address.assumingMemoryBound(to: Payload.self)
   }
 
-  /// A copy of the payload.
+  /// Returns a copy of the payload.
   @inlinable @inline(__always) func payload<Payload>(_: Payload.Type = Payload.self) -> Payload {
     unsafe pointer(to: Payload.self).pointee
   }
 }
 
-/// Lends a payload for the length of a call.
+/// Lends a payload to a closure for the length of that call.
 @inlinable @inline(__always) func lend<Payload: Sendable, Result: ~Copyable>(
   _ payload: Payload, _ body: (BorrowedPayload) throws -> Result
 ) rethrows -> Result {

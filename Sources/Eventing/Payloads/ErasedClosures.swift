@@ -19,12 +19,12 @@ public import Synchronization
 // builds a closure around each closure instead, which relies on nothing; arm64e always has that.
 // `Tests/ErasedClosures/check` runs both at -Onone, -O and -Osize.
 
-/// The payload that an erased closure takes: nothing is known of it but its address.
+/// The payload type of an erased closure: only the address of such a payload is known.
 @usableFromInline struct Opaque: ~Copyable, Sendable {
   @usableFromInline let byte: Atomic<UInt8>
 }
 
-/// A synchronous handler's closure.
+/// The closure of a synchronous handler.
 @safe @usableFromInline struct HandlerClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline let call: @Sendable (borrowing Payload) throws -> Void
   #if DEBUG
@@ -40,7 +40,7 @@ public import Synchronization
   }
 }
 
-/// A closure that is called with the address of a payload.
+/// The closure of a handler, with its payload type erased: it is called with a payload's address.
 @usableFromInline typealias ErasedHandler = HandlerClosure<Opaque>
 
 extension HandlerClosure where Payload: Sendable {
@@ -73,10 +73,10 @@ extension HandlerClosure where Payload == Opaque {
     try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
   }
 
-  /// Does nothing, with any payload.
+  /// A closure that does nothing with any payload.
   static let none = ErasedHandler({ _ in }, of: nil)
 
-  /// A closure of the library's own, which is given the loan.
+  /// Returns a closure of the library's own, which receives the borrowed payload.
   static func of(_ body: @escaping @Sendable (BorrowedPayload) throws -> Void, _ type: PayloadType) -> ErasedHandler {
     ErasedHandler(
       { payload in
@@ -88,8 +88,8 @@ extension HandlerClosure where Payload == Opaque {
   }
 }
 
-/// A view's closure: transforms the payload and calls the handler with the result. Returns false if
-/// there is no result.
+/// The closure of a view: it transforms the payload, and calls the handler with the result. It
+/// returns false if there is no result.
 @safe @usableFromInline struct ViewClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline let call: @Sendable (borrowing Payload) throws -> Bool
   #if DEBUG
@@ -105,6 +105,7 @@ extension HandlerClosure where Payload == Opaque {
   }
 }
 
+/// The closure of a view, with its payload type erased.
 @usableFromInline typealias ErasedView = ViewClosure<Opaque>
 
 extension ViewClosure where Payload: Sendable {
@@ -136,19 +137,19 @@ extension ViewClosure where Payload == Opaque {
     return try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
   }
 
-  /// Returns a handler that counts the payloads of which the view makes nothing.
+  /// Returns a handler that calls `countUnheard` for each payload without a result.
   func counting(_ type: PayloadType, _ countUnheard: @escaping @Sendable () -> Void) -> ErasedHandler {
     let call = call
     return ErasedHandler({ payload in if try !call(payload) { countUnheard() } }, of: type)
   }
 }
 
-/// The handler, or the view, behind a view.
+/// The next step behind a view: a handler, or another view.
 @usableFromInline enum ViewTarget: Sendable {
   case handler(ErasedHandler)
   case view(ErasedView)
 
-  /// Calls it. Returns false if no handler was called.
+  /// Calls the next step. Returns false if no handler was called.
   @inlinable @inline(__always) func callAsFunction(_ payload: BorrowedPayload) throws -> Bool {
     switch self {
     case .handler(let handler):
@@ -159,7 +160,7 @@ extension ViewClosure where Payload == Opaque {
   }
 }
 
-/// An asynchronous handler's closure.
+/// The closure of an asynchronous handler.
 @safe @usableFromInline struct AsyncHandlerClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline let call: @Sendable (borrowing Payload) async throws -> Void
   #if DEBUG
@@ -176,6 +177,7 @@ extension ViewClosure where Payload == Opaque {
   }
 }
 
+/// The closure of an asynchronous handler, with its payload type erased.
 @usableFromInline typealias ErasedAsyncHandler = AsyncHandlerClosure<Opaque>
 
 extension AsyncHandlerClosure where Payload: Sendable {
@@ -201,6 +203,7 @@ extension AsyncHandlerClosure where Payload: Sendable {
 }
 
 extension AsyncHandlerClosure where Payload == Opaque {
+  /// Calls the handler, isolated to an actor if one is given.
   @inline(__always) func callAsFunction(_ payload: BorrowedPayload, on place: isolated (any Actor)?) async throws {
     #if DEBUG
       if let type { payload.check(type) }

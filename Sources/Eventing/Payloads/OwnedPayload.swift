@@ -1,11 +1,12 @@
 /// One payload of a type that is known only at run time, in memory of its own.
 ///
-/// It is not copyable, so the compiler sees to it that the payload is destroyed once.
+/// It is not copyable, so the compiler ensures that the payload is destroyed once.
 // Safe: the memory has one owner, and payloads are Sendable.
 @safe @usableFromInline struct OwnedPayload: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
   private let layout: PayloadLayout
 
+  /// Copies a borrowed payload.
   init(copying payload: BorrowedPayload, _ type: PayloadType) {
     layout = PayloadLayout(type)
     unsafe address = layout.allocate(1)
@@ -18,7 +19,7 @@
     unsafe address.initializeMemory(as: Payload.self, to: payload)
   }
 
-  /// Takes the payload at `address` over.
+  /// Moves the payload at `address` here, which leaves that memory uninitialized.
   init(moving address: UnsafeMutableRawPointer, _ layout: PayloadLayout) {
     self.layout = layout
     unsafe self.address = layout.allocate(1)
@@ -30,8 +31,8 @@
     unsafe address.deallocate()
   }
 
-  /// The payload, for as long as the parcel is there.
-  var loan: BorrowedPayload { unsafe BorrowedPayload(address, layout.type) }
+  /// The payload, borrowed. Valid as long as this `OwnedPayload` exists.
+  var borrowed: BorrowedPayload { unsafe BorrowedPayload(address, layout.type) }
 
-  func copy() -> OwnedPayload { OwnedPayload(copying: loan, layout.type) }
+  func copy() -> OwnedPayload { OwnedPayload(copying: borrowed, layout.type) }
 }

@@ -1,6 +1,6 @@
 /// The part of an element of a ``PayloadQueue`` that is not the payload.
 protocol PayloadHeader {
-  /// Whether the place of this header has a payload.
+  /// Whether a payload lies beside this header.
   var hasPayload: Bool { get }
 }
 
@@ -8,15 +8,16 @@ extension PayloadHeader {
   var hasPayload: Bool { true }
 }
 
-/// The header of a payload of which nothing else is to be known.
+/// The header of a payload that needs no other information.
 struct PayloadAlone: PayloadHeader {}
 
-/// A FIFO of headers with payloads beside them, in two slots of memory.
+/// A FIFO of headers with payloads beside them, in two blocks of memory.
 ///
-/// Appending copies a payload in. It allocates nothing but room, whatever the payload's size.
+/// Appending copies a payload into the queue. It allocates only when the queue is full, whatever
+/// the size of a payload.
 ///
-/// The first header is taken out in two steps, because its payload is lent in place for the length of
-/// a call. ``takeFirst()`` moves the header out. Then ``taken`` is its payload, until
+/// The first element is taken out in two steps, because its payload is borrowed in place for the
+/// length of a call. ``takeFirst()`` moves the header out. Then ``taken`` is its payload, until
 /// ``destroyTaken()`` or another method with *taken* in its name ends that. Append nothing between
 /// the two steps: payloads may move.
 ///
@@ -27,8 +28,9 @@ struct PayloadAlone: PayloadHeader {}
   private var headers: UnsafeMutablePointer<Header>?
   private var payloads: UnsafeMutableRawPointer?
   private(set) var capacity = 0
-  /// The headers from `head` to `tail` are there.
+  /// The index of the first header.
   private var head = 0
+  /// The index behind the last header.
   private var tail = 0
 
   init(_ type: PayloadType) { self.init(PayloadLayout(type)) }
@@ -45,6 +47,7 @@ struct PayloadAlone: PayloadHeader {}
   @inline(__always) var count: Int { tail &- head }
   @inline(__always) var isEmpty: Bool { head == tail }
 
+  /// Returns the address for the payload of a header.
   @inline(__always) private func place(_ index: Int) -> UnsafeMutableRawPointer {
     unsafe payloads.unsafelyUnwrapped + index &* layout.stride
   }
@@ -66,7 +69,7 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends a header with the payload that was taken out of another queue.
+  /// Appends a header, and moves the payload here that was taken out of another queue.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -74,7 +77,7 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Puts a header first, with the payload that was taken out of another queue.
+  /// Inserts a header at the front, and moves the payload here that was taken out of another queue.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1
@@ -82,7 +85,8 @@ struct PayloadAlone: PayloadHeader {}
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
   }
 
-  /// Uses the room before the first header if that is half of all; otherwise doubles the room.
+  /// Makes room for one more element. If more than half of the capacity lies free before the first
+  /// header, moves the elements to the front. Otherwise doubles the capacity.
   @inline(never) private mutating func makeRoom() {
     if capacity > 0, head > capacity / 2 || isEmpty {
       let count = count
@@ -93,6 +97,7 @@ struct PayloadAlone: PayloadHeader {}
     }
   }
 
+  /// Moves a header and its payload to another index.
   private func moveElement(_ from: Int, to: Int) {
     let headers = unsafe headers.unsafelyUnwrapped
     if unsafe headers[from].hasPayload { unsafe layout.move(from: place(from), to: place(to)) }
@@ -119,11 +124,11 @@ struct PayloadAlone: PayloadHeader {}
 
   // MARK: Taking the first
 
-  /// The first header; there has to be one.
+  /// The first header. The queue must not be empty.
   var first: Header { unsafe headers.unsafelyUnwrapped[head] }
 
-  /// Takes the first header out; there has to be one. Its payload stays in place until the caller
-  /// destroys it.
+  /// Takes the first header out. The queue must not be empty. The payload stays in place until the
+  /// caller destroys it.
   @inline(__always) mutating func takeFirst() -> Header {
     let header = unsafe (headers.unsafelyUnwrapped + head).move()
     head &+= 1
@@ -133,26 +138,26 @@ struct PayloadAlone: PayloadHeader {}
   /// The payload of the header that was taken out last.
   @inline(__always) var taken: BorrowedPayload { unsafe BorrowedPayload(place(head &- 1), layout.type) }
 
-  /// Destroys the payload of the header that was taken out last. Not under a lock.
+  /// Destroys the payload of the header that was taken out last. Never called under a mutex.
   @inline(__always) func destroyTaken() { unsafe layout.destroy(place(head &- 1)) }
 
-  /// The payload of the header that was taken out last, moved to a parcel of its own.
-  func parcelOfTaken() -> OwnedPayload { unsafe OwnedPayload(moving: place(head &- 1), layout) }
+  /// Moves the payload of the header that was taken out last to memory of its own.
+  func ownedPayloadOfTaken() -> OwnedPayload { unsafe OwnedPayload(moving: place(head &- 1), layout) }
 
-  /// The payload of the header that was taken out last, moved out.
+  /// Moves out and returns the payload of the header that was taken out last.
   @inline(__always) func payloadOfTaken<Payload>(_: Payload.Type) -> Payload {
     taken.check(Payload.self)
     return unsafe place(head &- 1).assumingMemoryBound(to: Payload.self).move()
   }
 
-  /// Puts the header that was taken out last back, with its payload.
+  /// Puts back the header that was taken out last. Its payload is still in place.
   mutating func untake(_ header: Header) {
     head &-= 1
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
   }
 
-  /// If the queue is empty: frees the room that a burst of payloads left behind. No payload may be
-  /// taken out at that time.
+  /// If the queue is empty, starts at the front again, and frees the memory that a burst of
+  /// payloads needed. A payload that was taken out must have been destroyed or moved.
   @inline(__always) mutating func recycle() {
     guard isEmpty else { return }
     (head, tail) = (0, 0)
@@ -168,7 +173,7 @@ struct PayloadAlone: PayloadHeader {}
 
   // MARK: All of them
 
-  /// Takes the last header out and destroys its payload. Not under a lock.
+  /// Takes the last header out, and destroys its payload. Never called under a mutex.
   mutating func removeLast() -> Header {
     tail &-= 1
     let header = unsafe (headers.unsafelyUnwrapped + tail).move()
@@ -176,7 +181,8 @@ struct PayloadAlone: PayloadHeader {}
     return header
   }
 
-  /// Changes the header at a distance from the first, but not whether it has a payload.
+  /// The header at a distance from the first. A new value must agree with the old one on whether
+  /// there is a payload.
   subscript(distance: Int) -> Header {
     get { unsafe headers.unsafelyUnwrapped[head + distance] }
     set { unsafe headers.unsafelyUnwrapped[head + distance] = newValue }
@@ -196,7 +202,7 @@ struct PayloadAlone: PayloadHeader {}
     self = reversed
   }
 
-  /// A queue with copies of all headers and payloads. O(n)
+  /// Returns a queue with copies of all headers and payloads. O(n)
   func copy() -> PayloadQueue {
     var copy = PayloadQueue(layout)
     for i in head..<tail {

@@ -1,15 +1,15 @@
-/// The payload type of an event, as a value: the core is compiled once, for all of them.
+/// The payload type of an event, as a value: the core is compiled once for all payload types.
 @usableFromInline typealias PayloadType = any Sendable.Type
 
-// `_openExistential` opens the type explicitly: within an `unsafe` expression Swift 6.3 does not open
-// it by itself (SE-0352).
+// `_openExistential` opens the type explicitly: within an `unsafe` expression Swift 6.3 does not
+// open it by itself (SE-0352).
 
 /// The memory layout of a payload type, and whether its values can be copied byte by byte.
 struct PayloadLayout: Sendable {
   let type: PayloadType
   let stride: Int
   let alignment: Int
-  /// The size in bytes of a type without references; -1 for a type whose copies and ends run code.
+  /// The size in bytes of a trivial type. -1 for a type that runs code to copy or destroy a value.
   let trivialSize: Int
 
   init(_ type: PayloadType) {
@@ -23,6 +23,7 @@ struct PayloadLayout: Sendable {
     (stride, alignment, trivialSize) = read(type)
   }
 
+  /// Whether copying a value copies its bytes, and destroying a value does nothing.
   var isTrivial: Bool { trivialSize >= 0 }
 
   /// Allocates uninitialized memory for `count` payloads.
@@ -49,7 +50,7 @@ struct PayloadLayout: Sendable {
     _openExistential(type, do: copy)
   }
 
-  /// Moves a payload from one address to another, which it initializes. Runs no user code.
+  /// Moves a payload to uninitialized memory. Runs no user code.
   @inline(__always) func move(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
     if isTrivial {
       unsafe address.copyMemory(from: source, byteCount: trivialSize)
@@ -58,7 +59,8 @@ struct PayloadLayout: Sendable {
     }
   }
 
-  // A payload may hold a weak reference, which knows its address: bytes alone do not move it.
+  // A payload may contain a weak reference, which is registered by its address: copying its bytes
+  // does not move it.
   private func moveWithReferences(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
     func move<Payload>(_: Payload.Type) {
       unsafe address.assumingMemoryBound(to: Payload.self)
@@ -67,7 +69,8 @@ struct PayloadLayout: Sendable {
     _openExistential(type, do: move)
   }
 
-  /// Destroys the payload at `address`. A `deinit` of the user may run: never call it under a lock.
+  /// Destroys the payload at `address`. Never called under a mutex, because a `deinit` of the user
+  /// may run.
   @inline(__always) func destroy(_ address: UnsafeMutableRawPointer) {
     if !isTrivial { unsafe destroyWithReferences(address) }
   }

@@ -122,7 +122,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     // The reporting task counts as part of the calling handler, so that a cycle of waits is found.
     // That ends, by `asking.end()`, as soon as the caller has its answer.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
-    let reporting = Context.running.withValue(asking) {
+    let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {
         // Cancelled as soon as the caller has its answer or has gone: a responder may never return.
         if await ticket.completion.waitUnlessCancelled() { inquiry.end(.finished) }

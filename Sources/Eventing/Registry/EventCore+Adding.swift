@@ -1,9 +1,11 @@
-// How handlers join the table.
+// Adding handlers to the table.
 extension EventCore {
   // MARK: From any thread
 
-  /// Adds handlers as a group. Every occurrence that is sent after the return reaches them all; none
-  /// that was sent before reaches any.
+  /// Adds handlers as a group.
+  ///
+  /// Each occurrence that is sent after the return reaches all of them. No occurrence that was sent
+  /// before reaches any of them.
   @usableFromInline @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     guard own != 0 else { return enqueue(handlers) }
@@ -19,7 +21,7 @@ extension EventCore {
     leave(own)
   }
 
-  /// Adds a handler that is called inline and has no options.
+  /// Adds an inline handler without options.
   @usableFromInline func attachInline(once: Bool, _ body: ErasedHandler) -> HandlerToken {
     let identity = identity  // made before the handler, which may be called before the return
     let record = HandlerRecord(once ? HandlerFlags.once : 0)
@@ -33,7 +35,7 @@ extension EventCore {
     return HandlerToken(record, identity)
   }
 
-  /// Enqueues handlers of a busy event.
+  /// Enqueues the adding of handlers to a busy event. Discards them if the event has ended.
   @usableFromInline @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
     var isLate = false
     let mustSlowDown = enqueue { pendingWork in
@@ -48,7 +50,7 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Lets enqueued handlers join. Isolation: core.
+  /// Adds the next enqueued handlers to their tables. Isolation: core.
   @usableFromInline func join(_ count: Int) {
     let pendingWork = pendingWork
     for _ in 0..<count {
@@ -63,7 +65,7 @@ extension EventCore {
     }
   }
 
-  /// Lets a handler join, unless the event has ended. Isolation: core.
+  /// Adds a handler to its table. Discards it if the event has ended. Isolation: core.
   @usableFromInline func insert(_ handler: PendingHandler) {
     let keyTable = keyTable(for: handler.record)
     mutex.lock()
@@ -73,7 +75,7 @@ extension EventCore {
     if isLate { discard(handler.record, keyTable) } else { welcome(handler.record) }
   }
 
-  /// Lets a handler join that is called inline and has no options. Isolation: core.
+  /// Adds an inline handler without options to the table. Isolation: core.
   @usableFromInline @inline(never) func insertInline(_ body: ErasedHandler, _ record: HandlerRecord) {
     mutex.lock()
     if unsafe isFinished || isEventLocked {
@@ -90,7 +92,7 @@ extension EventCore {
   /// Enters a handler into its table. Isolation: core. The caller holds `mutex`.
   @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?) {
     let record = handler.record
-    if unsafe isEventLocked, !mutant(.newcomerIsNotGated) { applyEventLock(to: record) }
+    if unsafe isEventLocked, !mutant(.newHandlerIsNotLocked) { applyEventLock(to: record) }
     unsafe record.offeredBefore = offered(to: keyTable)
     let options = record.details?.options
     if let options {
@@ -111,18 +113,19 @@ extension EventCore {
     }
   }
 
-  /// Returns the table of a handler that listens to one key. Isolation: core. Never called under the
-  /// mutex: it hashes the key.
+  /// Returns the table of a handler that listens to one key; `nil` for any other handler.
+  ///
+  /// Never called under the mutex, because it hashes the key. Isolation: core.
   @usableFromInline func keyTable(for record: HandlerRecord) -> KeyTable? {
     guard let key = unsafe record.details?.key else { return nil }
     return unsafe pendingWork.keyIndex?.lookup.find(key)
   }
 
-  /// Gives a handler that has just joined the replay value and the history. Isolation: core.
+  /// Gives a new handler the replay value and the history. Isolation: core.
   @usableFromInline func welcome(_ record: HandlerRecord) {
     reportHandler(record, isAdded: true)
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
-      unsafe deliver(value.loan, to: details, sequence: sequence, from: nil)
+      unsafe deliver(value.borrowed, to: details, sequence: sequence, from: nil)
     }
     if let history = pendingWorkReference.load()?.history {
       for _ in 0..<(mutant(.replayComesTwice) ? 2 : 1) { replay(history, to: record) }
@@ -131,12 +134,12 @@ extension EventCore {
     if unsafe pendingWorkReference.load()?.keyIndex != nil { sweepKeys() }
   }
 
-  /// Delivers a payload that belongs to no occurrence to one handler. Isolation: core.
+  /// Delivers a payload to one handler, outside of any occurrence. Isolation: core.
   @usableFromInline func deliver(
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    unsafe record.offeredBefore &-= 1  // it counts as a call
+    unsafe record.offeredBefore &-= 1  // the snapshot counts the payload as a call
     var tally = unsafe DeliveryTally(
       sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil, isClocked: clockedCount > 0)
     tally.observed = observed(sequence)
@@ -144,7 +147,7 @@ extension EventCore {
     unregisterDead()
   }
 
-  /// Ends a handler that never joined. Isolation: core.
+  /// Ends a handler that was never added to a table. Isolation: core.
   @usableFromInline func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
     record.set(HandlerFlags.removed)
     retire(record)
@@ -154,14 +157,14 @@ extension EventCore {
 }
 
 extension EventCore {
-  /// Makes the record of a handler, and the closure of its slot.
+  /// Returns a handler that can be added: makes its record, and the closure of its slot.
   @usableFromInline func pendingHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
     let once = handler.isOnce ? HandlerFlags.once : 0
     if handler.options.owner == nil, handler.options.key == nil, case .inline = handler.place,
       case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
-      // Options other than these cost the handler's calls nothing.
+      // Its other options do not concern its calls: they stay on the fast path.
       return PendingHandler(body, DetailedRecord(once, handler.options, handler.place))
     }
     return detailedPendingHandler(handler, once, identity)
@@ -191,7 +194,7 @@ extension EventCore {
     var slotBody = ErasedHandler.none
     if case .view(let view, _) = handler.body {
       unsafe record.view = view
-      let record = unsafe Unmanaged.passUnretained(record)  // the slot holds it
+      let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
       slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { unsafe $0.unheard &+= 1 } }
     }
     let runner = HandlerRunner(handler.place, handler.body, handler.type, record, identity)

@@ -1,20 +1,23 @@
 import Synchronization
 
-// Inspecting from outside: under the mutex, which keeps the table as it is. Nothing is released there
-// that could run user code: whatever is found is kept until the mutex is free again.
+// Inspecting. The table changes only under the mutex, so a thread outside the core may walk it
+// while it holds the mutex. No record is released under the mutex, because that could run user
+// code: the result retains each record that was found.
 extension EventCore {
-  /// Calls `body` with each slot of each table, dead ones too. The caller is inside, or holds `mutex`.
+  /// Calls `body` with each slot of each table, dead ones too. The caller is inside the core, or
+  /// holds `mutex`.
   @usableFromInline func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
-  /// Calls `body` with the record of each handler that has joined and may still be called, in the
-  /// order of the table. The caller is inside, or holds `mutex`.
+  /// Calls `body` with the record of each handler that was added and may still be called, in the
+  /// order of the table. The caller is inside the core, or holds `mutex`.
   func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
-      if unsafe record.index >= 0 { body(record) }  // the lane of a dead slot's handler may retire
+      // The handlers of dead slots may have lanes that retire: these come below.
+      if unsafe record.index >= 0 { body(record) }
     }
     forEachRetiring { lane in body(lane.record) }
   }
@@ -54,15 +57,19 @@ extension EventCore {
     records(where: isIncluded).filter(isAlive)
   }
 
-  /// Returns whether a handler may still be called. Never called under the mutex: the reference to
-  /// the owner may be the last one, whose `deinit` then runs here.
+  /// Returns whether a handler may still be called.
+  ///
+  /// Never called under the mutex: the reference to the owner may be the last one, and then its
+  /// `deinit` runs here.
   @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else { return false }
     guard let owner = record.details?.options.owner else { return true }
     return owner.object != nil
   }
 
-  /// Removes all handlers that match. Returns how many there were, without those whose owner is gone.
+  /// Removes all handlers that match.
+  ///
+  /// - Returns: The number of removed handlers, without those whose owner was gone.
   func removeAll(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
     var count = 0
     let deactivated = records(where: isIncluded).filter { record in
@@ -77,7 +84,7 @@ extension EventCore {
     return count
   }
 
-  /// Returns the number of occurrences for the handlers of a table. Isolation: core.
+  /// Returns the number of occurrences so far for the handlers of a table. Isolation: core.
   @usableFromInline func offered(to keyTable: KeyTable?) -> UInt64 {
     if let keyTable { return unsafe keyTable.offered }
     return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny ?? sequence

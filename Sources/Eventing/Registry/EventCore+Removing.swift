@@ -2,10 +2,12 @@ import Synchronization
 
 // The end of a handler's life has three phases.
 //
-// 1. *Deactivate* (`HandlerRecord.deactivate`): one atomic step, effective at once, from any thread.
+// 1. *Deactivate* (`HandlerRecord.deactivate`): one atomic step, on any thread, effective at once.
 //    No call is claimed after it.
-// 2. *Unregister* (`unregister(_:)`): the slot and the closure go. Only the thread inside does this.
-// 3. *Retire* (`retire(_:)`): the lane ends after what it holds, and gives the handler's closure up.
+// 2. *Unregister* (`unregister(_:)`): the slot and its closure go. Only the thread inside the core
+//    does this.
+// 3. *Retire* (`retire(_:)`): the lane ends after the items that it holds, and releases the
+//    handler's closure.
 extension EventCore {
   // MARK: From any thread
 
@@ -52,7 +54,8 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. A second call enqueues it again, because its caller relies on it.
+  /// Enqueues the end of the event. A second call enqueues the end again, because its caller relies
+  /// on that, and the first call may not have enqueued it yet.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
     if enqueue(.finish) { OverloadControl.slowDown() }
@@ -60,10 +63,11 @@ extension EventCore {
 
   // MARK: Unregister
 
-  /// Takes a dead handler out of its table: the closure now, the slot when that is cheap. Isolation:
-  /// core.
+  /// Removes a dead handler from its table: the closure now, the slot when that is cheap.
+  /// Isolation: core.
   @usableFromInline func unregister(_ record: HandlerRecord) {
-    // A handler without a slot has a lane that retires, or has not joined yet and never will.
+    // A handler without a slot has a lane that retires, or is still in the mailbox and will be
+    // discarded.
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
     reportHandler(record, isAdded: false)
     let slot: HandlerSlot
@@ -78,10 +82,10 @@ extension EventCore {
       if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
     }
     withIdentity { $0.forgetFailures(of: record) }
-    _ = consume slot  // the closure may run user code as it goes: outside of the mutex
+    _ = consume slot  // releasing the closure may run user code, so not under the mutex
   }
 
-  /// Takes the slot of a handler out of its table, and retires its lane. Isolation: core.
+  /// Removes the slot of a handler from its table, and retires its lane. Isolation: core.
   private func takeSlot(of details: DetailedRecord) -> HandlerSlot {
     let retiring = retire(details)
     let pendingWork = retiring == nil ? nil : pendingWork
@@ -99,7 +103,7 @@ extension EventCore {
     if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
     if unsafe table.deadCount > 0 { withIdentity { $0.invalidateFastPath() } }
     if let retiring, let pendingWork {
-      // While the lane has something, whatever looks, locks or removes finds the handler there.
+      // While the lane holds items, inspecting, locking and removing find the handler there.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
       retiring.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
@@ -110,8 +114,8 @@ extension EventCore {
     return slot
   }
 
-  /// Notes a handler that the current occurrence found dead. Its slot is in use until the delivery
-  /// ends. Isolation: core.
+  /// Records a handler that the current occurrence found dead, to unregister it when the delivery
+  /// ends: until then its slot is in use. Isolation: core.
   @usableFromInline func noteDead(_ record: HandlerRecord) {
     guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
     if unsafe firstDead == nil {
@@ -137,6 +141,7 @@ extension EventCore {
     if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
   }
 
+  /// Closes the gaps in the table. Isolation: core.
   @usableFromInline @inline(never) func compact() {
     mutex.lock()
     unsafe table.compact()
@@ -152,8 +157,8 @@ extension EventCore {
     keyIndex.lookup.forget(keyTable)
   }
 
-  /// Unregisters all handlers: the event ends. Everything that was sent has been delivered; lanes end
-  /// after what they hold. Isolation: core.
+  /// Unregisters all handlers, because the event ends. All occurrences that were sent before have
+  /// been delivered. Lanes end after the items that they hold. Isolation: core.
   @usableFromInline func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
@@ -163,10 +168,10 @@ extension EventCore {
 
   // MARK: Retire
 
-  /// Ends the lane of a handler after what it holds, and gives up what is the user's. Isolation: core.
-  /// Never called under the mutex.
+  /// Ends the lane of a handler after the items that it holds, and releases the user's closures and
+  /// objects. Never called under the mutex. Isolation: core.
   ///
-  /// - Returns: The lane, if it still holds something.
+  /// - Returns: The lane, if it still holds items.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
     let runner = unsafe details.runner
     unsafe details.runner = nil
@@ -181,7 +186,7 @@ extension EventCore {
     return lane.finish() ? nil : lane
   }
 
-  /// Retires a handler that has no slot.
+  /// Retires a handler that has no slot. Isolation: core.
   @usableFromInline func retire(_ record: HandlerRecord) {
     if let details = record.details { _ = retire(details) } else { record.set(HandlerFlags.removed) }
   }
@@ -203,6 +208,6 @@ extension EventCore {
     if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
     mutex.unlock()
     if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
-    withExtendedLifetime(ended) {}  // it may run user code as it goes: outside of the mutex
+    withExtendedLifetime(ended) {}  // releasing the lane may run user code, so not under the mutex
   }
 }

@@ -1,9 +1,10 @@
-// Sweeping. A handler whose owner, or key, is gone must go even if nothing is ever sent. So every add
-// looks at two handlers: all are seen after half as many adds, and no add looks at many.
+// Sweeping. A handler whose owner or key is gone must be unregistered even if nothing is ever sent.
+// So each adding checks two handlers. After half as many addings all have been checked, and no
+// adding takes long.
 extension EventCore {
-  /// Looks at two handlers of all keys, and unregisters those whose owner is gone. Isolation: core.
+  /// Checks two handlers of all keys, and unregisters those whose owner is gone. Isolation: core.
   @usableFromInline func sweepOwners() {
-    Sweep.two {
+    Sweep.step {
       mutex.withLock { unsafe table.nextToSweep() }
     } isGone: { record in
       hasLostOwner(record)
@@ -13,11 +14,11 @@ extension EventCore {
     }
   }
 
-  /// Looks at two handlers of single keys, table by table. Unregisters those whose owner or key is
+  /// Checks two handlers of single keys, table by table. Unregisters those whose owner or key is
   /// gone. Isolation: core.
   @usableFromInline func sweepKeys() {
     guard let index = unsafe pendingWork.keyIndex else { return }
-    Sweep.two {
+    Sweep.step {
       index.nextToSweep(mutex)
     } isGone: { record, keyTable in
       !index.lookup.isReachable(keyTable) || hasLostOwner(record)

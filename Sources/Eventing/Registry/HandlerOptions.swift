@@ -1,21 +1,21 @@
-/// What few handlers have.
+/// The options of a handler. Most handlers have none.
 @usableFromInline struct HandlerOptions: Sendable {
   @usableFromInline var name: String?
   @usableFromInline var priority = 0
   /// `nil` for none.
   @usableFromInline var tags: Set<String>?
   @usableFromInline var owner: Owner?
-  /// The closure is called with that very owner, which therefore stays what it is.
+  /// Whether the closure takes the owner, so that no other owner may replace it.
   @usableFromInline var isOwnerBound = false
-  /// Of a handler of a keyed event: what it listens to, unless that is every key.
+  /// The key that a handler of a keyed event listens to; `nil` for all keys.
   @usableFromInline var key: AnyKeyBox?
-  /// It wants to know the instant at which a delivery begins.
+  /// Whether the handler needs the instant at which a delivery begins.
   @usableFromInline var isClocked = false
-  /// It is told at once how things are (`PendingWork.replayValue`).
+  /// Whether the handler receives the current value when it is added (`PendingWork.replayValue`).
   @usableFromInline var wantsReplayValue = false
-  /// It is called before a value changes, too.
+  /// Whether the handler is also called before a value changes.
   @usableFromInline var wantsPrior = false
-  /// It forwards to its owner, an event.
+  /// Whether the handler forwards to its owner, an event.
   @usableFromInline var isForward = false
 
   @inlinable init() {}

@@ -1,28 +1,32 @@
 public import Synchronization
 
-/// The flags of a handler's state. With none of `HandlerFlags.slowPathMask` set, there is nothing to decide: call it.
+/// The flags of a handler's state. If no flag of `slowPathMask` is set, the handler may be called
+/// without a decision.
 @usableFromInline enum HandlerFlags {
-  /// It was removed, or its owner or event is gone.
+  /// The handler was removed, or its owner or event is gone.
   @usableFromInline static var removed: UInt32 { 1 << 0 }
-  /// A once handler whose call has begun.
+  /// The call of a once handler has begun.
   @usableFromInline static var spent: UInt32 { 1 << 1 }
-  /// Under `lock(token)` and its like.
+  /// The handler is locked, by itself or with a group: `lock(token)` and its like.
   @usableFromInline static var locked: UInt32 { 1 << 2 }
-  /// Under the event's own lock: in every record, so that a call pays nothing for it.
+  /// The event is locked. The flag is in every record, so that a call needs no check of its own for
+  /// it.
   @usableFromInline static var eventLocked: UInt32 { 1 << 3 }
-  /// Called at most once.
+  /// The handler is called at most once.
   @usableFromInline static var once: UInt32 { 1 << 4 }
-  /// It has an owner, or runs elsewhere, or wants more than the payload.
+  /// The handler has an owner, or does not run inline, or takes more than the payload.
   @usableFromInline static var needsSlowPath: UInt32 { 1 << 5 }
-  /// Its record is a ``DetailedRecord``. The one bit that calls for no decision.
+  /// The record is a ``DetailedRecord``. The only flag that does not need the slow path.
   @usableFromInline static var detailed: UInt32 { 1 << 6 }
-  /// A lock of it holds, or did: there is a ``HoldingBuffer``, and its locks change under the core's lock only, and end from inside.
+  /// The handler has a ``HoldingBuffer``: one of its locks holds occurrences, or did. From then on
+  /// its locks begin only under the core's mutex, and end only inside the core.
   @usableFromInline static var hasHoldingBuffer: UInt32 { 1 << 7 }
-  /// What it is locked for is kept.
+  /// A lock holds the occurrences that the locked handler misses.
   @usableFromInline static var isHolding: UInt32 { 1 << 8 }
-  /// One `withLocked` that is running; the flags from here up count them.
+  /// One running `withLocked`. The bits from this one up count them.
   @usableFromInline static var scopedLock: UInt32 { 1 << 9 }
 
+  /// The handler's life is over.
   @usableFromInline static var ended: UInt32 { removed | spent }
   @usableFromInline static var lockedByCaller: UInt32 { locked | ~(scopedLock - 1) }
   @usableFromInline static var lockedAtAll: UInt32 { eventLocked | lockedByCaller }
@@ -30,17 +34,22 @@ public import Synchronization
   @usableFromInline static var slowPathMask: UInt32 { ~detailed }
 }
 
-/// What a token names: a handler's state, which any thread may change at any time, and its place in the table.
+/// The record of a handler, which its tokens hold: its state, which any thread may change at any
+/// time, and its place in the table.
 ///
-/// It holds no closure, so a token that is kept keeps nothing else alive. 40 bytes, the most that fit into malloc's block of 48.
-// Safe: `state` is atomic, `id` never changes, and `index` and `offeredBefore` are touched only from inside the core.
+/// A record holds no closure, so a token keeps nothing else alive. A record takes 40 bytes, the
+/// most that fit into a block of 48 bytes of glibc's `malloc`.
+// Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
 @usableFromInline class HandlerRecord: @unchecked Sendable {
   @usableFromInline final let state: Atomic<UInt32>
-  /// The slot in its bucket; -1 before it joined and after it was tidied away.
+  /// The index of the slot in its bucket; -1 before the handler is added, and after it is
+  /// unregistered. Read by the thread inside the core, or under `core.mutex`. Changed by the thread
+  /// inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) final var index: Int32 = -1
-  /// Never used again, by whatever event.
+  /// A number that no other handler of any event has, had or will have.
   @usableFromInline final let id: UInt64
-  /// The sequence number of the last occurrence before it joined.
+  /// The number of occurrences for its table before the handler was added, less the payloads that
+  /// the handler received outside of occurrences. Isolation: core.
   @usableFromInline @exclusivity(unchecked) final var offeredBefore: UInt64 = 0
 
   @usableFromInline static let nextID = Atomic<UInt64>(1)
@@ -58,7 +67,10 @@ public import Synchronization
     state.bitwiseAnd(~flags, ordering: .acquiringAndReleasing).oldValue
   }
 
-  /// The one atomic step directly before a call. A call that is refused spends nothing, so there is nothing to give back.
+  /// Claims a call: the one atomic step directly before it. Returns false if the call must not
+  /// begin.
+  ///
+  /// A refused claim does not use up a once handler, so the claim need not be undone.
   @usableFromInline final func claim() -> Bool {
     syncPoint(.claiming)
     var seen = state.load(ordering: .acquiring)
@@ -72,11 +84,14 @@ public import Synchronization
     return false
   }
 
-  /// True for the one caller that ends the handler's life. A once handler that was not called by then never is.
+  /// Deactivates the handler. Returns true to the one caller that ends its life: no call is claimed
+  /// afterwards.
   @usableFromInline final func deactivate() -> Bool { set(HandlerFlags.removed) & HandlerFlags.ended == 0 }
 
-  /// Changes the flags of its locks, unless one of them holds; gives what they were, or nil.
-  final func changeUnlessHeld(_ change: (UInt32) -> UInt32) -> UInt32? {
+  /// Changes the flags of locks, unless the handler has a holding buffer.
+  ///
+  /// - Returns: The flags before the change; `nil` if there is a holding buffer.
+  final func changeUnlessHolding(_ change: (UInt32) -> UInt32) -> UInt32? {
     var seen = state.load(ordering: .acquiring)
     while seen & HandlerFlags.hasHoldingBuffer == 0 {
       let (done, now) = state.compareExchange(expected: seen, desired: change(seen), ordering: .acquiringAndReleasing)
@@ -86,7 +101,7 @@ public import Synchronization
     return nil
   }
 
-  /// Gives what they were.
+  /// Changes the flags. Returns the flags before the change.
   @discardableResult final func change(_ change: (UInt32) -> UInt32) -> UInt32 {
     var seen = state.load(ordering: .acquiring)
     while true {
@@ -97,28 +112,39 @@ public import Synchronization
   }
 }
 
-/// The record of a handler that has a name, tags, a priority or an owner, or that is not simply called inline.
-// Safe: what changes is touched only from inside the core.
+/// The record of a handler that has options, or that is not simply called inline with the payload.
+// Safe: `options` and `place` never change. The other fields are set before the record is shared,
+// and then touched only inside the core.
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: ExecutionPlace
-  /// Where its lane is in `PendingWork.ending`; -1 for nowhere.
+  /// The index of its lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
-  /// How it runs, unless it is called inline with the payload alone. Given up when the handler goes.
+  /// The way in which the handler runs; `nil` if it is called inline with the payload alone, or has
+  /// been retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
-  /// The lane, if that is all there is to `runner`: no owner to ask for. Lent without a retain; `runner` holds it.
+  /// The lane of `runner`, if that is a serial one and the handler has no owner. Lent without a
+  /// retain: `runner` holds it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane>?
-  /// The same of a sequence.
+  /// The sink of `runner`, if that is a sequence and the handler has no owner. Lent like
+  /// `plainLane`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
-  /// It is a view, and how it is called if there is nothing to decide.
+  /// The closure of a view, which is called if no decision is needed; `nil` for any other handler.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
-  /// How many posts said nothing to it.
+  /// The number of posts on the fast path of which the view made no payload. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var unheard = 0
-  /// The body of its slot gives posts to the lane.
+  /// Whether posts only need the closure of the slot, which enqueues them on the lane, or retains
+  /// the owner for the call. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var takesPosts = false
-  /// What it listens to on a keyed event, unless that is every key: the user's, so it is given up before the record goes, which may be under the lock.
+  /// The key that the handler listens to; `nil` for all keys, or if it has been retired.
+  ///
+  /// The key is the user's, and the record may be released under a mutex. So the key is released
+  /// before. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var key: AnyKeyBox?
-  /// The table that it is in, if that is not the core's own.
+  /// The table of the handler's key; `nil` if the handler is in the core's own table.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 
   @usableFromInline init(_ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace) {
@@ -127,18 +153,18 @@ public import Synchronization
     super.init(flags | HandlerFlags.detailed)
   }
 
-  /// It is no call: a sequence, or another event, gets it.
+  /// Whether the handler hands the payload over, to a sequence or another event, and calls nothing.
   var isHandedOver: Bool { if case .sequence = place { true } else { options.isForward } }
 }
 
 extension HandlerRecord {
-  /// The details, if it has any.
+  /// The record with its details; `nil` if it has none.
   @usableFromInline final var details: DetailedRecord? {
     guard state.load(ordering: .relaxed) & HandlerFlags.detailed != 0 else { return nil }
-    // Safe: the bit is set by DetailedRecord.init alone.
+    // Safe: only DetailedRecord.init sets the flag.
     return unsafe unsafeDowncast(self, to: DetailedRecord.self)
   }
 
-  /// Whether it is called before a value changes, too.
+  /// Whether the handler is also called before a value changes.
   @usableFromInline final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
 }

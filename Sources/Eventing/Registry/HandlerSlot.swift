@@ -1,14 +1,17 @@
 public import Synchronization
 
-/// One handler in the table, 32 bytes: it owns its references, and lends them without a retain.
+/// The place of one handler in the table. A slot retains the record, and lends it without a retain.
+/// In a release build a slot takes 32 bytes.
 @safe @usableFromInline struct HandlerSlot: ~Copyable {
-  /// What an inline handler is called with directly; for one that runs elsewhere, what takes a post there if there is nothing to decide; for any other it does nothing.
-  /// Only from inside.
+  /// The closure that the fast path calls: the handler's own, or one that takes a post for it. Does
+  /// nothing if the handler always needs the slow path. Isolation: core.
   @usableFromInline var body: ErasedHandler
+  /// The record, which the slot retains.
   @usableFromInline let held: Unmanaged<HandlerRecord>
-  /// How many occurrences the event has skipped for this handler.
+  /// The number of occurrences that the event has skipped for this handler.
   ///
-  /// Atomic so that those who read slots under the lock are in nobody's way; changed only from inside.
+  /// Changed only inside the core. Atomic, so that a thread outside that holds the mutex may read
+  /// it without delaying the thread inside.
   @usableFromInline let skipped = Atomic<Int>(0)
 
   @usableFromInline init(_ body: ErasedHandler, _ record: HandlerRecord) {
@@ -21,19 +24,26 @@ public import Synchronization
   @usableFromInline @inline(__always) borrowing func flags() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }
+  /// Counts a skipped occurrence. Isolation: core.
   @usableFromInline borrowing func countSkipped() {
     skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// Gives an occurrence to the lane of a handler that has one and nothing to decide; nil for any other. Counts no references: the lane's own
-  /// thread does, on the same cache line. From now on the slot's body takes posts: made here, where the client's compiler knows the payload.
+  /// Gives an occurrence to the lane or sequence of a handler that needs no decision.
+  /// Isolation: core.
+  ///
+  /// Counts no references, because the drain of the lane counts them on the same cache line. The
+  /// first time, gives the slot a closure that takes posts.
+  ///
+  /// - Returns: The path that the handler needs next time; `nil` if the occurrence was not given,
+  ///   because the handler needs a decision, or runs inline.
   @usableFromInline @inline(__always) mutating func offer(
     _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout DeliveryTally
   )
     -> PathNeeded?
   {
     guard flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed else { return nil }
-    // Safe: the bit says so, as in `HandlerRecord.details`.
+    // Safe: the flag `detailed` says so, as in `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
     if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
       unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
@@ -42,32 +52,34 @@ public import Synchronization
       }
       return .slowForSends
     }
-    guard let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
-    unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
-    if unsafe lane._withUnsafeGuaranteedRef({ $0.hub.isBounded }) { return .slow }
+    guard let sink = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
+    unsafe sink._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+    if unsafe sink._withUnsafeGuaranteedRef({ $0.hub.isBounded }) { return .slow }
     if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
-      unsafe takePosts(record, lane.takeUnretainedValue())
+      unsafe takePosts(record, sink.takeUnretainedValue())
     }
     return .slowForSends
   }
 
+  /// Gives the slot a closure that puts posts onto a lane.
   @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SerialLane) {
     body = .of({ lane.takePost($0) }, lane.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
 
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SequenceSink) {
-    body = .of({ lane.takePost($0) }, lane.hub.type)
+  /// Gives the slot a closure that gives posts to a sequence.
+  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ sink: SequenceSink) {
+    body = .of({ sink.takePost($0) }, sink.hub.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }
 
   @inlinable @inline(__always) borrowing func call(_ payload: BorrowedPayload) throws { try body(payload) }
 }
 
-/// What a slot's body throws that could not do all there is to do.
+/// The errors by which a slot's closure ends the fast path.
 enum SlotSignal: Error {
-  /// There is something to decide: the handler has not been called.
+  /// The handler needs a decision, and has not been called.
   case decide
-  /// The handlers that follow are not to be called.
+  /// An interceptor keeps the occurrence from the handlers that follow.
   case stop
 }

@@ -1,19 +1,24 @@
-/// The handlers of one event in the order in which they are called: buckets of descending priority, in each the order of addition.
+/// The handlers of one event or key, in the order in which they are called: by descending priority,
+/// and within a priority in the order of addition.
 ///
-/// A plain value without threads; the core guards it. Adding costs O(1), with several priorities O(log priorities), and
-/// O(priorities) for the first handler of a new one; removing costs the same, spread over the removals.
+/// A value without synchronization; the core guards it.
+///
+/// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. The first
+/// handler of a further priority is O(*p*). Removing costs as much, amortized.
 @safe @usableFromInline struct HandlerTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 
-  /// All buckets by descending priority, while there are several; one needs no search.
+  /// All buckets by descending priority, if there are several. Empty for one, which needs no
+  /// search.
   @usableFromInline var index: ContiguousArray<BucketPointer> = unsafe []
-  /// How many slots there are, dead ones included.
+  /// The number of slots, with dead ones.
   @usableFromInline var count: Int32 = 0
-  /// How many of them are dead.
+  /// The number of dead slots.
   @usableFromInline var deadCount: Int32 = 0
-  /// The slot that is looked at next for an owner that is gone, and so is changed under the lock, too: the bucket's place in the index, and the slot's in the bucket.
+  /// The slot that is swept next: the index of the bucket, and the index of the slot in it. Changed
+  /// by the thread inside the core, under `core.mutex`.
   @usableFromInline var sweep: (bucket: Int32, slot: Int32) = (0, 0)
-  /// The bucket of the highest priority; each knows the next.
+  /// The bucket of the highest priority; each bucket has a pointer to the next.
   @usableFromInline var first: BucketPointer?
 
   @usableFromInline init() {}
@@ -30,7 +35,10 @@
     count &+= 1
   }
 
-  /// Takes a handler's closure out of its slot. The caller releases it where user code may run.
+  /// Removes a handler. The place of its slot is kept until the table is compacted.
+  ///
+  /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
+  ///   under the mutex.
   @usableFromInline mutating func remove(_ record: HandlerRecord, priority: Int) -> HandlerSlot {
     guard let bucket = unsafe bucket(of: priority) else {
       preconditionFailure("a slot is in the bucket of its priority")
@@ -71,7 +79,8 @@
     }
   }
 
-  /// The handlers one after the other, over and over again, in O(1); nil where a slot has none.
+  /// Returns the handler that is swept next, round and round; `nil` if there is none, or its slot
+  /// is dead. Complexity: O(1).
   @usableFromInline mutating func nextToSweep() -> HandlerRecord? {
     if unsafe Int(sweep.bucket) >= max(1, index.count) { sweep = (0, 0) }
     guard let bucket = unsafe index.isEmpty ? first : index[Int(sweep.bucket)] else { return nil }
@@ -83,17 +92,17 @@
     return unsafe record.index >= 0 ? record : nil
   }
 
-  /// Whether all handlers have been looked at since the first was.
+  /// Whether all handlers have been swept since the first one was.
   var isSweepDone: Bool { unsafe Int(sweep.bucket) >= max(1, index.count) || first == nil }
 
-  // MARK: Bands
+  // MARK: Buckets
 
-  /// The bucket of a priority that there is.
+  /// Returns the bucket of a priority. There has to be one, unless the table is empty.
   @usableFromInline borrowing func bucket(of priority: Int) -> BucketPointer? {
     unsafe index.isEmpty ? first : index[position(of: priority)]
   }
 
-  /// Where a priority is, or belongs, among several.
+  /// Returns the index in `index` where a priority is, or belongs.
   @usableFromInline borrowing func position(of priority: Int) -> Int {
     var low = 0
     var high = unsafe index.count
@@ -104,6 +113,7 @@
     return low
   }
 
+  /// Returns the bucket of a priority. Makes it if there is none.
   @usableFromInline @inline(never) mutating func makeBucket(_ priority: Int) -> BucketPointer {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)
@@ -116,7 +126,8 @@
     return unsafe bucket
   }
 
-  /// The bucket of priority 0 stays, so that adding and removing the only handler does not make it again and again.
+  /// Removes the bucket of a priority, which is empty. Its priority is not 0: that bucket stays, so
+  /// that adding and removing the only handler does not make it again and again.
   @usableFromInline @inline(never) mutating func dropBucket(_ priority: Int) {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)
@@ -127,6 +138,7 @@
     rebuildIndex()
   }
 
+  /// Updates `first`, and empties the index if fewer than two buckets are left.
   @usableFromInline mutating func rebuildIndex() {
     unsafe first = unsafe index.first
     if unsafe index.count < 2 { unsafe index = unsafe [] }

@@ -1,16 +1,20 @@
-/// An owner: held weakly, told apart by identity.
+/// A weak reference to the owner of a handler. Owners are told apart by identity.
 @usableFromInline final class Owner: Sendable {
   @usableFromInline weak let weakObject: (any AnyObject & Sendable)?
   @usableFromInline weak let weakActor: (any Actor)?
   let objectID: ObjectIdentifier
 
-  /// The owner, if it is still there. Never read under a lock: this may be the last reference a moment later.
+  /// The owner; `nil` if it is gone.
+  ///
+  /// Never read under a mutex: the reference may be the last one a moment later, and then the
+  /// `deinit` of the owner runs here.
   @inlinable var object: (any AnyObject & Sendable)? {
     assertNoMutexIsHeld("read a weak reference")
     return weakObject
   }
 
-  /// The owner, if the handler runs on it and it is still there; as ``object``.
+  /// The owner, if the handler runs on it; `nil` if it is gone. Never read under a mutex: see
+  /// ``object``.
   @inlinable var actor: (any Actor)? {
     assertNoMutexIsHeld("read a weak reference")
     return weakActor
@@ -28,9 +32,13 @@
     objectID = ObjectIdentifier(actor)
   }
 
-  /// True for the very object, never for a later one at its address. Never asked under a lock.
+  /// Returns whether an object is the owner: false for a later object at its address. Never called
+  /// under a mutex.
   @usableFromInline func isSame(as other: AnyObject) -> Bool { mayBe(other) && object != nil }
 
-  /// True for the very object, in its `deinit` too, when the weak reference gives nothing any more; or for one that is gone.
+  /// Returns whether an object has the address of the owner.
+  ///
+  /// True for the owner, also in its `deinit`, where the weak reference is `nil`. But also true for
+  /// a later object at the address.
   func mayBe(_ other: AnyObject) -> Bool { objectID == ObjectIdentifier(other) }
 }

@@ -1,34 +1,38 @@
-/// The handlers of one priority, in the order of addition: slots in a buffer of their own, and the next bucket.
+/// The handlers of one priority, in the order of addition, as slots in one buffer.
 @safe @usableFromInline struct PriorityBucket: ~Copyable {
   @usableFromInline typealias Pointer = UnsafeMutablePointer<PriorityBucket>
 
   @usableFromInline var slots: UnsafeMutablePointer<HandlerSlot>
+  /// The number of slots, with dead ones.
   @usableFromInline var count: Int32 = 0
   @usableFromInline var capacity: Int32
   @usableFromInline var deadCount: Int32 = 0
   @usableFromInline let priority: Int
+  /// The bucket of the next lower priority.
   @usableFromInline var next: Pointer?
 
-  /// The fewest slots that a buffer is made for.
-  @usableFromInline static var least: Int32 { 4 }
+  /// The smallest capacity of a buffer.
+  @usableFromInline static var minimumCapacity: Int32 { 4 }
 
   @usableFromInline init(_ priority: Int, before next: Pointer?) {
     self.priority = priority
     unsafe self.next = unsafe next
-    capacity = PriorityBucket.least
-    unsafe slots = .allocate(capacity: Int(PriorityBucket.least))
+    capacity = PriorityBucket.minimumCapacity
+    unsafe slots = .allocate(capacity: Int(PriorityBucket.minimumCapacity))
   }
 
-  /// Appends a slot and tells its record where it is.
+  /// Appends a slot, and sets the index in its record.
   @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord) {
     if count == capacity { resize(count < 512 ? 2 * count : count + count / 8) }
     unsafe (slots + Int(count)).initialize(to: HandlerSlot(body, record))
     unsafe record.index = count
     count &+= 1
-    // Of two that are added at the same time, the one that got its number first comes first: so numbers tell the order.
+    // A record gets its id before it is added. Two that are added at one time may come here in the
+    // other order. They are put in the order of their ids, so that ids tell the order of handlers.
     while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
   }
 
+  /// Exchanges a slot with the one before it.
   @usableFromInline @inline(never) mutating func moveUp(_ record: HandlerRecord) {
     let index = unsafe record.index
     let other = unsafe slots[Int(index) - 1].record
@@ -39,9 +43,11 @@
     if unsafe other.index >= 0 { unsafe other.index = index }
   }
 
-  /// Takes a dead handler's closure out, and its slot too if it is the last; otherwise a slot without a closure keeps the place.
+  /// Removes a handler. Unless its slot is the last one, a dead slot without a closure keeps the
+  /// place.
   ///
-  /// The caller releases what it is given where user code may run.
+  /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
+  ///   under the mutex.
   @usableFromInline mutating func remove(_ record: HandlerRecord) -> HandlerSlot {
     let index = unsafe record.index
     unsafe record.index = -1
@@ -80,12 +86,14 @@
     shrink()
   }
 
+  /// Halves the buffer while less than a quarter of it is used, down to 64 slots.
   @usableFromInline mutating func shrink() {
     var size = capacity
     while size > 64, count < size / 4 { size /= 2 }
     if size != capacity { resize(max(64, size)) }
   }
 
+  /// Moves the slots to a new buffer.
   @usableFromInline mutating func resize(_ size: Int32) {
     let other = UnsafeMutablePointer<HandlerSlot>.allocate(capacity: Int(size))
     unsafe other.moveInitialize(from: slots, count: Int(count))

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// The past payloads that a new handler receives.
-// Safe: `latest` and the fields with that tag are guarded by `core.mutex`. All else is touched only
-// by the thread inside the core, except as the comment on `past` says.
+// Safe: each field says what guards it.
 @safe final class History: @unchecked Sendable {
+  /// The number of payloads to replay.
   private let limit: Int
   private let layout: PayloadLayout
   /// Memory for two payloads: `latest`, and `spare` for the replaced one until it is destroyed.
@@ -23,12 +23,13 @@ import Synchronization
   /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
+  /// An occurrence to replay. Its payload lies beside it.
   struct Past: PayloadHeader, Sendable {
     let sequence: UInt64
     weak let sender: (any AnyObject & Sendable)?
   }
 
-  /// Creates a history; `nil` if there is nothing to keep.
+  /// Creates a history; `nil` if no payloads are replayed.
   init?<Payload>(_ replay: Replay<Payload>) {
     switch replay.kind {
     case .none: return nil
@@ -62,7 +63,7 @@ import Synchronization
 
   /// Replaces `latest` by a payload that is being enqueued. The caller holds `core.mutex`.
   ///
-  /// - Returns: The replaced payload, for the caller to destroy after the mutex.
+  /// - Returns: The replaced payload, which the caller destroys after it has released the mutex.
   func replaceLatest(_ payload: BorrowedPayload) -> OwnedPayload? {
     saveLatest()
     let before = unsafe hasLatest ? OwnedPayload(moving: latest, layout) : nil
@@ -71,7 +72,7 @@ import Synchronization
     return before
   }
 
-  /// Copies `latest` to `past` if it stands for it. The caller holds `core.mutex`.
+  /// Copies `latest` to `past` if `isPastLatest` is true. The caller holds `core.mutex`.
   func saveLatest() {
     guard unsafe isPastLatest else { return }
     unsafe past.append(Past(sequence: latestSequence, sender: nil), BorrowedPayload(latest, layout.type))
@@ -95,7 +96,8 @@ import Synchronization
     return wasThere
   }
 
-  /// Destroys the payload that `replaceLatestNow` replaced, outside the mutex. Isolation: core.
+  /// Destroys the payload that `replaceLatestNow` replaced, and adds the new one to `past` if that
+  /// keeps several. Never called under the mutex. Isolation: core.
   func destroyReplaced(_ wasThere: Bool, _ payload: BorrowedPayload, _ sequence: UInt64) {
     if wasThere { unsafe layout.destroy(spare) }
     if limit > 1 { note(payload, sequence, from: nil) }
@@ -156,7 +158,7 @@ extension EventCore {
       }
     }
     if replaced == nil {
-      enqueue(payload, nil)  // another thread has enqueued, or the event is observed
+      enqueue(payload, nil)  // another thread has enqueued work, or the event is observed
     } else if let cursor = unsafe deliver(payload, isPost: true) {
       postSlowPath(payload, from: cursor, sender: nil)
     }

@@ -2,8 +2,8 @@
 ///
 /// A new handler receives them once, on its own delivery, before every occurrence that is sent
 /// after it was added. It misses none in between, and receives none twice. They have the sequence
-/// numbers of their occurrences. The first call uses up a once handler. A lock skips them. No
-/// ``SendReport`` counts them.
+/// numbers of their occurrences. The first call uses up a once handler. A lock skips or holds them.
+/// No ``SendReport`` counts them.
 public struct Replay<Payload: Sendable>: Sendable {
   enum Kind: Sendable { case none, last(Int), current(Payload) }
   let kind: Kind
@@ -45,6 +45,6 @@ extension Event {
   public nonisolated var latest: Payload? {
     guard let history = core.pendingWorkReference.load()?.history else { return nil }
     guard let latest = core.mutex.withLock({ history.copyOfLatest() }) else { return nil }
-    return latest.loan.payload(Payload.self)
+    return latest.borrowed.payload(Payload.self)
   }
 }

@@ -1,4 +1,5 @@
-/// An element of a sequence that shows its losses: see ``EventSource/arrivals(buffering:)``.
+/// An element of a sequence that also shows where payloads were dropped; see
+/// ``EventSource/arrivals(buffering:)``.
 public enum Arrival<Payload: Sendable>: Sendable {
   /// The next payload.
   case payload(Payload)

@@ -1,15 +1,17 @@
-/// What waits for one iterator, with a bound.
+/// The payloads that wait for one iterator of a sequence with a bound.
 ///
-/// A plain value without threads; the hub guards it. All of it is O(1), amortized, however much waits.
+/// A value without synchronization; the ``SequenceHub`` guards it. Complexity: O(1), amortized,
+/// unless a method says otherwise.
 struct BoundedBuffer: ~Copyable {
   private let buffering: Buffering
   private var items: PayloadQueue<Item>
-  /// How many were dropped after the last item.
+  /// The number of payloads that were dropped after the last item.
   private var lag = 0
 
   struct Item: PayloadHeader {
-    /// How many were dropped directly before it.
+    /// The number of payloads that were dropped directly before this one.
     var lag: Int
+    /// The `send` that waits until this item lies within the bound.
     var sender: WaitingSender?
   }
 
@@ -26,62 +28,75 @@ struct BoundedBuffer: ~Copyable {
 
   func copy() -> BoundedBuffer { BoundedBuffer(buffering, items.copy(), lag: lag) }
 
-  /// What became of a payload.
-  struct HandlerOutcome {
+  /// The result of appending a payload.
+  struct AppendOutcome {
+    /// Whether the buffer took the payload.
     var isTaken = true
+    /// Whether the sender must wait for room.
     var keepsSender = false
-    /// It took the place of another one.
+    /// Whether an older payload was dropped for it.
     var hasReplaced = false
   }
 
-  /// - Parameter sender: of a `send`; it is kept, and waits, if there is no room: until its item lies within the bound.
-  /// - Parameter dropped: gets what is dropped for it, to be destroyed outside of the lock.
+  /// Appends a payload, or drops it or an older one if there is no room.
+  ///
+  /// - Parameters:
+  ///   - isSend: Whether a `send` brings the payload.
+  ///   - sender: The `send`, if it can wait. If there is no room, it is kept until its item lies
+  ///     within the bound.
+  ///   - dropped: Receives the payload that is dropped for this one. The caller destroys it after
+  ///     it has released the mutex.
   mutating func append(
     _ payload: BorrowedPayload, isSend: Bool, _ sender: WaitingSender?, _ dropped: inout PayloadQueue<PayloadAlone>
-  ) -> HandlerOutcome {
+  ) -> AppendOutcome {
     let waiting = items.count
     switch buffering.decision(waiting: waiting, isSend: isSend) {
     case .keep:
       let mustWait = isSend && buffering.decision(waiting: waiting, isSend: false) == .dropIt
       items.append(Item(lag: lag, sender: mustWait ? sender : nil), payload)
       lag = 0
-      return HandlerOutcome(keepsSender: mustWait && sender != nil)
+      return AppendOutcome(keepsSender: mustWait && sender != nil)
     case .dropIt:
       lag += 1
-      return HandlerOutcome(isTaken: false)
+      return AppendOutcome(isTaken: false)
     case .dropOldest:
       let oldest = items.takeFirst()
       dropped.append(PayloadAlone(), takenFrom: &items)
       items.append(Item(lag: 0), payload)
       items[0].lag += oldest.lag + 1
-      return HandlerOutcome(hasReplaced: true)
+      return AppendOutcome(hasReplaced: true)
     }
   }
 
-  /// Whether there is nothing to be told.
+  /// Whether the iterator has nothing to receive: neither a payload nor a number of dropped ones.
   var isEmpty: Bool { items.isEmpty && lag == 0 }
 
-  /// Moves the item that is next to an iterator's batch; gives the send that need not wait any more: the one whose item now lies within the bound.
-  mutating func moveFirst(to batch: inout PayloadQueue<PayloadAlone>) -> (item: Item, room: WaitingSender?)? {
+  /// Moves the first payload to an iterator's batch.
+  ///
+  /// - Returns: The header of the payload, and the `send` whose item now lies within the bound, if
+  ///   there is one. `nil` if no payload waits.
+  mutating func moveFirst(to batch: inout PayloadQueue<PayloadAlone>) -> (item: Item, released: WaitingSender?)? {
     guard !items.isEmpty else { return nil }
     let item = items.takeFirst()
     batch.append(PayloadAlone(), takenFrom: &items)
     items.recycle()
-    // One item was taken, so at most one has come within the bound. The sender of an item that is taken has waited no longer than for that.
+    // One item was taken, so at most one other item has come within the bound.
     guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
-    var room: WaitingSender?
-    swap(&room, &items[count - 1].sender)
-    return (item, room)
+    var released: WaitingSender?
+    swap(&released, &items[count - 1].sender)
+    return (item, released)
   }
 
-  /// What was dropped after the last item, once nothing is left before it.
+  /// Takes out the number of payloads that were dropped after the last item; 0 while items are
+  /// left.
   mutating func takeLag() -> Int {
     guard items.isEmpty else { return 0 }
     defer { lag = 0 }
     return lag
   }
 
-  /// Takes the sends that wait: for the caller to let them go on, or because another copy does.
+  /// Takes out all waiting senders: the caller releases them, or a copy of the buffer keeps them.
+  /// O(n)
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }
     var senders: [WaitingSender] = []
@@ -93,11 +108,11 @@ struct BoundedBuffer: ~Copyable {
   }
 }
 
-/// A `send` that waits until there is room for what it brought.
+/// A `send` that waits for room in a buffer.
 struct WaitingSender: Sendable {
   let completion: Completion
   let node: WaitNode
 
-  /// Not under a lock.
+  /// Lets the `send` go on. Never called under a mutex.
   func pass() { completion.arrive(node, nil) }
 }

@@ -1,35 +1,39 @@
 import Synchronization
 
-/// Tasks that iterate over a sequence for which senders wait: in the wait graph each is like the call of a handler (G16).
+/// The tasks that iterate over a sequence for whose room senders wait.
+///
+/// In the wait graph, each of them stands for an invocation, like a call of a handler (G16).
 enum ConsumerTasks {
-  /// Whether there is any.
+  /// Whether `all` has elements, so that a send without such tasks takes no mutex.
   private static let isAny = Atomic<Bool>(false)
-  // Safe: guarded by the lock of the wait graph.
-  /// By the number of the task.
-  nonisolated(unsafe) private static var all: [UInt64: (running: Invocation, iterators: Int)] = [:]
+  // Safe: guarded by the mutex of the wait graph.
+  /// The invocation of each task, and the number of its iterators, by the number of the task.
+  /// Guarded by: WaitGraph.mutex.
+  nonisolated(unsafe) private static var all: [UInt64: (invocation: Invocation, iterators: Int)] = [:]
 
-  /// Of the calling task.
-  static var running: Invocation? {
+  /// The invocation of the calling task; `nil` if it iterates over no such sequence.
+  static var invocation: Invocation? {
     guard isAny.load(ordering: .acquiring), case let task = TaskID.current, task != 0 else { return nil }
-    return WaitGraph.mutex.withLock { unsafe all[task]?.running }
+    return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }
   }
 
-  /// Under the lock of the wait graph: a task has one iterator more.
+  /// Adds an iterator of a task. Returns the invocation of the task. The caller holds
+  /// `WaitGraph.mutex`.
   static func join(_ task: UInt64) -> Invocation {
     let known = unsafe all[task] ?? (Invocation(ExecutionSlot()), 0)
-    unsafe all[task] = (known.running, known.iterators + 1)
+    unsafe all[task] = (known.invocation, known.iterators + 1)
     isAny.publish(true)
-    return known.running
+    return known.invocation
   }
 
-  /// The same: it has one less.
+  /// Removes an iterator of a task. The caller holds `WaitGraph.mutex`.
   static func leave(_ task: UInt64) {
     guard let known = unsafe all[task] else { return }
     if known.iterators > 1 {
-      unsafe all[task] = (known.running, known.iterators - 1)
+      unsafe all[task] = (known.invocation, known.iterators - 1)
     } else {
       unsafe all[task] = nil
-      known.running.end()
+      known.invocation.end()
       isAny.publish(unsafe !all.isEmpty)
     }
   }

@@ -3,22 +3,22 @@ extension EventSource {
   ///
   ///     let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
   ///
-  /// The call listens from its beginning, and has left the event when it returns. It retains the
-  /// source until then.
+  /// The call receives every payload that is sent after it began. When it returns, it has left the
+  /// event. It retains the source until then.
   ///
   /// - On an event with a history, the past payloads that a new handler receives come first; see
   ///   ``Replay``.
   /// - Inside a handler of the event, it receives payloads that are delivered after the call of
   ///   `next`. A task that awaits that handler before it sends such a payload waits for ever.
-  /// - A child task (`async let`) listens only when it runs. If nothing may be missed, take a
-  ///   sequence before: ``payloads(buffering:)``.
-  /// - If the task is cancelled, before or meanwhile, the call throws at once.
+  /// - A child task (`async let`) begins to receive only when it runs. If no payload may be missed,
+  ///   make a sequence before: ``payloads(buffering:)``.
+  /// - If the task is cancelled, before or during the call, the call throws at once.
   ///
   /// - Parameters:
   ///   - limit: The longest time to wait. `nil`, or more than a hundred years, means for ever.
   ///   - clock: The clock that measures the limit.
-  ///   - isIncluded: The condition. It is asked in the order of the event, with no mutex held, and
-  ///     not on the thread that sends.
+  ///   - isIncluded: The condition. It is evaluated in the order of the event, with no mutex held,
+  ///     and not on the thread that sends.
   /// - Returns: The first payload that satisfies the condition.
   /// - Throws: An ``EventingError`` if no such payload came in time
   ///   (``EventingError/Code/timedOut``), or if the event was finished or all its handlers were
@@ -48,7 +48,8 @@ extension EventSource {
 }
 
 extension SequenceHub {
-  /// Returns the first payload that satisfies a condition.
+  /// Returns the first payload that satisfies a condition. Throws if the task is cancelled, or the
+  /// sequence ends before.
   fileprivate nonisolated(nonsending) func first<Payload: Sendable>(
     where isIncluded: @Sendable (Payload) throws -> Bool
   ) async throws

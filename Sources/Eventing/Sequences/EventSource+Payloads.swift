@@ -6,26 +6,27 @@ extension EventSource {
   /// - Effective on return: the sequence has every payload that is sent after this call, in order,
   ///   whenever the loop begins.
   /// - Iterators are independent, and each has every payload. An iterator that is made after
-  ///   another one has taken something begins with what is sent from then on. One that is made
-  ///   after the last iterator has gone finds nothing.
+  ///   another one has taken a payload begins with the payloads that are sent from then on. One
+  ///   that is made after the last iterator has gone finds nothing.
   /// - Cancelling the task ends the loop at once. The sequence has left its event before `next`
   ///   returns. In a task that is cancelled already, `next` returns at once.
-  /// - The sequence ends with its event, after what was sent. It does not retain the event. It
-  ///   leaves the event with its last iterator or, if it never had one, when it is released.
-  /// - The sequence is a handler of the event: removing all handlers ends it, and a lock of the
-  ///   event silences it.
+  /// - The sequence ends with its event, after the payloads that were sent. It does not retain the
+  ///   event. It leaves the event with its last iterator or, if it never had one, when it is
+  ///   released.
+  /// - The sequence is a handler of the event: removing all handlers ends it, and it receives
+  ///   nothing while the event is locked.
   /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait
   ///   for room. Even then, it does not wait for a loop that itself sends to the event, or awaits a
   ///   handler that does. Sends by child tasks of a loop outside of handlers are not known to be
   ///   the loop's own.
-  /// - An iterator belongs to one task at a time. If a second task asks it while another task
+  /// - An iterator belongs to one task at a time. If a second task calls `next` while another task
   ///   waits, the second one gets `nil`, and a warning is written to standard error.
   /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type the
   ///   compiler does not see that `next()` does not throw.
   ///
   /// - Parameter buffering: How many payloads wait for a slow iterator, and which are dropped
   ///   beyond that.
-  /// - Returns: The sequence, which already listens.
+  /// - Returns: The sequence. It receives payloads from now on.
   /// - Complexity: O(1) for each payload, however many wait.
   @inlinable public nonisolated func payloads(
     buffering: Buffering = .unbounded

@@ -1,23 +1,32 @@
-/// Where payloads wait for one iterator, and the iterator for payloads.
-// Safe: all is guarded by the hub's lock, but what says that the lock of the wait graph guards it.
+/// The place where payloads wait for one iterator, and the iterator waits for payloads.
+///
+/// It is also a node of the wait graph: a `send` that waits for room waits for the task that
+/// iterates. In the tags, `hub` is the ``SequenceHub`` that the buffer belongs to.
+// Safe: each field says what guards it.
 @safe @usableFromInline final class IteratorBuffer: WaitNode, @unchecked Sendable {
-  /// What waits if there is no bound, and nothing else is to be known of it.
+  /// The waiting payloads of a sequence without a bound. Guarded by: hub.mutex.
   @exclusivity(unchecked) var items: PayloadQueue<PayloadAlone>
-  /// What waits if there is a bound.
+  /// The waiting payloads of a sequence with a bound. Guarded by: hub.mutex.
   @exclusivity(unchecked) var bounded: BoundedBuffer
-  /// The iterator, if it waits.
+  /// The continuation of the iterator, if it waits. Guarded by: hub.mutex.
   @usableFromInline @exclusivity(unchecked) var waiter: UnsafeContinuation<Void, Never>?
 
+  /// Whether the task that waits here was cancelled. Guarded by: hub.mutex.
   @exclusivity(unchecked) var isCancelled = false
-  /// Its place among the buffers of the iterators; nil for the sequence's own, and afterwards.
+  /// The index in `hub.buffers`; `nil` for the origin, and after the iterator has gone.
+  /// Guarded by: hub.mutex.
   @exclusivity(unchecked) var index: Int?
 
-  /// The call of a handler that iterates, if it is one: changed by who iterates alone, and under the lock of the wait graph.
+  // Only the task that has the iterator changes the next two fields. So it may read them without
+  // the mutex.
+  /// The handler call that iterates, if one does. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var call: Invocation?
-  /// The task that iterates, which may outlive the call that started it; as `call`.
-  @exclusivity(unchecked) private var loop: (task: UInt64, running: Invocation)?
+  /// The task that iterates, which may outlive the call that started it.
+  /// Guarded by: WaitGraph.mutex.
+  @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?
 
-  /// The first iterator that took over what waited here, if this is the sequence's own. Under the lock of the wait graph.
+  /// The buffer of the first iterator, which took over the content of the origin. Set in the origin
+  /// alone. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var successor: IteratorBuffer?
 
   init(_ buffering: Buffering, _ type: PayloadType) {
@@ -25,13 +34,14 @@
     unsafe bounded = BoundedBuffer(buffering, type)
   }
 
-  /// Under the lock: begins with what waits in another one.
+  /// Copies the content of another buffer. The caller holds `hub.mutex`.
   func copyContents(of other: IteratorBuffer) {
     unsafe items = other.items.copy()
     unsafe bounded = other.bounded.copy()
   }
 
-  /// Under the lock: takes out all that waits, to be destroyed outside of the lock.
+  /// Takes out the whole content. The caller holds `hub.mutex`, and releases the content after it
+  /// has released the mutex.
   func takeContents(_ buffering: Buffering, _ type: PayloadType) -> BufferContents {
     let contents = BufferContents(buffering, type)
     unsafe swap(&items, &contents.items)
@@ -39,7 +49,9 @@
     return contents
   }
 
-  @usableFromInline func takeSleeper() -> UnsafeContinuation<Void, Never>? {
+  /// Takes out the continuation of the waiting iterator. The caller holds `hub.mutex`, and resumes
+  /// it after it has released the mutex.
+  @usableFromInline func takeWaiter() -> UnsafeContinuation<Void, Never>? {
     guard let taken = unsafe waiter else { return nil }
     unsafe waiter = nil
     return unsafe taken
@@ -47,35 +59,36 @@
 
   // MARK: For a send that waits for room (G16)
 
-  /// Notes who iterates.
+  /// Notes the call and the task that iterate. Called by that task.
   func noteConsumer() {
-    let call = Context.running.get().flatMap { $0.isCurrent ? $0 : nil }
+    let call = Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil }
     let task = TaskID.current
-    if unsafe call === self.call, unsafe task == loop?.task ?? 0 { return }
+    if unsafe call === self.call, unsafe task == consumer?.task ?? 0 { return }
     let gone = WaitGraph.mutex.withLock {
-      let before = unsafe (self.call, loop?.running)
+      let before = unsafe (self.call, consumer?.invocation)
       unsafe self.call = call
-      guard unsafe task != loop?.task ?? 0 else { return before }
-      if let before = unsafe loop { ConsumerTasks.leave(before.task) }
-      unsafe loop = task == 0 ? nil : (task, ConsumerTasks.join(task))
+      guard unsafe task != consumer?.task ?? 0 else { return before }
+      if let before = unsafe consumer { ConsumerTasks.leave(before.task) }
+      unsafe consumer = task == 0 ? nil : (task, ConsumerTasks.join(task))
       return before
     }
-    withExtendedLifetime(gone) {}  // released outside of the lock
+    withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Nobody iterates any more.
+  /// Notes that the iterator has gone.
   func forgetConsumer() {
     let gone = WaitGraph.mutex.withLock {
-      let before = unsafe (call, loop?.running)
-      if let before = unsafe loop { ConsumerTasks.leave(before.task) }
-      unsafe loop = nil
+      let before = unsafe (call, consumer?.invocation)
+      if let before = unsafe consumer { ConsumerTasks.leave(before.task) }
+      unsafe consumer = nil
       unsafe call = nil
       return before
     }
-    withExtendedLifetime(gone) {}  // released outside of the lock
+    withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Sends that came to wait here wait for that iterator now.
+  /// Makes the sends that wait at the origin wait for the task of the first iterator. Only the
+  /// first call has an effect.
   func hand(over buffer: IteratorBuffer) {
     WaitGraph.mutex.withLock {
       if unsafe successor == nil { unsafe successor = buffer }
@@ -84,13 +97,14 @@
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let successor = unsafe successor { return .any([successor]) }
-    // What a task sends belongs to the call that started it as long as that runs, and then to the task.
+    // Until the call that started the task has returned, the sends of the task belong to that call.
+    // Afterwards they belong to the task.
     if let call = unsafe call, call.isCurrent { return .any([call.executionSlot]) }
-    return unsafe loop.map { .any([$0.running.executionSlot]) } ?? .free
+    return unsafe consumer.map { .any([$0.invocation.executionSlot]) } ?? .free
   }
 }
 
-/// What waited in an buffer that goes.
+/// The content that was taken out of a buffer. Released where user code may run.
 final class BufferContents {
   fileprivate var items: PayloadQueue<PayloadAlone>
   fileprivate var bounded: BoundedBuffer

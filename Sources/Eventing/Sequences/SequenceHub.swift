@@ -1,25 +1,30 @@
-/// What a sequence has in its event: one handler, which gives each payload to every iterator.
+/// The shared state of a sequence: one handler of the event, which gives each payload to the buffer
+/// of every iterator.
 ///
-/// Until something is taken there is one buffer more, from which each iterator starts: so all of them see everything since the sequence was made. Afterwards
-/// that would have to keep everything for as long as the sequence is there, which a task that iterates over it usually holds.
-// Safe: what changes is guarded by `mutex`.
+/// Until an iterator takes a payload there is one buffer more, the origin. Each new iterator copies
+/// it, so all iterators see every payload since the sequence was made. The first payload that is
+/// taken ends the origin. Otherwise it would keep every payload for as long as the sequence exists,
+/// and a task that iterates usually holds the sequence.
+// Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
   @usableFromInline let buffering: Buffering
   @usableFromInline let isBounded: Bool
   @usableFromInline let mutex = UnfairMutex()
 
-  // Under the lock.
+  /// The buffer that new iterators copy; `nil` after a payload was taken. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
+  /// The buffers of the iterators. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
-  /// The one buffer, if there is one and no more: lent without a retain.
+  /// The buffer, if `origin` and `buffers` have exactly one: borrowed without a retain.
+  /// Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
-  /// The handler, until it goes.
+  /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) private var token: HandlerToken?
-  /// Nothing more comes.
+  /// Whether no more payloads come. Guarded by: mutex.
   @exclusivity(unchecked) private var isEnded = false
-  /// From inside the event: what was dropped, until it is destroyed.
+  /// The dropped payloads, until they are destroyed after the mutex. Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
-  /// Of the handler; there before any iterator.
+  /// The record of the handler. Set before the first iterator is made.
   @usableFromInline let recordReference = OnceReference<HandlerRecord>()
 
   @usableFromInline let type: PayloadType
@@ -32,26 +37,29 @@
     noteOnly()
   }
 
-  // MARK: Under the lock
+  // MARK: Under the mutex
 
-  /// After the buffers have changed.
+  /// Updates `only` after `origin` or `buffers` has changed. The caller holds `mutex`.
   private func noteOnly() {
     let one = unsafe origin == nil && buffers.count == 1 ? buffers[0] : buffers.isEmpty ? origin : nil
     unsafe only = unsafe one.map { unsafe .passUnretained($0) }
   }
 
-  /// Of each iterator, and of the sequence itself.
+  /// Calls a closure with the buffer of each iterator, and with the origin. The caller holds
+  /// `mutex`.
   private func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
     for buffer in unsafe buffers { body(buffer) }
     if let origin = unsafe origin { body(origin) }
   }
 
+  /// Adds the buffer of a new iterator. The caller holds `mutex`.
   private func insert(_ buffer: IteratorBuffer) {
     unsafe buffer.index = buffers.count
     unsafe buffers.append(buffer)
   }
 
-  /// O(1): the last one takes its place.
+  /// Removes the buffer of an iterator, in O(1): the last buffer takes its place. The caller holds
+  /// `mutex`.
   private func remove(_ buffer: IteratorBuffer) {
     guard let index = unsafe buffer.index else { return }
     unsafe buffer.index = nil
@@ -60,23 +68,23 @@
     if unsafe index < buffers.count { unsafe buffers[index].index = index }
   }
 
-  /// Adds the handler.
+  /// Adds the handler to a source. Takes the mutex.
   func listen<Payload: Sendable>(to source: some EventSource<Payload>) {
     let token = source.attach(Handler(.sequence(buffering), .sequence(self)))
     _ = recordReference.set(token.record)
     mutex.withLock { unsafe self.token = unsafe isEnded ? nil : token }
   }
 
-  // MARK: For the event, from inside it
+  // MARK: For the event, inside its core
 
-  /// Gives a payload to all where there is no bound.
+  /// Gives a payload to the buffers of a sequence without a bound. Isolation: core.
   @usableFromInline func give(_ payload: BorrowedPayload) {
     var waiter: UnsafeContinuation<Void, Never>?
     mutex.lock()
     if let only = unsafe only {
       unsafe only._withUnsafeGuaranteedRef { buffer in
         unsafe buffer.items.append(PayloadAlone(), payload)
-        unsafe waiter = buffer.takeSleeper()
+        unsafe waiter = buffer.takeWaiter()
       }
     } else {
       return giveAll(payload)
@@ -85,25 +93,27 @@
     unsafe waiter?.resume()
   }
 
-  /// Under the lock, which it unlocks.
+  /// Gives a payload to several buffers. The caller has locked `mutex`; this unlocks it.
   @usableFromInline func giveAll(_ payload: BorrowedPayload) {
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
     unsafe origin?.items.append(PayloadAlone(), payload)
     for buffer in unsafe buffers {
       unsafe buffer.items.append(PayloadAlone(), payload)
-      if let waiter = unsafe buffer.takeSleeper() { unsafe waiters.append(waiter) }
+      if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
     unsafe waiters.forEach { unsafe $0.resume() }
   }
 
-  /// The same with a bound.
+  /// Gives a payload to the buffers of a sequence with a bound. Isolation: core.
   ///
-  /// - Returns: how many iterators took it, and how many had to drop something.
+  /// - Returns: The number of buffers that took the payload, and the number of iterators that lost
+  ///   this payload or an older one.
   @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
     if !buffering.suspendsSender, let outcome = giveToOnly(payload) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend
-    // Who waits is counted before it may be taken, and passed at once if it need not wait.
+    // A send is registered with each buffer before an iterator can take its payload. If it need not
+    // wait there, it is released at once.
     var senders = isSend && !tally.isLate ? waiting(tally.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
@@ -112,9 +122,10 @@
       let outcome = unsafe buffer.bounded.append(payload, isSend: isSend, senders[ObjectIdentifier(buffer)], &dropped)
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
-      // The first buffer counts as long as there is no iterator, which has the same otherwise.
+      // A loss at the origin counts only while there is no iterator. Otherwise the iterators lose
+      // that payload, too.
       if !outcome.isTaken || outcome.hasReplaced, unsafe buffer !== origin || buffers.isEmpty { missing += 1 }
-      if let waiter = unsafe buffer.takeSleeper() { unsafe waiters.append(waiter) }
+      if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
     destroyDropped()
@@ -123,7 +134,8 @@
     return (taken, missing)
   }
 
-  /// The same to the only buffer, if there is one and no more, where nobody waits for room.
+  /// Gives a payload to the only buffer of a sequence for which no sender waits; `nil` if there is
+  /// not exactly one buffer. Isolation: core.
   private func giveToOnly(_ payload: BorrowedPayload) -> (taken: Int, missing: Int)? {
     mutex.lock()
     guard let only = unsafe only else {
@@ -131,7 +143,7 @@
       return nil
     }
     let (outcome, waiter) = unsafe only._withUnsafeGuaranteedRef {
-      unsafe ($0.bounded.append(payload, isSend: false, nil, &dropped), $0.takeSleeper())
+      unsafe ($0.bounded.append(payload, isSend: false, nil, &dropped), $0.takeWaiter())
     }
     mutex.unlock()
     destroyDropped()
@@ -139,6 +151,7 @@
     return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)
   }
 
+  /// Destroys the payloads that were dropped. Never called under a mutex. Isolation: core.
   private func destroyDropped() {
     while unsafe !dropped.isEmpty {
       _ = unsafe dropped.takeFirst()
@@ -147,11 +160,12 @@
     unsafe dropped.recycle()
   }
 
-  /// A send waits for the iterators; as long as there is none, for the first.
+  /// Registers a send with each buffer that it may wait for: those of the iterators, or else the
+  /// origin, which stands for the first iterator. Isolation: core.
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
-    // Copied: no array leaves the lock that is changed in place there.
+    // Copied: an array that is changed in place under the mutex must not leave it.
     let targets = mutex.withLock { unsafe buffers.isEmpty ? origin.map { [$0] } ?? [] : buffers.map { $0 } }
     for buffer in targets {
       completion.expectUncounted(buffer)
@@ -160,9 +174,11 @@
     return senders
   }
 
+  /// Lets sends go on. Never called under a mutex.
   private func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
 
-  /// Nothing more comes. What waits can still be taken, unless the handler was removed; no send waits for that any more.
+  /// Ends the sequence. Waiting payloads can still be taken, unless the handler was removed. No
+  /// send waits for room any more.
   func end(isRemoved: Bool) {
     var senders: [WaitingSender] = []
     var (contents, waiters): ([BufferContents], [UnsafeContinuation<Void, Never>]) = unsafe ([], [])
@@ -171,14 +187,14 @@
     unsafe token = nil
     forEachBuffer { buffer in
       if isRemoved { empty(buffer, &senders, &contents) } else { unsafe senders += buffer.bounded.takeSenders() }
-      if let waiter = unsafe buffer.takeSleeper() { unsafe waiters.append(waiter) }
+      if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
     pass(senders)
     unsafe waiters.forEach { unsafe $0.resume() }
   }
 
-  /// Under the lock; what it had is the caller's to release.
+  /// Empties a buffer. The caller holds `mutex`, and releases the senders and the content after it.
   private func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {
@@ -188,14 +204,14 @@
 
   // MARK: For iterators
 
-  /// Another iterator.
+  /// Adds and returns the buffer of a new iterator.
   func makeBuffer() -> IteratorBuffer {
     let buffer = IteratorBuffer(buffering, type)
     let origin = mutex.withLock { () -> IteratorBuffer? in
       let origin = unsafe self.origin
       if let origin {
         buffer.copyContents(of: origin)
-        // The sends that wait for the first iterator are in one copy only.
+        // A waiting send is kept in one copy only: that of the first iterator, then the origin's.
         if unsafe buffers.isEmpty {
           _ = unsafe origin.bounded.takeSenders()
         } else {
@@ -213,13 +229,15 @@
     return buffer
   }
 
-  /// An iterator goes, or the sequence. The handler goes with the last iterator, or with a sequence that had none.
+  /// Removes the buffer of an iterator that has gone; `nil` if the sequence itself has gone.
+  ///
+  /// The handler goes with the last iterator, or with a sequence that never had one.
   @usableFromInline func drop(_ buffer: IteratorBuffer?) {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
     mutex.lock()
-    // Another task may wait with this iterator, and nobody finds it after this.
-    let waiter = unsafe buffer?.takeSleeper()
+    // Another task may wait with this iterator. After this, no other code would find it.
+    let waiter = unsafe buffer?.takeWaiter()
     if let buffer {
       empty(buffer, &senders, &contents)
       remove(buffer)
@@ -243,18 +261,23 @@
     withExtendedLifetime(gone) {}
   }
 
+  /// The result of ``take(_:_:_:)``.
   enum Taken { case something, nothing, end }
 
-  /// Takes what is next: all that waits, or one where there is a bound, and how many were dropped before it. `batch` is empty.
+  /// Takes the next payloads out of a buffer: all of them or, with a bound, one.
+  ///
+  /// - Parameters:
+  ///   - batch: Receives the payloads. It must be empty.
+  ///   - lag: Set to the number of payloads that were dropped before the one that is taken.
   func take(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ lag: inout Int) -> Taken {
     var senders: [WaitingSender] = []
     mutex.lock()
     if !isBounded {
       unsafe swap(&batch, &buffer.items)
-    } else if let (item, room) = unsafe buffer.bounded.moveFirst(to: &batch) {
+    } else if let (item, released) = unsafe buffer.bounded.moveFirst(to: &batch) {
       lag = item.lag
       if let sender = item.sender { senders.append(sender) }
-      if let room { senders.append(room) }
+      if let released { senders.append(released) }
     } else {
       lag = unsafe buffer.bounded.takeLag()
     }
@@ -262,18 +285,18 @@
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A send that found no iterator may have come to wait here after there was one.
+      // A send that found no iterator may have been kept here after one was made.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()
     }
     mutex.unlock()
     pass(senders)
-    withExtendedLifetime(begun) {}  // what it had is released outside of the lock
+    withExtendedLifetime(begun) {}  // its content is released after the mutex
     return taken
   }
 
-  /// Before an iterator waits; false if a task waits with it already.
+  /// Prepares a buffer for its iterator's wait. Returns false if a task waits with it already.
   func begin(_ buffer: IteratorBuffer) -> Bool {
     mutex.withLock {
       guard unsafe buffer.waiter == nil else { return false }
@@ -282,7 +305,8 @@
     }
   }
 
-  /// Lets an iterator wait; false if there is something for it.
+  /// Stores the continuation of an iterator that waits. Returns false if it must not wait: there is
+  /// something to take, the sequence has ended, its task is cancelled, or another task waits.
   func park(_ buffer: IteratorBuffer, _ waiter: UnsafeContinuation<Void, Never>) -> Bool {
     mutex.withLock {
       guard unsafe buffer.waiter == nil, unsafe !isEnded, unsafe !buffer.isCancelled else { return false }
@@ -292,11 +316,11 @@
     }
   }
 
-  /// Lets an iterator go on whose task was cancelled.
+  /// Resumes the waiting iterator, whose task was cancelled.
   func cancel(_ buffer: IteratorBuffer) {
     mutex.lock()
     unsafe buffer.isCancelled = true
-    let waiter = unsafe buffer.takeSleeper()
+    let waiter = unsafe buffer.takeWaiter()
     mutex.unlock()
     unsafe waiter?.resume()
   }

@@ -1,17 +1,19 @@
-/// What an iterator has: its buffer, and what it has taken from there.
+/// The state of an iterator: its buffer, and the payloads that it has taken from there.
 ///
-/// Used by one task at a time, as iterators are.
+/// Not shared: like an iterator, it is used by one task at a time.
 @usableFromInline final class SequenceReader {
   @usableFromInline let hub: SequenceHub
   private let buffer: IteratorBuffer
-  /// Of the handler: what is asked for each payload, so it is not looked up in the hub, which those who send write to.
+  /// The record of the sequence's handler. It is read for each payload, so the reference is kept
+  /// here: senders write to the cache lines of the hub.
   @usableFromInline let record: HandlerRecord?
-  /// What it has taken.
+  /// The payloads that were taken from the buffer.
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
-  /// It has taken something before.
+  /// Whether `fill` was called before.
   @exclusivity(unchecked) private var hasBegun = false
-  /// What was dropped directly before that.
+  /// The number of payloads that were dropped directly before the batch.
   @exclusivity(unchecked) private var lag = 0
+  /// Whether the iterator has ended, and has left the hub.
   @exclusivity(unchecked) private var isOver = false
 
   @usableFromInline init(_ hub: SequenceHub) {
@@ -23,7 +25,7 @@
 
   deinit { if unsafe !isOver { hub.drop(buffer) } }
 
-  /// The next payload; nil at the end, and if the task is cancelled.
+  /// Returns the next payload; `nil` at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Payload? {
     while true {
       if let payload = unsafe takeNext() { return unsafe payload.assumingMemoryBound(to: Payload.self).move() }
@@ -31,7 +33,8 @@
     }
   }
 
-  /// The next payload, or how many are missing before it.
+  /// Returns the next payload, or the number of payloads that were dropped before it; `nil` at the
+  /// end, and if the task is cancelled.
   @inlinable @inline(__always) func nextArrival<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async
     -> Arrival<Payload>?
   {
@@ -44,27 +47,31 @@
     }
   }
 
-  /// The address of the next payload, for the caller to move it out; nil if there is none yet, or none may be taken.
+  /// Returns the address of the next payload, from which the caller moves it out; `nil` if the
+  /// batch is empty, or no payload may be taken any more.
   @usableFromInline func takeNext() -> UnsafeMutableRawPointer? {
     guard unsafe !batch.isEmpty, mayGoOn else { return nil }
     _ = unsafe batch.takeFirst()
     return unsafe UnsafeMutableRawPointer(mutating: batch.taken.address)
   }
 
-  /// If the handler was removed, nothing that waits is taken any more.
+  /// Whether payloads may still be taken: not after a cancellation, or the removal of the handler.
   private var mayGoOn: Bool { !Task.isCancelled && record?.has(HandlerFlags.removed) != true }
 
+  /// Takes out the number of dropped payloads; `nil` if there are none.
   @usableFromInline func takeLag() -> Int? {
     defer { unsafe lag = 0 }
     return unsafe lag > 0 ? lag : nil
   }
 
-  /// Waits until there is something to tell, and takes it, in order.
+  /// Takes payloads, or a number of dropped ones, from the buffer. Waits if there are none.
   ///
-  /// - Returns: false at the end.
+  /// - Returns: `false` at the end, if the task is cancelled, and if another task waits with this
+  ///   iterator.
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
     unsafe batch.recycle()
-    // As a lane does: batches get longer, and waking a task again would cost a sender more.
+    // Spins first, as a lane does. Batches get longer, and a sender would pay more to wake this
+    // task again.
     if !hub.isBounded, unsafe hasBegun { Thread.spin(Thread.spinLimit) }
     unsafe hasBegun = true
     while unsafe !isOver {
@@ -76,17 +83,20 @@
       if hub.buffering.suspendsSender { buffer.noteConsumer() }
       switch unsafe hub.take(buffer, &batch, &lag) {
       case .something: return true
-      case .nothing: guard await sleep(isolation: isolation) else { return false }
+      case .nothing: guard await wait(isolation: isolation) else { return false }
       case .end: end()
       }
     }
     return false
   }
 
-  /// False if another task waits with this iterator: the second one is refused, since nobody could say which of them gets what.
-  private func sleep(isolation: isolated (any Actor)?) async -> Bool {
+  /// Suspends the task until there may be something to take.
+  ///
+  /// - Returns: `false` if another task waits with this iterator. Which of the two would receive a
+  ///   payload would be arbitrary, so the second one is refused.
+  private func wait(isolation: isolated (any Actor)?) async -> Bool {
     let (hub, buffer) = (hub, buffer)
-    // Also forgets that another task was cancelled that had the iterator before.
+    // Also clears the cancellation of a task that used the iterator before.
     guard hub.begin(buffer) else {
       Warning.tell(
         "expected one task at a time to ask an iterator of \(hub.type); another task waits for its next payload. This one is told nil."
@@ -103,6 +113,7 @@
     return true
   }
 
+  /// Ends the iterator, and takes its buffer out of the hub.
   private func end() {
     unsafe isOver = true
     unsafe batch = PayloadQueue(hub.type)

@@ -1,6 +1,9 @@
 import Synchronization
 
-/// What a sequence's handler does with an occurrence.
+/// The target of a sequence's handler: it hands payloads over to the buffers of the iterators.
+///
+/// It schedules nothing, and owns no closure.
+// Safe: the hub guards its own state, and the sink has no other.
 @usableFromInline final class SequenceSink: DeliveryTarget, @unchecked Sendable {
   @usableFromInline let hub: SequenceHub
 
@@ -9,7 +12,8 @@ import Synchronization
     super.init(record, identity)
   }
 
-  /// Delivered is what an iterator will find, or would, if it comes in time: loops are not waited for.
+  /// Takes an occurrence. It counts as delivered when it is in a buffer: a send does not wait until
+  /// an iterator takes it. Isolation: core.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if hub.isBounded { return takeBounded(payload, &tally) }
     hub.give(payload)
@@ -17,12 +21,14 @@ import Synchronization
     tally.report.delivered &+= 1
   }
 
-  /// Its part in a post for which there was nothing to decide, if it is unbounded.
+  /// Takes a post on the fast path. Only for a sequence without a bound. Isolation: core.
   @usableFromInline @inline(__always) func takePost(_ payload: BorrowedPayload) {
     hub.give(payload)
     countCallAlone()
   }
 
+  /// Takes an occurrence for a sequence with a bound. It counts as dropped if no buffer took it.
+  /// Isolation: core.
   @usableFromInline func takeBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
@@ -31,13 +37,14 @@ import Synchronization
     if taken > 0 { tally.report.delivered &+= 1 } else { tally.report.dropped &+= 1 }
   }
 
+  /// Ends the sequence. Returns true: nothing is left for the sink to do. Isolation: core.
   @usableFromInline override func finish() -> Bool {
     hub.end(isRemoved: record.has(HandlerFlags.removed))
-    record.set(HandlerFlags.spent)  // not removed: what waits can still be taken
+    record.set(HandlerFlags.spent)  // not removed: waiting payloads can still be taken
     over.publish(true)
     return true
   }
 
-  /// `quiesce` does not wait for loops.
+  /// Does nothing: `quiesce` does not wait for loops.
   @usableFromInline override func sendBarrier(_ completion: Completion) {}
 }

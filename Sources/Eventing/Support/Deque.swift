@@ -1,4 +1,4 @@
-/// A FIFO in one array. Gives room back as it empties.
+/// A FIFO in one array. Gives memory back as it empties.
 ///
 /// A value without synchronization. Complexity: O(1), amortized, unless a method says otherwise.
 struct Deque<Element> {

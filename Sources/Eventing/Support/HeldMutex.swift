@@ -34,6 +34,6 @@
 /// - Parameter action: The action that needs a thread without a mutex, for the message.
 @inlinable @inline(__always) func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
   #if DEBUG
-    if HeldMutex.isHeld { preconditionFailure("expected to \(action()) without a lock; this thread holds one") }
+    if HeldMutex.isHeld { preconditionFailure("expected to \(action()) while no mutex is held; this thread holds one") }
   #endif
 }

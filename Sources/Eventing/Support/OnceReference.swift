@@ -6,31 +6,31 @@ public import Synchronization
 /// took 40 of the 60 ns in which a handler is added and removed.
 @safe @usableFromInline struct OnceReference<Object: AnyObject>: ~Copyable {
   // Safe: the object is retained until the reference goes.
-  @usableFromInline let held = unsafe Atomic<Unmanaged<Object>?>(nil)
+  @usableFromInline let storage = unsafe Atomic<Unmanaged<Object>?>(nil)
 
   @inlinable init() {}
-  @inlinable deinit { unsafe held.load(ordering: .acquiring)?.release() }
+  @inlinable deinit { unsafe storage.load(ordering: .acquiring)?.release() }
 
   /// Returns the object; `nil` if none is set yet.
   @inlinable @inline(__always) borrowing func load() -> Object? {
-    unsafe held.load(ordering: .acquiring)?.takeUnretainedValue()
+    unsafe storage.load(ordering: .acquiring)?.takeUnretainedValue()
   }
 
   /// Returns the object without retaining it. Threads that share an object would contend for its
   /// reference count.
-  @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe held.load(ordering: .acquiring) }
+  @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe storage.load(ordering: .acquiring) }
 
   /// Sets the object unless another thread was first. Returns the object that is set now.
   @usableFromInline @inline(never) borrowing func set(_ object: Object) -> Object {
     let new = unsafe Unmanaged.passRetained(object)
-    let (done, old) = unsafe held.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
+    let (done, old) = unsafe storage.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
     guard !done, let old = unsafe old else { return object }
     unsafe new.release()
     return unsafe old.takeUnretainedValue()
   }
 
   @inlinable @inline(__always) borrowing func isSame(as object: Object) -> Bool {
-    unsafe held.load(ordering: .acquiring)?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
+    unsafe storage.load(ordering: .acquiring)?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
   }
 }
 

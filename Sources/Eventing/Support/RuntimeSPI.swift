@@ -4,7 +4,8 @@
 
 // The calls into Swift's runtime and standard library that have no public name. All of them stand
 // here, each with the assumption that it rests on and with what happens if the assumption fails.
-// `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without them.
+// `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without
+// them.
 //
 // ErasedClosures.swift rests on the calling convention of closures, which is no call: its argument,
 // its test and its fallback stand there.
@@ -33,10 +34,10 @@ package enum TaskID {
 @usableFromInline enum RuntimeSPI {
   /// Returns the number of a task, which its jobs' descriptions and the debugger show.
   ///
-  /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. It does on
-  /// all platforms since Swift 5.5. Without it the address of the task serves. A loop over a sequence
-  /// whose task has ended may then be taken for one of a later task at that address, and a `send`
-  /// may defer a handler that it could wait for.
+  /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. It does
+  /// on all platforms since Swift 5.5. Without it the address of the task serves. A loop over a
+  /// sequence whose task has ended may then be taken for one of a later task at that address, and a
+  /// `send` may defer a handler that it could wait for.
   static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
     #if EVENTING_NO_RUNTIME_SPI
       UInt64(UInt(bitPattern: task))
@@ -48,8 +49,8 @@ package enum TaskID {
   /// Returns the number of strong references to an invocation.
   ///
   /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
-  /// when a call leaves a task behind. `isKnownUniquelyReferenced` cannot tell: it wants exactly one
-  /// reference, and the compiler may keep another beside the binding's. Without it each number
+  /// when a call leaves a task behind. `isKnownUniquelyReferenced` cannot tell: it wants exactly
+  /// one reference, and the compiler may keep another beside the binding's. Without it each number
   /// differs from the one before, and each call gets an `Invocation` of its own.
   @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
@@ -75,8 +76,8 @@ package enum TaskID {
     #endif
   }
 
-  /// Returns a main-actor closure without its isolation. Its caller runs on the main queue, and checks
-  /// that once a batch.
+  /// Returns a main-actor closure without its isolation. Its caller runs on the main queue, and
+  /// checks that once a batch.
   ///
   /// Assumption: a synchronous function is called alike with an isolation and without one. The
   /// standard library's `MainActor.assumeIsolated` rests on it, too. There is no fallback.

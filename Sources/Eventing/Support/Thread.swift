@@ -20,7 +20,8 @@ internal import Synchronization
     #endif
   }
 
-  /// The rounds that a thread spins before it does something that costs more: about a microsecond.
+  /// The number of rounds that a thread spins before it takes a costlier step. They last about a
+  /// microsecond.
   @usableFromInline static var spinLimit: Int { 1_000 }
 
   /// Spins for some rounds without touching memory that other threads write.
@@ -31,7 +32,7 @@ internal import Synchronization
     while left > 0 { left &-= 1 }
   }
 
-  /// Offers the core to another thread.
+  /// Offers the processor core to another thread.
   @usableFromInline static func giveWay() { sched_yield() }
 
   /// Sleeps, without waiting for another thread. On Linux 10 microseconds last about 65.

@@ -24,11 +24,12 @@
   /// The only mutex of the package. It guards a few instructions, and is never held together with
   /// another one or while user code runs.
   ///
-  /// A waiter spins for some rounds, then yields, then sleeps, so that a holder that lost its core
-  /// gets one. Spinning for two microseconds first halved the throughput of four threads on two
-  /// cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a contended
+  /// A waiter spins for some rounds, then yields, then sleeps, so that a holder that lost its
+  /// processor core gets one. Spinning for two microseconds first halved the throughput of four
+  /// threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a contended
   /// `Synchronization.Mutex`. It takes one byte.
   @usableFromInline package struct UnfairMutex: ~Copyable, Sendable {
+    /// 1 while the mutex is held, otherwise 0.
     @usableFromInline let word = Atomic<UInt8>(0)
 
     @inlinable package init() {}
@@ -53,7 +54,7 @@
 
 extension UnfairMutex {
   @inlinable @inline(__always) borrowing func lock() {
-    assertNoMutexIsHeld("take another")
+    assertNoMutexIsHeld("take a mutex")
     acquire()
     #if DEBUG
       HeldMutex.isHeld = true

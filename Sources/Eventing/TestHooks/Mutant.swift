@@ -30,7 +30,7 @@
   /// A lock that holds ends at once instead of in its turn.
   case unlockIsEarly
   /// A handler that is added to a locked event is not locked.
-  case newcomerIsNotGated
+  case newHandlerIsNotLocked
   /// A new handler receives past payloads twice.
   case replayComesTwice
   /// A skipped handler appears in no report.

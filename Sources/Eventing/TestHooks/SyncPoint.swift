@@ -1,8 +1,8 @@
 /// A point between two steps where another thread may intervene.
 ///
-/// In a debug build, and where `EVENTING_EDGES` is defined, a test can hold a thread there, or
-/// delay all threads at random. A release build contains nothing of it. Each case is one of the
-/// interleavings that the tests force.
+/// In a debug build, and where `EVENTING_SYNC_POINTS` is defined, a test can hold a thread there,
+/// or delay all threads at random. A release build contains nothing of it. Each case is one of
+/// the interleavings that the tests force.
 @usableFromInline package enum SyncPoint: Sendable {
   /// A thread found the event busy and is about to enqueue.
   case foundBusy
@@ -18,7 +18,7 @@
   /// A handler is about to be claimed.
   case claiming
 
-  #if DEBUG || EVENTING_EDGES
+  #if DEBUG || EVENTING_SYNC_POINTS
     // Safe: set before the threads that read it start, and reset after they ended.
     nonisolated(unsafe) package static var hook: (@Sendable (SyncPoint) -> Void)?
     @usableFromInline static func pass(_ syncPoint: SyncPoint) { unsafe hook?(syncPoint) }
@@ -27,7 +27,7 @@
 
 /// Passes a point where a test may hold the thread. Empty in a release build.
 @inlinable @inline(__always) func syncPoint(_ syncPoint: @autoclosure () -> SyncPoint) {
-  #if DEBUG || EVENTING_EDGES
+  #if DEBUG || EVENTING_SYNC_POINTS
     SyncPoint.pass(syncPoint())
   #endif
 }

@@ -2,9 +2,11 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The call sites of the documentation compile, choose the overload that their closure looks like, and do what they say.
+/// Checks the call sites of the documentation.
+///
+/// They must compile, choose the overload that fits their closure, and call their handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CallSiteTests {
-  @Test func verbatimCallSitesDoWhatTheySay() async throws {
+  @Test func verbatimCallSitesWorkAsDocumented() async throws {
     let controller = CallSites.Controller()
     let (store, account, bag) = (CallSites.Store(), CallSites.Account(), HandlerBag())
     let view = CallSites.ProgressView()
@@ -61,7 +63,7 @@ import Testing
     #expect(await event.send(0.5).delivered == expected.count)
   }
 
-  @MainActor @Test func callSitesOfTopLevelCodeDoWhatTheySay() async {
+  @MainActor @Test func callSitesOfTopLevelCodeWorkAsDocumented() async {
     let result = await CallSites.topLevel()
     #expect(result.reports.map(\.sequence) == [2, 2, 2, 3, 4, 5, 6])
     #expect(result.reports.map(\.delivered) == [6, 1, 2, 10, 11, 10, 12])
@@ -89,11 +91,11 @@ import Testing
     #expect(store.saved.values.allSatisfy { $0 == 0.5 || $0 == 0 || $0 == 12 })
   }
 
-  @Test func callSitesInAnAsynchronousFunctionComeToTheirEnd() async throws {
+  @Test func callSitesInAnAsynchronousFunctionAllReturn() async throws {
     try await CallSites.asynchronous(CallSites.Downloader(), store: CallSites.Store())
   }
 
-  @MainActor @Test func callSitesInAViewModelReachIt() async {
+  @MainActor @Test func callSitesInAViewModelReachTheModel() async {
     let d = CallSites.Downloader()
     let model = CallSites.ViewModel(d)
     await model.sendFromHere(d)
@@ -103,16 +105,16 @@ import Testing
     #expect(await d.resized.send(3, 4).delivered == 2)
   }
 
-  @Test func callSitesInAnActorReachIt() async {
+  @Test func callSitesInAnActorReachTheActor() async {
     let d = CallSites.Downloader()
     let accountant = CallSites.Accountant()
     await accountant.listen(d)
     #expect(await accountant.total == 1)
-    await d.progress.send(0.5)  // its own handlers are removed; a closure that holds it weakly is left
+    await d.progress.send(0.5)  // `listen` removed the actor's own handlers; a closure with a weak reference is left
     #expect(await accountant.total == 1.5)
   }
 
-  @Test func callSitesInASendableClassEndWithIt() async {
+  @Test func callSitesInASendableClassEndWithTheObject() async {
     let d = CallSites.Downloader()
     let live: Int
     do {
@@ -128,7 +130,7 @@ import Testing
     #expect(d.resized.handlerCount == 0)
   }
 
-  @Test func callSitesOnAViewOfAnEventAreThoseOfTheEvent() async throws {
+  @Test func callSitesOnASourceReachTheEvent() async throws {
     let event = Event<Int>()
     let view = CallSites.ProgressView()
     try await CallSites.listen(event.source, event, view: view)
@@ -137,7 +139,7 @@ import Testing
     #expect(await view.fraction == 7)
   }
 
-  @Test func callSitesInAGenericFunctionTakeTheClosuresKind() async {
+  @Test func callSitesInAGenericFunctionChooseByTheClosure() async {
     let event = Event<String>()
     await CallSites.generic(event, "text")
     #expect(await event.handlers.map(\.delivery) == ["inline", "in order"])

@@ -1,7 +1,7 @@
 import Dispatch
 import Eventing
 
-// The same call sites in every kind of caller.
+// Call sites in every kind of caller: functions, a view model, an actor, a class, and a struct.
 extension CallSites {
   // MARK: A nonisolated synchronous function
 
@@ -265,7 +265,7 @@ extension CallSites {
     }
   }
 
-  // MARK: A struct, a generic function, an existential, a send-less view
+  // MARK: A struct, a generic function, an existential, a source without `send`
 
   struct Feed: Sendable {
     private let added = Event<Int>()

@@ -1,7 +1,7 @@
 import Dispatch
 import Eventing
 
-// Which overload the compiler takes: seen in the delivery of the handler.
+// The overload that the compiler chooses. The delivery of the handler shows which one it was.
 extension CallSites {
   static func later(_ x: Double) async {}
   static func laterThrowing(_ x: Double) async throws {}

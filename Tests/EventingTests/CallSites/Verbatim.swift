@@ -1,4 +1,4 @@
-// Word for word as in the documentation, as far as it exists.
+// Call sites as they stand in the documentation, word for word.
 // swift-format-ignore-file
 
 import Dispatch

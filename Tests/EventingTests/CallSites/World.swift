@@ -1,9 +1,9 @@
 import Eventing
 
-/// The call sites of the documentation, as users write them: compiled, and run by `CallSiteTests`.
+/// The call sites of the documentation, as users write them. `CallSiteTests` compile and run them.
 enum CallSites {}
 
-// The small world in which they are.
+// The types and functions that the call sites use.
 extension CallSites {
   final class Controller: Sendable {
     let updates = Recorder<Double>()
@@ -36,6 +36,6 @@ extension CallSites {
   static func work() async throws -> Int { 7 }
   static func log(_ values: Any?...) {}
 
-  /// In place of the standard library's, so that the examples run in silence.
+  /// Replaces the standard library's function, so that the examples print nothing.
   static func print(_ values: Any?...) {}
 }

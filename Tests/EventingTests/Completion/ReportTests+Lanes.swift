@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 extension ReportTests {
-  // MARK: States while it waits on a lane
+  // MARK: Changes while an occurrence waits on a lane
 
   @Test(arguments: SerialKind.allCases) func handlerThatIsRemovedWhileItWaitsOnItsLaneIsSkipped(kind: SerialKind) async
   {
@@ -118,7 +118,9 @@ extension ReportTests {
     #expect(calls.value == 2)
   }
 
-  /// Submits 1, 2 and 3 to a handler whose first call lasts until the change is made; compares the reports, as (delivered, skipped).
+  /// Submits 1, 2 and 3, calls `change` while the first call lasts, and compares the reports.
+  ///
+  /// - Parameter expected: The expected numbers of delivered and skipped calls in each report.
   private func expectReports(
     _ kind: SerialKind, _ expected: [(Int, Int)], sourceLocation: SourceLocation = #_sourceLocation,
     change: (Event<Int>, HandlerToken) -> Void

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// G21: nothing lost, nothing twice; what a report says.
+/// G21: nothing is lost, nothing comes twice, and reports count the outcomes.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReportTests {
   // MARK: Sequence numbers
 
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  // MARK: States before the send
+  // MARK: Changes before the send
 
   @Test(arguments: SerialKind.allCases) func everyStateThatAHandlerIsFoundInIsCounted(kind: SerialKind) async {
     let event = Event<Int>()
@@ -61,7 +61,7 @@ import Testing
     func add(_ name: String, once: Bool = false) -> HandlerToken {
       EventingTests.add(kind, to: event, named: name, once: once, stage: stage) { _ in calls.record(name) }
     }
-    let holders = kind == .actor ? 6 : 0  // what holds the stage: one beside each
+    let holders = kind == .actor ? 6 : 0  // beside each handler another one keeps the stage alive
     _ = add("there")
     let locked = add("locked")
     let removed = add("removed")
@@ -124,7 +124,7 @@ import Testing
     #expect(report.skipped == 3)
   }
 
-  // MARK: What a report says
+  // MARK: The content of a report
 
   @Test func reportOfAnEventWithoutHandlersReachedNobody() async {
     let report = await Event<Int>().send(1)
@@ -152,7 +152,7 @@ import Testing
     #expect(inner.values.map(\.reachedNobody) == [false])
   }
 
-  @Test func reportAndSnapshotsCountTheSame() async throws {
+  @Test func reportsAndSnapshotsAgree() async throws {
     let event = Event<Int>()
     let token = event.addHandler(named: "inline") { _ in }
     event.addHandler(named: "lane", on: .background) { _ in }
@@ -215,7 +215,7 @@ import Testing
     await changer.opened()
   }
 
-  // MARK: Stopped
+  // MARK: Stopped occurrences
 
   @Test func handlerWhoseOwnerIsGoneIsNotCountedAsStopped() async {
     let (event, live, calls) = (Event<Int>(), LiveCount(), Counter())

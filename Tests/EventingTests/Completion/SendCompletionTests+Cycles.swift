@@ -13,7 +13,7 @@ extension SendCompletionTests {
     } later: { number in
       if number == 1 { inner.record(await event.send(2)) }
     }
-    let others = kind == .actor ? 1 : 0  // what holds the stage
+    let others = kind == .actor ? 1 : 0  // the handler that keeps the stage alive
     let outer = try #require(await comesBack { await event.send(1) })
     #expect(outer.delivered == 1 + others)
     #expect(outer.deferred == 0)
@@ -24,7 +24,7 @@ extension SendCompletionTests {
     #expect(calls.values == [1, 2])
   }
 
-  @Test func sendToTheHandlersOwnEventIsDeliveredOnAFreeSeat() async throws {
+  @Test func sendToTheHandlersOwnEventIsDeliveredOnAFreeSlot() async throws {
     let event = Event<Int>()
     let inner = Recorder<SendReport>()
     event.addHandler(on: .concurrent(limit: 2)) { number in
@@ -75,7 +75,7 @@ extension SendCompletionTests {
     await poster.opened()
   }
 
-  @Test func othersThanTheOneThatWaitsAreWaitedFor() async throws {
+  @Test func sendInAHandlerWaitsForTheOtherHandlers() async throws {
     let event = Event<Int>()
     let (inner, finished) = (Recorder<SendReport>(), Recorder<Int>())
     event.addHandler { number in
@@ -94,7 +94,7 @@ extension SendCompletionTests {
 
   // MARK: Cycles over several events
 
-  @Test func twoEventsWhoseHandlersAwaitSendsToEachOtherComeBack() async throws {
+  @Test func twoHandlersThatAwaitSendsToEachOthersEventReturn() async throws {
     let (first, second) = (Event<Int>(), Event<Int>())
     let (fromSecond, calls) = (Recorder<SendReport>(), Recorder<String>())
     first.addHandler { number in
@@ -113,7 +113,7 @@ extension SendCompletionTests {
   }
 
   @Test(arguments: SerialKind.asynchronous, SerialKind.asynchronous)
-  func twoEventsWhoseHandlersSendToEachOtherAtTheSameTimeComeBack(one: SerialKind, other: SerialKind) async {
+  func twoHandlersThatSendToEachOthersEventAtTheSameTimeReturn(one: SerialKind, other: SerialKind) async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let (firstCalls, secondCalls, waited) = (Counter(), Counter(), Counter())
     let stage = Stage()
@@ -225,8 +225,9 @@ extension SendCompletionTests {
     #expect(deferred.values == [1])
   }
 
-  @Test func cycleThroughACallThatLeavesASeatFreeIsDeferred() async {
-    // The lane has a free seat, but the call that is waited for has a seat already, and that is in the cycle.
+  @Test func cycleThroughACallThatLeavesASlotFreeIsDeferred() async {
+    // The lane has a free execution slot. But the call that the send waits for already has a slot,
+    // and that slot is part of the cycle.
     let (first, second) = (Event<Int>(), Event<Int>())
     let deferred = Recorder<Int>()
     first.addHandler { number in
@@ -240,9 +241,9 @@ extension SendCompletionTests {
 
 #if DEBUG
   extension SendCompletionTests {
-    // MARK: What a debug build tells of it
+    // MARK: Reports of cycles in debug builds
 
-    @Test func whoWouldWaitForItselfIsToldOnce() async {
+    @Test func handlerThatWouldWaitForItselfIsReportedOnce() async {
       let told = Recorder<String>()
       CycleReport.alsoTell { told.record($0) }
       let (ping, pong, reports) = (Event<Int>(), Event<Int>(), Recorder<SendReport>())

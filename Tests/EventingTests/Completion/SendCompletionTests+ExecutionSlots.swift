@@ -2,9 +2,9 @@ import Eventing
 import Testing
 
 extension SendCompletionTests {
-  // MARK: Seats
+  // MARK: Execution slots
 
-  @Test func lanesWhoseEverySeatWaitsForTheLaneComeBack() async {
+  @Test func sendsFromEverySlotOfALaneToThatLaneReturn() async {
     let event = Event<Int>()
     let (both, inner, calls) = (Countdown(2), Recorder<SendReport>(), Counter())
     event.addHandler(on: .concurrent(limit: 2)) { number in
@@ -25,7 +25,7 @@ extension SendCompletionTests {
     #expect(inner.values.contains { $0.deferred == 1 })
   }
 
-  @Test func twoLanesWhoseEverySeatWaitsForTheOtherComeBack() async {
+  @Test func sendsFromEverySlotOfTwoLanesToEachOtherReturn() async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let (all, calls) = (Countdown(4), Counter())
     let deferred = Counter()
@@ -53,8 +53,9 @@ extension SendCompletionTests {
     #expect(deferred.value >= 1)
   }
 
-  @Test func freeSeatOfALaneInACycleIsWaitedFor() async {
-    // One seat waits for the other event, one is free: so the last step of the cycle is no wait for itself.
+  @Test func freeSlotOfALaneInACycleIsWaitedFor() async {
+    // One slot waits for the other event, and one is free. So the last step of the cycle does not
+    // wait for itself.
     let (first, second) = (Event<Int>(), Event<Int>())
     let reports = Recorder<SendReport>()
     first.addHandler(on: .concurrent(limit: 2)) { number in

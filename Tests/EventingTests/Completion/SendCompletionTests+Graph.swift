@@ -2,10 +2,11 @@ import Eventing
 import Testing
 
 extension SendCompletionTests {
-  // MARK: Who is deferred, and what it costs to know that
+  // MARK: The deferred send, and the cost of the search
 
-  @Test func theLastInACycleIsTheOneThatIsDeferred() async {
-    // The handler of `second` runs before the send that it is part of has begun to wait: it is the one that closes the cycle all the same.
+  @Test func sendThatClosesTheCycleIsDeferred() async {
+    // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless the
+    // send in that handler closes the cycle, so it is the one that is deferred.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (sending, answering) = (StepExecutor(), StepExecutor())
     let (outer, inner) = (Recorder<SendReport>(), Recorder<SendReport>())
@@ -36,8 +37,9 @@ extension SendCompletionTests {
     #expect(outer.values.map(\.deferred) == [0])
   }
 
-  @Test func aSeatThatIsFreeAgainIsWaitedFor() async {
-    // Both seats of the lane have been in use. One waits for the other event, one is free: so the last step of the cycle is no wait for itself.
+  @Test func slotThatIsFreeAgainIsWaitedFor() async {
+    // Both slots of the lane have been in use. Now one waits for the other event, and one is free.
+    // So the last step of the cycle does not wait for itself.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (both, reports) = (Countdown(2), Recorder<SendReport>())
     first.addHandler(on: .concurrent(limit: 2)) { number in
@@ -59,8 +61,9 @@ extension SendCompletionTests {
     #expect(reports.values.map(\.deferred) == [0])
   }
 
-  @Test func manyLayersOfBlockedSeatsAreAskedOnceEach() async {
-    // Both calls of each lane wait for the next lane: 2 to the power of 26 ways lead from the first to the last.
+  @Test func manyLayersOfBlockedSlotsAreSearchedOnceEach() async {
+    // Both calls of each lane wait for the next lane, so 2 to the power of 26 paths lead from the
+    // first lane to the last.
     let (last, turns, deferred) = (Event<Int>(), [Gate(), Gate()], Recorder<Int>())
     let layers = Layers(26, before: last)
     for event in layers.events { layers.add(event, on: .concurrent(limit: 2)) }
@@ -81,8 +84,9 @@ extension SendCompletionTests {
     layers.end()
   }
 
-  @Test func manyLayersOfFreeLanesAreAskedOnceEach() async {
-    // Each call waits for both lanes of the next event. Nobody waits for the one who asks, so all of them are looked at.
+  @Test func manyLayersOfFreeLanesAreSearchedOnceEach() async {
+    // Each call waits for both lanes of the next event. No node waits for the call that asks, so
+    // the search visits all of them.
     let (last, asking, mayEnd, reports) = (Event<Int>(), Event<Int>(), Gate(), Recorder<SendReport>())
     let layers = Layers(26, before: last)
     for event in layers.events { for _ in 0..<2 { layers.add(event, on: .inOrder) } }
@@ -107,7 +111,7 @@ extension SendCompletionTests {
   }
 }
 
-/// Events the calls of whose handlers send 2 to the next one, and wait.
+/// A chain of events. The handlers of each send 2 to the next event, and wait.
 private final class Layers: Sendable {
   let events: [Event<Int>]
   let steps = StepExecutor()
@@ -132,7 +136,7 @@ private final class Layers: Sendable {
     }
   }
 
-  /// Fills all seats of all lanes, and then has the calls send, those of the first layer first.
+  /// Fills all slots of all lanes. Then lets the calls send, layer by layer from the first.
   func start(calls: Int) async {
     for event in events { for _ in 0..<calls { event.post(0) } }
     await steps.run()

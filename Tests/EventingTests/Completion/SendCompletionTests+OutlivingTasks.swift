@@ -58,7 +58,7 @@ extension SendCompletionTests {
     #expect(reports.values.map(\.deferred) == [0])
   }
 
-  @Test func whatATaskThatOutlivedItsCallWaitsForIsNoWaitOfTheNextCall() async {
+  @Test func waitOfATaskThatOutlivedItsCallIsNoWaitOfTheNextCall() async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let (began, gate, arrived) = (Gate(), Gate(), Gate())
     let reports = Recorder<SendReport>()
@@ -87,8 +87,8 @@ extension SendCompletionTests {
     #expect(reports.values.map(\.deferred) == [0])
   }
 
-  @Test func taskThatWaitsSinceAnEarlierCallDoesNotHoldUpTheLaneInTheGraph() async {
-    // The task of call 1 begins to wait while call 1 runs and still waits while call 2 does.
+  @Test func taskThatWaitsSinceAnEarlierCallDoesNotBlockTheLaneInTheGraph() async {
+    // The task of call 1 begins to wait during call 1, and still waits during call 2.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (began, gate, arrived) = (Gate(), Gate(), Gate())
     let reports = Recorder<SendReport>()

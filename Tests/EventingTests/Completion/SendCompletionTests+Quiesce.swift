@@ -4,7 +4,7 @@ import Testing
 extension SendCompletionTests {
   // MARK: Quiesce
 
-  @Test(arguments: SerialKind.allCases) func quiesceReturnsAfterWhatWasPosted(kind: SerialKind) async {
+  @Test(arguments: SerialKind.allCases) func quiesceReturnsAfterEarlierPosts(kind: SerialKind) async {
     let event = Event<Int>()
     let finished = Counter()
     add(kind, to: event) { _ in
@@ -114,7 +114,7 @@ extension SendCompletionTests {
     #expect(finished.values == ["other", "quiesced"])
   }
 
-  @Test func quiesceInsideAHandlerDoesNotWaitForWhatWaitsForThatHandler() async {
+  @Test func quiesceInsideAHandlerDoesNotWaitForCallsThatWaitForThatHandler() async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let quiesced = Counter()
     second.addHandler { number in
@@ -180,7 +180,7 @@ extension SendCompletionTests {
         await event.quiesce()
         seen.record("quiesced")
       }
-      // Time for a quiesce that does not wait to show it.
+      // If `quiesce()` did not wait, it would have time to return here.
       for _ in 0..<200 { await Task.yield() }
       gate.open()
     }

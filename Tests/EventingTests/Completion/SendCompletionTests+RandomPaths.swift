@@ -2,23 +2,23 @@ import Eventing
 import Testing
 
 extension SendCompletionTests {
-  // MARK: At random
+  // MARK: Random paths
 
-  @Test(arguments: [false, true]) func sendsAlongRandomWaysThroughFiveEventsAllComeBack(withForwards: Bool) async {
+  @Test(arguments: [false, true]) func sendsAlongRandomPathsThroughFiveEventsAllReturn(withForwards: Bool) async {
     var random = SeededGenerator.fresh("random ways")
     for _ in 0..<8 {
       let seed = random.next()
-      guard await comesBack({ await RandomWays(seed: seed, withForwards: withForwards).run() }) != nil else { return }
+      guard await comesBack({ await RandomPaths(seed: seed, withForwards: withForwards).run() }) != nil else { return }
     }
   }
 }
 
-/// Five events with handlers of random kinds, each of which sends on to random events and waits.
-private final class RandomWays: Sendable {
+/// Five events with handlers of random kinds. Each handler sends on to random events, and waits.
+private final class RandomPaths: Sendable {
   private let events = (0..<5).map { Event<Hop>("event \($0)") }
   private let handlers: [Int]
   private let (calls, promised) = (Counter(), Counter())
-  /// What a forward brings is in no report of the one who sends.
+  /// Whether the events forward. A report counts a forward as one handler, and no call behind it.
   private let withForwards: Bool
 
   private struct Hop: Sendable {

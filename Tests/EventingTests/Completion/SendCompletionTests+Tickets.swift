@@ -1,10 +1,11 @@
 import Eventing
 import Testing
 
-// G16: tickets that several handlers await, over several events. What goes wrong there ends the
-// process, so these tests have one of their own.
+// G16: several handlers await one ticket, over several events.
+//
+// A fault here ends the process, so each test runs in a process of its own.
 extension SendCompletionTests {
-  @Test func twoHandlersThatAwaitOneTicketOverForwardsGoOn() async {
+  @Test func twoHandlersThatAwaitOneTicketOverForwardsReturn() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       for _ in 0..<300 {
@@ -31,7 +32,7 @@ extension SendCompletionTests {
         x.post(0)
         y.post(0)
         await waiting.opened()
-        for _ in 0..<20 { await Task.yield() }  // both await it now, most of the time
+        for _ in 0..<20 { await Task.yield() }  // by now both handlers usually await the ticket
         mayLeave.open()
         await poster.opened()
         #expect(await submitted.report.failures.isEmpty)
@@ -41,7 +42,7 @@ extension SendCompletionTests {
     }
   }
 
-  @Test func randomWaitsForTicketsOverSeveralEventsComeBack() async {
+  @Test func randomWaitsForTicketsOverSeveralEventsReturn() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       var random = SeededGenerator.fresh("waits")
@@ -53,7 +54,7 @@ extension SendCompletionTests {
   }
 }
 
-/// Some events whose handlers send to each other, and await tickets of each other.
+/// Several events whose handlers send to each other, and await each other's tickets.
 private struct WaitingWorld {
   let events: [Event<Int>]
   let tickets = ConditionLock<Ticket?>(nil)
@@ -104,7 +105,7 @@ private struct WaitingWorld {
     }
   }
 
-  /// Sends from four tasks; returns when all is quiet.
+  /// Sends from four tasks, and returns when all events are quiet.
   func run(_ random: inout SeededGenerator) async {
     let senders = (0..<4).map { number in
       let event = any(&random)

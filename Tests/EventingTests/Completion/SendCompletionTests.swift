@@ -2,9 +2,11 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G16: a `send` returns when every handler that it reached has finished; where the wait would close a cycle, that handler is deferred.
+/// G16: a `send` returns when every handler that the occurrence reached has finished.
+///
+/// If the wait would close a cycle, the handler is deferred.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendCompletionTests {
-  // MARK: What is waited for
+  // MARK: The calls that a send waits for
 
   @Test(arguments: SerialKind.allCases) func sendReturnsAfterTheHandlerFinished(kind: SerialKind) async {
     let event = Event<Int>()
@@ -83,7 +85,8 @@ import Testing
       let report = await event.send(2)
       return (report, finished.values)
     }()
-    // The send is queued before what this task queues after it has seen it: nothing announces that, and nothing depends on it.
+    // By now the send is usually queued behind 1. Nothing announces that, and no expectation
+    // depends on it.
     await Task.yield()
     gate.open()
     let (report, finishedAtReturn) = await result

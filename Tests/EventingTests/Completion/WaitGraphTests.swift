@@ -3,10 +3,10 @@
 
   @testable import Eventing
 
-  /// The questions of the wait graph, with nodes that say what they like.
+  /// Cycle searches in the wait graph, among nodes whose answers the test sets.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WaitGraphTests {
-    @Test func whatWasBlockedByWhatTurnedOutToBeFreeIsAskedAgain() {
-      // A lane with two seats: one waits for a node that waits for the lane, the other is free.
+    @Test func nodeBlockedOnlyByANodeThatTurnedOutFreeIsSearchedAgain() {
+      // The lane has two slots: one waits for a node that waits for the lane, and one is free.
       let (lane, node) = (Node(), Node())
       lane.answer = { .all([node, Node()]) }
       node.answer = { .any([lane]) }
@@ -16,7 +16,7 @@
       (lane.answer, node.answer) = ({ .free }, { .free })
     }
 
-    @Test func whatWasBlockedIsNotAskedAgain() {
+    @Test func blockedNodeIsNotSearchedAgain() {
       let (node, asked) = (Node(), Counter())
       node.answer = {
         asked.add()
@@ -35,19 +35,19 @@
       var question = WaitGraph.CycleSearch(Invocation(ExecutionSlot()))
       let answer = question.isBlocked(nodes[0])
       #expect(answer == isBlocked)
-      for node in nodes { node.answer = { .free } }  // one after the other, not each by the one before
+      for node in nodes { node.answer = { .free } }  // breaks the chain, so that no release recurses
     }
 
     @Test func aSendThatOutlivesItsCallLeavesNothingBehind() async {
       let running = Invocation(ExecutionSlot())
-      let completion = Context.running.withValue(running) { Completion(.send) }
+      let completion = Context.invocation.withValue(running) { Completion(.send) }
       running.end()
       completion.finishDelivery(SendReport())
       _ = await completion.wait()
       #expect(running.executionSlot.waits.isEmpty)
     }
 
-    @Test func handlersThatHaveGoneAreForgottenByThePolicy() {
+    @Test func failurePolicyForgetsHandlersThatHaveEnded() {
       struct Refused: Error {}
       let event = Event<Int>(onFailure: .remove(after: 2))
       for _ in 0..<100 {
@@ -60,10 +60,11 @@
       #expect(event.core.identity.failures().countedHandlers == 0)
     }
 
-    @Test func aPartIsJudgedAnewIfTheOneThatWasExcusedIsDone() async {
-      // A node's address comes back: that an earlier one there was excused says nothing of the later one.
+    @Test func outstandingWorkIsJudgedAnewAfterDeferredWorkAtItsAddressIsDone() async {
+      // A later node may have the address of an earlier one. The earlier one was deferred, but that
+      // says nothing about the later one.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
-      let completion = Context.running.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
+      let completion = Context.invocation.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }
       completion.expect(node)
       completion.arrive(node, .delivered)
@@ -81,7 +82,7 @@
     }
   }
 
-  /// A node of the test's own. `answer` is set before anybody asks.
+  /// A wait node of the test. The test sets `answer` before any search.
   private final class Node: WaitNode, @unchecked Sendable {
     var answer: () -> WaitNeeds = { .free }
 

@@ -46,7 +46,7 @@ import Testing
       await hold.reached.opened()
       let adder = startThread {
         var isPosted = false
-        Edges.watch({ point in
+        SyncPoints.watch({ point in
           if point == .foundBusy {
             hold.release()
             poster.wait()

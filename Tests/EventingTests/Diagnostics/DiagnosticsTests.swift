@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// `EventDiagnostics` beside events that come and go, and beside many handlers.
+/// `EventDiagnostics` while events are made and released, and among many handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DiagnosticsTests {
   static let rounds: Int = {
     #if DEBUG
@@ -11,7 +11,9 @@ import Testing
     #endif
   }()
 
-  /// Makes some events at a time, which then go one after the other while others are looked at.
+  /// Makes events in groups of 32.
+  ///
+  /// The events of a group are released one after the other, while other threads observe events.
   static func makeEvents() {
     for _ in 0..<rounds / 32 {
       let events = (0..<32).map { _ in Event<Int>() }
@@ -47,6 +49,6 @@ import Testing
       event.observe(with: EventDiagnostics(moreHandlersThan: 1_000_000) { _ in })
       return processorTime { for _ in 0..<count { event.addHandler { _ in } } }
     }
-    #expect(growth < 3)  // 16 if each add looks at all
+    #expect(growth < 3)  // 16 if each add visits all handlers
   }
 }

@@ -5,7 +5,7 @@ import Testing
 extension ObserverTests {
   // MARK: Lifetimes
 
-  @Test func anObserverThatKeepsTokensGoesWithItsEvent() {
+  @Test func anObserverThatKeepsTokensIsReleasedWithItsEvent() {
     final class Keeper: EventObserver {
       let tokens = Recorder<HandlerToken>()
       let canary: Canary
@@ -22,7 +22,7 @@ extension ObserverTests {
     #expect(live.alive == 0)
   }
 
-  @Test func theEndOfAnObservationOfNewEventsIsTheirsToo() async {
+  @Test func endingTheObservationOfNewEventsEndsItForEachOfThem() async {
     await #expect(processExitsWith: .success) {
       let (log, live) = (Recorder<UInt64>(), LiveCount())
       let everywhere = CountedObserver(log, live).observeNewEvents()
@@ -33,7 +33,7 @@ extension ObserverTests {
       event.post(2)
       precondition(log.values == [1])
       #if DEBUG
-        precondition(event.isEnteredTheQuickWay)
+        precondition(event.hasFastPath)
       #endif
     }
   }
@@ -68,12 +68,12 @@ extension ObserverTests {
     #expect(seen == [1])
   }
 
-  // MARK: On the way to lanes
+  // MARK: Observed lanes and sequences
 
   @Test func aForwardBehindALaneIsObservedWithoutARace() async {
     let (event, copy, calls) = (Event<Int>(), Event<Int>(), Counter())
     event.addHandler(on: .background) { _ in calls.add() }
-    event.addHandler { number in while calls.value < number {} }  // the lane has the flight, and looks at it
+    event.addHandler { number in while calls.value < number {} }  // the lane has the completion, and reads it
     event.forward(to: copy)
     event.observe(with: Notes())
     for number in 1...20 {
@@ -82,7 +82,7 @@ extension ObserverTests {
     }
   }
 
-  @Test func whatASequenceHasNoRoomForIsDropped() {
+  @Test func aPayloadWithoutRoomInASequenceIsReportedAsDropped() {
     let (event, notes) = (Event<Int>("e"), Notes())
     let payloads = event.payloads(buffering: .newest(1))
     event.observe(with: notes)
@@ -91,7 +91,7 @@ extension ObserverTests {
     withExtendedLifetime(payloads) {}
   }
 
-  @Test func whatALaneHoldsAndSkipsIsToldOf() async {
+  @Test func heldAndSkippedOccurrencesOfALaneAreReported() async {
     let (event, notes, queue) = (Event<Int>("e"), Notes(), DispatchQueue(label: "test"))
     let token = event.addHandler(named: "a", on: .queue(queue)) { _ in }
     event.observe(with: notes)
@@ -107,7 +107,7 @@ extension ObserverTests {
       told.sorted() == ["held a 1", "held a 2", "held a 3", "held a 4", "skipped a 1", "skipped a 2", "skipped a 3"])
   }
 
-  @Test func whatAPausedLaneIsGivenCostsTheSameHoweverMuchWaits() async {
+  @Test func theCostOfAnItemOfAPausedLaneDoesNotGrowWithItsQueue() async {
     let (event, begun, gate) = (Event<Int>(), Gate(), Gate())
     let token = event.addHandler(on: .concurrent(limit: 1)) { _ async in
       begun.open()
@@ -119,7 +119,9 @@ extension ObserverTests {
     event.lock(token, holding: .upTo(.max))
     gate.open()
     await event.quiesce()
-    for number in 0..<20_000 { event.post(number) }  // with a look at all that wait each time the unlock takes half a minute
+    // If the lane searched all its waiting items for each new one, the unlock would take about half
+    // a minute.
+    for number in 0..<20_000 { event.post(number) }
     event.unlock(token)
     await event.quiesce()
     #expect(await event.handlers.map(\.callCount) == [20_002])

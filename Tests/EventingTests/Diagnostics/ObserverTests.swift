@@ -3,9 +3,9 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Observers, what reaches nobody, and diagnostics.
+/// Observers, occurrences that reach no handler, and diagnostics.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObserverTests {
-  /// Notes everything in one line each, with the handlers' names.
+  /// An observer that records each of its calls in one line, with the name of the handler.
   final class Notes: EventObserver {
     let lines = Recorder<String>()
     let durations = Recorder<Duration>()
@@ -32,7 +32,7 @@ import Testing
 
   struct Problem: Error {}
 
-  @Test func anObserverIsToldOfEverythingInline() async {
+  @Test func anObserverReceivesEveryOutcomeOfInlineHandlers() async {
     let (event, notes) = (Event<Int>("e"), Notes())
     let a = event.addHandler(named: "a", priority: 1) { if $0 == 2 { throw Problem() } }
     event.post(1)
@@ -58,7 +58,7 @@ import Testing
     #expect(notes.durations.values.allSatisfy { $0 >= .zero })
   }
 
-  @Test(arguments: BoundedLane.allCases) func anObserverIsToldOfLanes(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func anObserverReceivesTheOutcomesOfLanes(lane: BoundedLane) async {
     let (event, notes, gate, begun) = (Event<Int>("e"), Notes(), Gate(), Gate())
     let token = event.add(
       lane.handler(.oldest(1), until: gate) { _ in
@@ -78,7 +78,7 @@ import Testing
     #expect(await eventually { Set(notes.lines.values) == Set(expected + ["began a 1", "ended a 1", "skipped a 2"]) })
   }
 
-  @Test(arguments: LaneDelivery.allCases) func aSendAndTheSendersContextGoOn(lane: LaneDelivery) async {
+  @Test(arguments: LaneDelivery.allCases) func aSendToAnObservedLaneIsAwaitedAndReported(lane: LaneDelivery) async {
     let (event, notes, calls) = (Event<Int>("e"), Notes(), Counter())
     event.add(lane.handler(DispatchQueue(label: "test")) { calls.add() }.named("a"))
     event.observe(with: notes)
@@ -87,7 +87,7 @@ import Testing
     #expect(notes.since == ["added a", "e 1", "began a 1", "ended a 1"])
   }
 
-  @Test func sequencesForwardsAndKeysAreToldOf() async {
+  @Test func sequencesForwardsAndKeysAreReported() async {
     let (event, copy, notes) = (Event<Int>("e"), Event<Int>("c"), Notes())
     let payloads = event.payloads()
     event.forward(to: copy)
@@ -103,7 +103,7 @@ import Testing
     #expect(notes.since == ["added a", "k 1", "began a 1", "ended a 1", "k 2"])
   }
 
-  @Test func aHandlerOfAnEventThatGoesIsToldOf() {
+  @Test func aHandlerOfAReleasedEventIsReportedAsRemoved() {
     let notes = Notes()
     var event: Event<Int>? = Event("e")
     event?.addHandler(named: "a") { _ in }
@@ -112,7 +112,7 @@ import Testing
     #expect(notes.since == ["added a", "removed a"])
   }
 
-  @Test func severalObserversAreToldInTheirOrder() {
+  @Test func severalObserversAreCalledInTheirOrder() {
     let (event, log) = (Event<Int>(), Recorder<String>())
     struct Named: EventObserver {
       let name: String
@@ -144,7 +144,7 @@ import Testing
     event.finish()
   }
 
-  // A process of their own: they observe every event that is made.
+  // The test has a process of its own, because it observes every event that is made.
 
   @Test func newEventsAreObserved() async {
     await #expect(processExitsWith: .success) {
@@ -161,7 +161,7 @@ import Testing
 
   // MARK: Unheard
 
-  @Test func whatReachesNobodyIsUnheard() async {
+  @Test func anOccurrenceThatReachesNoHandlerIsUnheard() async {
     let (event, seen, sender) = (Event<Int>("e"), Recorder<String>(), Owner(LiveCount()))
     event.post(1)
     event.unheard.addHandler {
@@ -182,7 +182,7 @@ import Testing
     #expect(seen.values == ["e 2 20 true", "e 4 40 false"])
   }
 
-  @Test(arguments: BoundedLane.allCases) func whatHasNoRoomIsUnheard(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func anOccurrenceWithoutRoomIsUnheard(lane: BoundedLane) async {
     for buffering in [Buffering.oldest(1), .suspendingSender(1), .newest(1)] {
       let (event, seen, gate, begun) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
       event.unheard.addHandler { seen.record($0.payload) }
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func aHandlerOfUnheardMayPostTheSame() {
+  @Test func aHandlerOfUnheardMayPostToItsEvent() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.unheard.addHandler { [weak event] in
       if $0.payload < 3 { event?.post($0.payload + 1) }
@@ -206,9 +206,9 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  // MARK: While threads race
+  // MARK: Racing threads
 
-  @Test func observingChangesNothingOfWhatIsDelivered() async {
+  @Test func observingDoesNotChangeTheDelivery() async {
     let event = Event<Int>()
     let (seen, accepted, unheard) = (PlainLog(), Recorder<UInt64>(), Counter())
     struct Accepting: EventObserver {
@@ -233,7 +233,7 @@ import Testing
     #expect(zip(accepted.values, accepted.values.dropFirst()).allSatisfy { $0 < $1 })
   }
 
-  /// Not guarded: the event calls one after the other.
+  /// A log without synchronization, because the event makes one call at a time.
   final class PlainLog: @unchecked Sendable {
     var values: [Int] = []
   }
@@ -242,7 +242,8 @@ import Testing
 
   @Test func slowHandlersAreFound() async {
     let (event, found, none) = (Event<Int>("e"), Recorder<String>(), Counter())
-    // So that the test need not wait for time to pass: every call takes longer than less than nothing, and none an hour.
+    // The test does not wait for time to pass: every call takes longer than -1 ns, and none takes
+    // an hour.
     event.observe(
       with: EventDiagnostics(slowerThan: .nanoseconds(-1)) {
         guard $0.kind == .slowHandler, let handler = $0.handler, let took = $0.duration else { return }

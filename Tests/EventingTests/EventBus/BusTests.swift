@@ -1,11 +1,11 @@
 import Eventing
 import Testing
 
-/// Events that are found.
+/// Events that a bus finds by their type, or by an owner and a key.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusTests {
   private struct Placed: Sendable { let id: Int }
 
-  @Test func whatIsPostedFindsTheEventOfItsType() async {
+  @Test func aPostFindsTheEventOfItsType() async {
     let bus = EventBus()
     let seen = Recorder<String>()
     bus.addHandler(for: Placed.self) { seen.record("\($0.id)") }

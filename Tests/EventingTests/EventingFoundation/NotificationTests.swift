@@ -3,13 +3,13 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Ways that lead through a notification center (G23), and what is no such way.
+/// Forwarding paths through a notification center (G23), and notifications that begin a new path.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NotificationTests {
   private let center = NotificationCenter()
   private let one = Notification.Name("one")
   private let other = Notification.Name("other")
 
-  @Test func aWayRoundThroughEventsAndACenterHasAnEnd() {
+  @Test func aCycleThroughEventsAndACenterEnds() {
     let first = Event<PostedNotification>(notifications: one, center: center)
     let (second, seen) = (Event<PostedNotification>(notifications: other, center: center), Recorder<String>())
     let middle = Event<PostedNotification>()
@@ -18,7 +18,7 @@ import Testing
     second.addHandler { seen.record("second \($0.name.rawValue)") }
     let other = other
     first.forward(to: middle) { _ in PostedNotification(other) }
-    middle.forward(to: center)  // which second hears
+    middle.forward(to: center)  // `second` receives its notifications
     second.forward(to: first)
     center.post(name: one, object: nil)
     #expect(seen.values == ["first one", "middle other", "second other"])
@@ -26,7 +26,7 @@ import Testing
     #expect(seen.values.dropFirst(3) == ["middle other", "second other", "first other"])
   }
 
-  @Test func aWayRoundThroughTwoCentersHasAnEnd() {
+  @Test func aCycleThroughTwoCentersEnds() {
     let far = NotificationCenter()
     let (here, there) = (
       Event<PostedNotification>(notifications: one, center: center),
@@ -41,7 +41,7 @@ import Testing
     #expect(calls.values == ["here", "there"])
   }
 
-  @Test func aSendWaitsForThoseWhoListenToTheCenterAndTheSenderIsKept() async {
+  @Test func aSendWaitsForListenersOfTheCenterAndTheSenderIsKept() async {
     let (start, heard) = (Event<Int>(), Event<PostedNotification>(notifications: one, center: center))
     let (gate, sender, seen) = (Gate(), Plain(), Recorder<Bool>())
     start.forward(to: center, as: one)
@@ -66,7 +66,7 @@ import Testing
     #expect(seen.values == [2, 3])
   }
 
-  @Test func noLaterObjectAtAnAddressIsHeardForOneThatIsGone() {
+  @Test func noLaterObjectAtAnAddressIsTakenForAReleasedOne() {
     var object: Plain? = Plain()
     let (event, calls) = (Event<PostedNotification>(notifications: one, object: object, center: center), Counter())
     event.addHandler { _ in calls.add() }
@@ -86,7 +86,7 @@ import Testing
     #expect(!event.hasHandlers)
   }
 
-  @Test func whatATaskOrAnotherNotificationBringsIsNew() async {
+  @Test func notificationsFromTasksAndOtherNotificationsBeginANewPath() async {
     let numbers = Event<Int>()
     let back = Event<PostedNotification>(notifications: one, center: center)
     let warned = Event<PostedNotification>(notifications: other, center: center)
@@ -114,7 +114,7 @@ import Testing
     center.value.removeObserver(observer)
   }
 
-  @Test func whatAHandlerPostsOnTheWayIsNew() {
+  @Test func aNotificationPostedByAHandlerOnTheWayBeginsANewPath() {
     let (outer, inner) = (
       Event<PostedNotification>(notifications: one, center: center),
       Event<PostedNotification>(notifications: other, center: center)
@@ -134,7 +134,7 @@ import Testing
     #expect(seen.values == ["inner", "outer", "outer"])
   }
 
-  @Test func theSameNotificationThatAHandlerPostsAnewIsNew() {
+  @Test func anOccurrenceThatAHandlerPostsAgainBeginsANewPath() {
     let event = Event<PostedNotification>(notifications: one, center: center)
     let (start, rounds) = (Event<Int>(), Counter())
     start.forward(to: center, as: one)

@@ -2,9 +2,9 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// The recorder of EventingTesting.
+/// `EventRecorder`, of EventingTesting.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RecorderTests {
-  @Test func whatArrivesIsExpectedInItsOrder() async throws {
+  @Test func payloadsAreExpectedInTheirOrder() async throws {
     let event = Event<Int>()
     let recorder = EventRecorder(event)
     for number in 1...4 { event.post(number) }
@@ -21,7 +21,7 @@ import Testing
     #expect(try await recorder.expect(-1) == [])
   }
 
-  @Test func whatComesLaterIsWaitedFor() async throws {
+  @Test func expectWaitsForLaterPayloads() async throws {
     let (event, clock) = (Event<Int>(), ManualClock())
     let recorder = EventRecorder(event, on: .background)
     async let found = recorder.expect(3)
@@ -37,7 +37,7 @@ import Testing
     } catch { #expect("\(error)" == "expected 1 of Int within 5.0 seconds; there are 0: []") }
   }
 
-  @Test func aRecorderListensWhereItIsToldAndNoLonger() async throws {
+  @Test func aRecorderListensOnItsDeliveryUntilItIsReleased() async throws {
     let event = Event<Int>()
     var recorder: EventRecorder<Int>? = EventRecorder(event, on: .main)
     event.post(1)
@@ -46,7 +46,7 @@ import Testing
     recorder = EventRecorder(event, asynchronouslyOn: .inOrder)
     event.post(2)
     try await recorder?.expect([2])
-    #expect(await eventually { event.handlerCount == 1 })  // a call of the one before may have been about to return
+    #expect(await eventually { event.handlerCount == 1 })  // a call of the first recorder may still be about to return
     recorder = nil
     #expect(await eventually { event.handlerCount == 0 })
   }
@@ -59,13 +59,13 @@ import Testing
     try await recorder.expectNone()
   }
 
-  @Test func whoWaitsWhileARecorderIsEmptiedWaitsForWhatComesThen() async throws {
+  @Test func expectDuringRemoveAllWaitsForLaterPayloads() async throws {
     let event = Event<Int>()
     let recorder = EventRecorder(event)
     event.post(1)
     _ = try await recorder.expect(1)
     let waiting = Task { try await recorder.expect(1, within: .seconds(50)) }
-    for _ in 0..<10 { await Task.yield() }  // it most likely waits then
+    for _ in 0..<10 { await Task.yield() }  // by now `expect` usually waits
     recorder.removeAll()
     event.post(2)
     #expect(try await waiting.value == [2])

@@ -3,11 +3,15 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// The simulations of EventingTesting: that they find what is wrong, show it again, and control all that events do.
+/// Checks that the simulations of EventingTesting find faults and repeat them.
+///
+/// A simulation must also control everything that its events do.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulationTests {
   struct Wrong: Error {}
 
-  /// With a check, an await, and then the act: two senders may both pass the check.
+  /// A bus that calls a handler once.
+  ///
+  /// Unless it claims first, it checks, awaits and then acts: two senders may both pass the check.
   actor OnceBus {
     private var isArmed = true
     private let claimsFirst: Bool
@@ -70,7 +74,8 @@ import Testing
     #expect(try Simulation.explore(atMost: 5, SimulationTests.once(claimsFirst: true, senders: 3)).isComplete == false)
   }
 
-  /// A test function is a task itself; what it calls is not taken for its own.
+  /// The test function is itself a task. An isolated call in the simulation must not be taken for a
+  /// call of that task.
   @Test func isolatedCallsRunInASimulationThatATaskStarts() async throws {
     let counts = Recorder<Int>()
     try Simulation.explore { @Sendable in
@@ -81,7 +86,7 @@ import Testing
     #expect(counts.values.allSatisfy { $0 == 1 } && !counts.values.isEmpty)
   }
 
-  @Test @MainActor func aTestOnTheMainActorMayRunOne() throws {
+  @Test @MainActor func aTestOnTheMainActorMayRunASimulation() throws {
     let seen = Recorder<Int>()
     try Simulation.run(seeds: 1...10) {
       let event = Event<Int>()
@@ -112,7 +117,7 @@ import Testing
     #expect(seen.values.filter { $0 >= 10 } == Array(repeating: [10, 20], count: 50).flatMap(\.self))
   }
 
-  @Test func whatIsCutOffOrDiffersIsSaid() {
+  @Test func failuresDescribeRunsThatAreCutOffOrDiffer() {
     let endless = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1, limit: 200) {
         let event = Event<Int>()
@@ -136,7 +141,7 @@ import Testing
     #expect(Schedule("x2 0/1")?.description == "x2 0/1")
   }
 
-  @Test func whatCannotGoOnIsSaid() {
+  @Test func failuresDescribeRunsThatCannotContinue() {
     let stuck = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1) {
         for await _ in Event<Int>().source.payloads() {}
@@ -153,8 +158,11 @@ import Testing
     #expect(Schedule("1/2 0/1")?.description == "1/2 0/1" && Schedule("2/2") == nil && Schedule("one") == nil)
   }
 
-  /// Whatever the order: lanes of every kind belong to the simulation, and keep theirs.
-  @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync }) func lanesBelongToIt(lane: BoundedLane) throws {
+  /// Lanes of every kind run inside the simulation. They keep their own order, whatever order of
+  /// steps the seed chooses.
+  @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync }) func lanesBelongToTheSimulation(
+    lane: BoundedLane
+  ) throws {
     let schedules = Recorder<String>()
     for seed in [1, 2, 3, 1] as [UInt64] {
       let schedule = try Simulation.run(seed: seed) {

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G23: forwarding.
+/// G23: forwards are handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
   @Test func aForwardHasItsPlaceInTheOrder() {
     let (first, second) = (Event<Int>(), Event<Int>())
@@ -45,7 +45,7 @@ import Testing
     }
     let poster = startThread { other.post(0) }
     await inside.opened()
-    let ticket = one.submit(1)  // its forward is queued, with its path
+    let ticket = one.submit(1)  // the forward is queued at `other`, with its path
     gate.open()
     await poster.opened()
     _ = await comesBack { await ticket.report }
@@ -67,7 +67,7 @@ import Testing
     withExtendedLifetime(events) {}
   }
 
-  @Test func aChainThatKeepsItsTargetsGoesWithoutAStackAsDeep() async {
+  @Test func aLongChainOfStrongForwardsIsReleasedWithoutADeepStack() async {
     let live = LiveCount()
     let first = ConditionLock<Event<Int>?>(nil)
     for _ in 0..<20_000 {
@@ -103,7 +103,7 @@ import Testing
     await poster.opened()
   }
 
-  @Test func twoWaysToOneEventDeliverTwice() {
+  @Test func twoPathsToOneEventDeliverTwice() {
     let (top, left, right, bottom) = (Event<Int>(), Event<Int>(), Event<Int>(), Event<Int>())
     let seen = Recorder<Int>()
     top.forward(to: left) { $0 * 10 }
@@ -175,7 +175,8 @@ import Testing
       inner.record(await first.send(2))
     }
     #expect(await comesBack { await first.send(1) }?.delivered == 1)
-    // It was not waited for; the report counts the forward alone, whose target took it.
+    // The inner send did not wait for its own handler. Its report counts the forward alone, whose
+    // target took the occurrence.
     #expect(inner.values.map(\.delivered) == [1])
     #expect(inner.values.map(\.deferred) == [0])
     await second.quiesce()
@@ -214,7 +215,7 @@ import Testing
     let token = first.forward(to: second)
     first.forward(to: second)
     first.forward(to: third)
-    #expect(first.remove(ownedBy: second) == 0)  // a target is no owner
+    #expect(first.remove(ownedBy: second) == 0)  // a target is not an owner
     #expect(first.remove(token))
     #expect(first.removeForwarding(to: second) == 1)
     #expect(first.removeForwarding(to: second) == 0)

@@ -1,7 +1,7 @@
 import Eventing
 import Synchronization
 
-/// Threads that do random things to one event, and the record of it all.
+/// Threads that perform random operations on one event, and the record of these operations.
 final class History: Sendable {
   private struct Shared: Sendable {
     var tokens: [(number: Int, token: HandlerToken)] = []
@@ -12,9 +12,9 @@ final class History: Sendable {
 
   let seed: UInt64
   private let event = Event<Int>()
-  /// The moments: each is one more than the one before, whoever takes it.
+  /// The logical clock. Each reading, by any thread, returns the next number.
   private let clock = Atomic<Int>(0)
-  /// The last moment at which an inline handler had something to do: none other is called before.
+  /// The time at which the last inline call ended. The next inline call begins later.
   private let inline = Atomic<Int>(0)
   private let shared = ConditionLock(Shared())
   private let done: ConditionLock<[[Operation]]>
@@ -33,7 +33,7 @@ final class History: Sendable {
 
   private var now: Int { clock.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue }
 
-  /// What one of the threads does.
+  /// Performs random operations. One of the threads runs this.
   func run(_ thread: Int, steps: Int) {
     var random = SeededGenerator(seed: seed &* 31 &+ UInt64(thread))
     var operations: [Operation] = []
@@ -44,7 +44,10 @@ final class History: Sendable {
     done.withLock { [operations] in $0[thread] += operations }
   }
 
-  /// Two cores prove nothing if each operation ends before the other thread looks.
+  /// Yields or delays the thread at random.
+  ///
+  /// On two cores, each operation would otherwise end before the other thread begins one. Such a
+  /// history proves nothing.
   private func stumble(_ random: inout SeededGenerator) {
     switch random.next() % 8 {
     case 0: giveWay()
@@ -80,7 +83,7 @@ final class History: Sendable {
     }
   }
 
-  // MARK: What they do
+  // MARK: Operations
 
   private func add(thread: Int, _ random: inout SeededGenerator, _ note: (Operation) -> Void) {
     let number = shared.withLock { shared -> Int? in
@@ -120,19 +123,20 @@ final class History: Sendable {
     let wasThere = change(chosen.token)
     let end = now
     note(Operation(action: action(chosen.number), wasThere: wasThere, start: start, end: end, thread: thread))
-    // It locks first, and then looks: a handler that goes meanwhile may have been silent for a moment.
+    // `lock` first locks, and then checks whether the handler is there. So a handler that ends
+    // meanwhile may have been locked for a moment.
     if case .lock(let number) = action(chosen.number), !wasThere {
       note(Operation(action: .lock(number), start: start, end: end, thread: thread))
     }
   }
 
-  private func gate(_ thread: Int, _ isGated: Bool, _ note: (Operation) -> Void) {
+  private func gate(_ thread: Int, _ isEventLocked: Bool, _ note: (Operation) -> Void) {
     let start = now
-    if isGated { event.lock() } else { event.unlock() }
+    if isEventLocked { event.lock() } else { event.unlock() }
     let end = now
     let part = Operation.GatePart(change: start, count: History.mostHandlers)
     for number in 0..<History.mostHandlers {
-      note(Operation(action: .gate(number, isGated, part: part), start: start, end: end, thread: thread))
+      note(Operation(action: .gate(number, isEventLocked, part: part), start: start, end: end, thread: thread))
     }
   }
 
@@ -171,7 +175,8 @@ final class History: Sendable {
 
   private func called(_ handler: Operation.Handler, _ payload: Int, _ reaction: UInt64, _ last: Int) {
     let (occurrence, posted) = (payload & 0xFF, payload >> 8)
-    // It was decided after the inline handler before it had ended, or the lane's last call.
+    // An inline call is decided after the inline call before it has ended. A call on a lane is
+    // decided after the last call on that lane has ended.
     let start = max(posted, handler.hasLane ? last : inline.load(ordering: .acquiring))
     let call = Operation(action: .call(occurrence: occurrence, handler: handler.number), start: start, end: now)
     shared.withLock { $0.calls.append(call) }
@@ -198,16 +203,18 @@ final class History: Sendable {
     if !handler.hasLane { inline.store(now, ordering: .releasing) }
   }
 
-  // MARK: Afterwards
+  // MARK: The end
 
-  /// All that happened; waits until nothing more does: what handlers posted on the way, too.
+  /// Waits until all occurrences have been delivered, and returns all operations.
+  ///
+  /// Posts of handlers, and their calls, are included.
   func finish() -> [Operation] {
     let isQuiet = Gate()
     Task {
       var occurrences = -1
       while occurrences != shared.withLock(\.occurrences) {
         occurrences = shared.withLock(\.occurrences)
-        await event.quiesce()  // until then a call may be about to post what it has a number for
+        await event.quiesce()  // a call may not yet have posted an occurrence that has its number
         await event.quiesce()
       }
       isQuiet.open()

@@ -2,14 +2,15 @@ import Eventing
 import Synchronization
 import Testing
 
-/// What threads saw of an event that they all used, judged as a whole: there is an order in which one thing after the other would have done the same (G1 to G9, G21).
+/// Histories of random operations of several threads on one event (G1 to G9, G21).
 ///
-/// This is what the guarantees come to, without the word for any of them.
+/// For each history there must be an order in which a sequential event gives all its results. This
+/// follows from the guarantees. But the search knows none of them.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HistoryTests {
-  /// What became of so many histories.
+  /// The results of a number of histories.
   struct Outcome: Sendable {
     var judged = 0
-    /// Those in which nothing overlapped: they prove nothing.
+    /// The number of histories without an overlap, which prove nothing.
     var sequential = 0
     var overlaps = 0
     var operations = 0
@@ -29,7 +30,7 @@ import Testing
       "\(outcome.sequential) more had none, the search gave \(outcome.undecided) up")
   }
 
-  /// Makes histories until so many had an overlap, or one is no history of an event.
+  /// Makes histories until `count` of them had an overlap, or until one has no sequential order.
   static func outcome(of count: Int, threads: Int, first: UInt64 = .random(in: 1...UInt64(UInt32.max))) async -> Outcome
   {
     let outcome = ConditionLock(Outcome())

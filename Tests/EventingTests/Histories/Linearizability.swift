@@ -1,13 +1,16 @@
-/// Whether there is an order of all operations of a history that a ``SequentialEvent`` could have gone through, and that contradicts no clock: what had ended
-/// before another began comes before that.
+/// The search for a sequential order of all operations of a history.
 ///
-/// The search of Wing and Gong, with the memory of Lowe ("Testing for linearizability", 2017): no state is looked at twice.
+/// A ``SequentialEvent`` must be able to go through the operations in that order. The order must
+/// not contradict the clock: if one operation ended before another began, it comes first.
+///
+/// The search is that of Wing and Gong, with the memory of Lowe ("Testing for linearizability",
+/// 2017): no state is visited twice.
 struct Linearizability {
   enum Verdict {
     case linearizable
-    /// The operations that remain where the search came farthest, and the event as it was then.
+    /// The operations that were left where the search came farthest, and the event in that state.
     case not(remaining: [Operation], SequentialEvent)
-    /// The search was given up after so many states.
+    /// The search was given up after `limit` states.
     case undecided
   }
 
@@ -22,7 +25,7 @@ struct Linearizability {
   private var limit: Int
   private var farthest: Node
 
-  /// The most operations that can be judged.
+  /// The highest number of operations that can be judged.
   static let capacity = 128
 
   static func judge(_ operations: [Operation], limit: Int = 20_000) -> Verdict {
@@ -36,7 +39,7 @@ struct Linearizability {
       }
     }
     for operation in operations {
-      // What a report says it delivered are calls that took place.
+      // A report must count as delivered exactly the calls that took place.
       guard case .report(let occurrence, let delivered, _) = operation.action else { continue }
       let count = operations.count { if case .call(occurrence, _) = $0.action { true } else { false } }
       guard count == delivered else { return .not(remaining: [operation], SequentialEvent(handlers: 0)) }
@@ -83,7 +86,7 @@ struct Linearizability {
       guard operation.start <= firstEnd else { break }
       firstEnd = min(firstEnd, operation.end)
     }
-    // What ended first most likely came first.
+    // The operation that ended first most likely came first.
     for index in candidates(node.done, before: firstEnd) {
       var next = node
       next.done |= 1 << UInt128(index)

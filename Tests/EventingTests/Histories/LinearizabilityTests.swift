@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// That the judge of histories refuses what no event would do.
+/// Checks that the search for a sequential order refuses histories that no event can have.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LinearizabilityTests {
   private static func isAccepted(_ actions: [(Operation.Action, Bool?, ClosedRange<Int>)]) -> Bool {
     let operations = actions.flatMap { action, wasThere, time in
@@ -26,15 +26,15 @@ import Testing
     (.call(occurrence: occurrence, handler: handler), nil, time)
   }
 
-  @Test func whatIsSentBeforeMayBeHeardAndMustBeHeardAfter() {
+  @Test func aPostDuringAnAddMayReachTheHandlerAndALaterOneMust() {
     #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6), Self.call(0, 0, 3...5)]))
-    #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6)]))  // sent before it was added
+    #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6)]))  // the post came before the add
     #expect(!Self.isAccepted([Self.add(0, 1...2), (.post(0), nil, 3...6)]), "an occurrence is lost")
     #expect(
       !Self.isAccepted([(.post(0), nil, 1...2), Self.add(0, 3...4), Self.call(0, 0, 5...6)]), "it was sent before")
   }
 
-  @Test func nothingIsCalledAfterItsRemovalOrLock() {
+  @Test func noHandlerIsCalledAfterItsRemovalOrLock() {
     let add = Self.add(0, 1...2)
     #expect(Self.isAccepted([add, (.post(0), nil, 3...9), (.remove(0), true, 4...7), Self.call(0, 0, 3...8)]))
     #expect(!Self.isAccepted([add, (.post(0), nil, 3...9), (.remove(0), true, 4...5), Self.call(0, 0, 6...8)]))
@@ -77,7 +77,7 @@ import Testing
         two + [Self.call(0, 0, 6...7), Self.call(1, 0, 8...9), Self.call(0, 1, 10...11), Self.call(1, 1, 12...13)]))
   }
 
-  @Test func aReportCountsWhatTookPlace() {
+  @Test func aReportCountsTheCallsThatTookPlace() {
     let told = [
       Self.add(0, 1...2), Self.add(1, 3...4), (.lock(1), true, 5...6), (.post(0), nil, 7...10), Self.call(0, 0, 8...9),
     ]
@@ -90,7 +90,7 @@ import Testing
     #expect(!report(1, 2))
   }
 
-  @Test func whatWasThereUntilTheReportIsCounted() {
+  @Test func aHandlerThatStaysUntilTheReportIsCounted() {
     let locked =
       [Self.add(0, 1...2), (.lock(0), true, 3...4), (.post(0), nil, 5...6)]
       as [(Operation.Action, Bool?, ClosedRange<Int>)]
@@ -99,31 +99,32 @@ import Testing
     }
     #expect(Self.isAccepted(locked + [report(1), (.remove(0), true, 8...9)]))
     #expect(!Self.isAccepted(locked + [report(0), (.remove(0), true, 8...9)]))
-    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // it may have gone before its turn
+    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // it may have ended before its turn
     let once = [Self.add(0, once: true, 1...2)] + locked.dropFirst()
     #expect(!Self.isAccepted(once + [report(0)]))
   }
 
   @Test func anEventIsLockedAsAWhole() {
     let two = [Self.add(0, 1...2), Self.add(1, 3...4)]
-    func gate(_ isGated: Bool, _ change: Int, _ time: ClosedRange<Int>) -> [(Operation.Action, Bool?, ClosedRange<Int>)]
-    {
-      (0..<2).map { (.gate($0, isGated, part: .init(change: change, count: 2)), nil, time) }
+    func gate(_ isEventLocked: Bool, _ change: Int, _ time: ClosedRange<Int>) -> [(
+      Operation.Action, Bool?, ClosedRange<Int>
+    )] {
+      (0..<2).map { (.gate($0, isEventLocked, part: .init(change: change, count: 2)), nil, time) }
     }
     let both = two + gate(true, 1, 5...8) + gate(false, 2, 5...8) + [(.post(0), nil, 9...10)]
     #expect(Self.isAccepted(both + [Self.call(0, 0, 9...10), Self.call(0, 1, 9...10)]))
     #expect(Self.isAccepted(both))
     #expect(!Self.isAccepted(both + [Self.call(0, 0, 9...10)]), "half of it is locked")
     let one = two + gate(true, 1, 5...12) + [(.post(0), nil, 6...9)]
-    #expect(Self.isAccepted(one + [Self.call(0, 1, 7...8)]))  // while it is being locked
+    #expect(Self.isAccepted(one + [Self.call(0, 1, 7...8)]))  // while the event is being locked
   }
 
   #if DEBUG
-    /// Faults that show in what threads see of one event; the others are the simulations' to find.
+    /// The faults that show in the history of one event. Simulations find the others.
     static let mutants: [Mutant] = [
       .onceIsNotSpent, .claimIgnoresLocks, .claimIgnoresRemovals, .removalIsNotNoted, .queuedAddIsLost,
       .nestedPostIsLost, .laneIsReversed,
-      .newcomerIsNotGated, .skipIsNotCounted,
+      .newHandlerIsNotLocked, .skipIsNotCounted,
     ]
 
     @Test(arguments: mutants) func aPlantedFaultIsFoundOnThreads(mutant: Mutant) async {

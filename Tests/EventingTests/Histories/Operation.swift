@@ -1,15 +1,20 @@
-/// One thing that happened to an event, and between which two moments.
+/// One operation on an event, and the times between which it took effect.
 struct Operation: Sendable, CustomStringConvertible {
   enum Action: Hashable, Sendable {
-    /// A handler that is being added got its place in the order of the handlers. Between adds that overlap, that is apart from which one joins first.
+    /// A handler that is being added got its place in the order of the handlers.
+    ///
+    /// If adds overlap, the handlers may join in another order than that of their places.
     case place(Int)
     /// A handler joined.
     case add(Handler)
-    /// These tell whether the handler was there.
+    /// A handler was removed. `remove`, `lock` and `unlock` return whether the handler was there.
     case remove(Int)
     case lock(Int)
     case unlock(Int)
-    /// What the event's own lock did to one handler, be it there or not. It goes from one to the next, so others may come in between, but no other lock of the event.
+    /// The event lock began or ended for one handler, which may be there or not.
+    ///
+    /// The event goes from one handler to the next. Other operations may come in between, but no
+    /// other change of the event lock.
     case gate(Int, Bool, part: GatePart)
     /// An occurrence was accepted.
     case post(Int)
@@ -19,7 +24,7 @@ struct Operation: Sendable, CustomStringConvertible {
     case report(occurrence: Int, delivered: Int, skipped: Int)
   }
 
-  /// A part of a change of the event's own lock, which has so many.
+  /// The change of the event lock that an operation is a part of, and the number of its parts.
   struct GatePart: Hashable, Sendable {
     var change: Int
     var count: Int
@@ -28,16 +33,16 @@ struct Operation: Sendable, CustomStringConvertible {
   struct Handler: Hashable, Sendable {
     var number: Int
     var isOnce = false
-    /// It is called elsewhere: one call after the other, in the order of the occurrences.
+    /// Whether the handler has a lane: it runs one call at a time, in the order of occurrences.
     var hasLane = false
   }
 
   var action: Action
-  /// Whether the handler was there, where that was told.
+  /// Whether the handler was there; `nil` if the operation does not return that.
   var wasThere: Bool?
   var start: Int
   var end: Int
-  /// Who did it; -1 for a handler.
+  /// The thread that performed the operation; -1 for a handler.
   var thread = -1
 
   var description: String {
@@ -45,13 +50,15 @@ struct Operation: Sendable, CustomStringConvertible {
     return "[\(start) - \(end)] \(thread < 0 ? "in a handler" : "thread \(thread)"): \(action)\(result)"
   }
 
-  /// Whether it went on at the same time as another, of another thread. What handlers do counts for none: they run inside of what the threads do.
+  /// Returns whether the operation overlapped another one, of another thread.
+  ///
+  /// Operations of handlers do not count, because they run inside the operations of threads.
   func overlaps(_ other: Operation) -> Bool {
     thread >= 0 && other.thread >= 0 && thread != other.thread && start < other.end && other.start < end && !isPart
       && !other.isPart
   }
 
-  /// Whether it belongs to one that is counted.
+  /// Whether the operation is a part of another one, which is counted instead.
   private var isPart: Bool {
     switch action {
     case .place: true

@@ -1,25 +1,27 @@
-/// What an event does when only one thing happens at a time: the specification against which histories are judged.
+/// An event on which one operation at a time takes place: the specification for histories.
 ///
-/// It delivers by itself whatever need not be waited for: an occurrence is skipped for a handler as soon as that is possible, if it was never called with it.
-/// To do so early makes nothing impossible later; so it is no choice, and the search need not try both.
+/// The event skips an occurrence for a handler as soon as possible, if the history has no call of
+/// the handler with it. An early skip rules out no later operation. So it is no choice, and the
+/// search need not try the alternative.
 struct SequentialEvent: Hashable {
   private struct Member: Hashable {
     var isThere = false
     var isOnce = false
     var hasLane = false
     var isLocked = false
-    var isGated = false
-    /// The occurrences that wait for their call elsewhere.
+    var isEventLocked = false
+    /// The occurrences that wait on the handler's lane.
     var lane: [Int] = []
 
-    var isSilent: Bool { !isThere || isLocked || isGated }
+    var isSilent: Bool { !isThere || isLocked || isEventLocked }
   }
 
   private struct Delivery: Hashable {
     var occurrence: Int
-    /// Those who were there when it was accepted and have not had it, in their order.
+    /// The handlers that were there when the occurrence was accepted and that it has not reached
+    /// yet, in their order.
     var rest: [Int]
-    /// The turn of the first of them came while it was there.
+    /// Whether the turn of the first handler in `rest` came while that handler was there.
     var isFound = false
 
     mutating func next() {
@@ -28,14 +30,17 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// How many handlers a report may count as skipped. Who was gone when its turn came was not found, and is not counted. When that was is not seen from outside,
-  /// so of those who go at some time only what waited on a lane is certain.
+  /// The numbers of handlers that a report must and may count as skipped.
+  ///
+  /// A handler that has ended when its turn comes is not found, and not counted. The time of its
+  /// turn cannot be observed. So if a handler ends at some time, only its skips on a lane are
+  /// certain.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0
   }
 
-  /// A change of the event's own lock that has begun.
+  /// A change of the event lock that has begun.
   private struct Gating: Hashable {
     var part: Operation.GatePart
     var left: Int
@@ -45,7 +50,7 @@ struct SequentialEvent: Hashable {
   private var gating: Gating?
   /// The handlers in their order.
   private var order: [Int] = []
-  /// What was accepted and is not delivered, in its order.
+  /// The accepted occurrences that have not been delivered, in their order.
   private var queue: [Delivery] = []
   private var posted: Set<Int> = []
   private var skips: [Int: Skips] = [:]
@@ -54,7 +59,9 @@ struct SequentialEvent: Hashable {
 
   var isQuiet: Bool { queue.isEmpty && members.allSatisfy(\.lane.isEmpty) }
 
-  /// Does it; false if an event in this state would not have done so.
+  /// Performs an operation.
+  ///
+  /// - Returns: Whether an event in this state can have performed the operation with its result.
   mutating func apply(_ operation: Operation) -> Bool {
     switch operation.action {
     case .place(let handler): order.append(handler)
@@ -68,11 +75,11 @@ struct SequentialEvent: Hashable {
       members[handler].isThere = false
     case .lock(let handler): return setLock(of: handler, true, operation.wasThere)
     case .unlock(let handler): return setLock(of: handler, false, operation.wasThere)
-    case .gate(let handler, let isGated, let part):
+    case .gate(let handler, let isEventLocked, let part):
       guard gating == nil || gating?.part == part else { return false }
       let left = (gating?.left ?? part.count) - 1
       gating = left == 0 ? nil : Gating(part: part, left: left)
-      members[handler].isGated = isGated
+      members[handler].isEventLocked = isEventLocked
     case .post(let occurrence):
       posted.insert(occurrence)
       queue.append(Delivery(occurrence: occurrence, rest: order.filter { members[$0].isThere }))
@@ -105,15 +112,15 @@ struct SequentialEvent: Hashable {
     return true
   }
 
-  /// What is known of the whole history.
+  /// Facts about the whole history.
   struct Outline {
     var calls: Set<Operation.Action>
-    /// When the handlers that go at some time began to.
+    /// The times at which handlers may first have ended, by handler.
     var leaving: [Int: Int]
-    /// When it was told what became of an occurrence.
+    /// The times at which the reports of occurrences were there, by occurrence.
     var reports: [Int: Int]
 
-    /// Whether a handler that was there may not have been any more when its turn came.
+    /// Returns whether a handler may have ended before its turn for an occurrence came.
     func mayHaveLeft(_ handler: Int, before occurrence: Int) -> Bool {
       guard let left = leaving[handler], let report = reports[occurrence] else { return false }
       return left < report
@@ -124,9 +131,11 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// Delivers what need not be waited for.
+  /// Delivers as far as no operation of the history is needed.
   ///
-  /// What a lane gets although it will skip it later is a choice: it is given back as another state that is possible.
+  /// It is a choice whether a lane gets an occurrence that it skips later.
+  ///
+  /// - Returns: The state after the alternative, if there is such a choice; otherwise `nil`.
   mutating func settle(_ outline: Outline) -> SequentialEvent? {
     for handler in members.indices {
       while let first = members[handler].lane.first, members[handler].isSilent, !outline.isCalled(handler, first) {
@@ -173,7 +182,7 @@ extension SequentialEvent: CustomStringConvertible {
   var description: String {
     let handlers = members.enumerated().map { number, member in
       let words = [
-        member.isThere ? nil : "gone", member.isLocked ? "locked" : nil, member.isGated ? "gated" : nil,
+        member.isThere ? nil : "gone", member.isLocked ? "locked" : nil, member.isEventLocked ? "gated" : nil,
         member.lane.isEmpty ? nil : "lane \(member.lane)",
       ]
       return "\(number): \(words.compactMap(\.self).joined(separator: ", "))"

@@ -1,11 +1,11 @@
 import Eventing
 import Testing
 
-// G10, G22: handlers that will not be called any more go little by little, as others are added.
+// G10, G22: handlers that cannot be called any more are released step by step, as others are added.
 extension KeyedTests {
   static let count = 2_000
 
-  @Test func theHandlersOfObjectsThatAreGoneGoAsOthersAreAdded() {
+  @Test func theHandlersOfReleasedObjectsAreSweptAsOthersAreAdded() {
     let (event, live, own) = (KeyedEvent<ObjectKey, Int>(), LiveCount(), Plain())
     var objects = (0..<Self.count).map { _ in Plain() }
     for object in objects {
@@ -17,7 +17,7 @@ extension KeyedTests {
     #expect(event.handlerCount == Self.count)
   }
 
-  @Test func theHandlersWhoseOwnersAreGoneGoAsOthersAreAdded() {
+  @Test func theHandlersOfReleasedOwnersAreSweptAsOthersAreAdded() {
     let (event, live) = (KeyedEvent<Int, Int>(), LiveCount())
     var owners = (0..<Self.count).map { _ in Plain() }
     for (key, owner) in owners.enumerated() {
@@ -29,7 +29,7 @@ extension KeyedTests {
     #expect(event.handlerCount == Self.count)
   }
 
-  /// A key whose type breaks the rules of `Hashable`: it changes.
+  /// A key whose type breaks the rules of `Hashable`, because its value changes.
   private final class Changing: Hashable, Sendable {
     let number: ConditionLock<Int>
     init(_ number: Int) { self.number = ConditionLock(number) }
@@ -46,8 +46,9 @@ extension KeyedTests {
     #expect(event.handlerCount == 8)
   }
 
-  /// As many adds as there are dead handlers: none is left then, and no add had all of them to
-  /// release.
+  /// Adds as many handlers as there are dead ones.
+  ///
+  /// Afterwards no dead handler may be left, and no add may have released more than 64.
   private static func sweep(_ live: LiveCount, _ add: () -> HandlerToken) {
     #expect(live.alive > 0)
     var most = 0

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// One event with many addresses: G1 and G3 over all keys, G10 for object keys, G22.
+/// One event with many keys: G1 and G3 over all keys, G10 for object keys, G22.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyedTests {
   @Test func handlersOfAKeyAndOfAnyKeyRunByPriorityAndThenAsTheyWereAdded() {
     let event = KeyedEvent<String, Int>()
@@ -93,15 +93,15 @@ import Testing
       event.post(0, to: object)
     }
     #expect(seen.values == Array(0..<1_000))
-    #expect(event.handlerCount < 200)  // those of objects that are gone go as others come
+    #expect(event.handlerCount < 200)  // handlers of released objects are swept as others are added
   }
 
-  @Test func anObjectAtAnAddressThatWasAnothersTakesItOver() async throws {
+  @Test func anObjectAtTheAddressOfAReleasedOneTakesTheKeyOver() async throws {
     let event = KeyedEvent<ObjectKey, Int>()
     let seen = Recorder<String>()
     var keys: [ObjectKey] = []
     var (object, tokens) = (Plain(), [HandlerToken]())
-    // Each takes the address of the one before, unless the allocator does otherwise.
+    // Each object takes the address of the object before, unless the allocator chooses another one.
     for index in 0..<100 {
       keys.append(ObjectKey(object))
       tokens.append(event[object].addHandler { seen.record("\(index) \($0)") })
@@ -121,7 +121,7 @@ import Testing
     #expect(seen.values.count == 103)
   }
 
-  @Test func aKeyOfAnObjectThatIsGoneReachesNobody() async {
+  @Test func theKeyOfAReleasedObjectReachesNoHandler() async {
     let event = KeyedEvent<ObjectKey, Int>()
     let seen = Recorder<Int>()
     var object: Plain? = Plain()
@@ -195,7 +195,7 @@ import Testing
 }
 
 extension KeyedTests {
-  @Test func theHandlersOfOneKeyCanBeLookedAtAndLockedByName() async {
+  @Test func theHandlersOfOneKeyCanBeInspectedAndLockedByName() async {
     let event = KeyedEvent<Int, String>("moved")
     let seen = Recorder<String>()
     event[1].addHandler(named: "one") { seen.record("1 \($0)") }
@@ -208,20 +208,20 @@ extension KeyedTests {
     #expect(await event.handlers.count == 3)
     #expect(event.lock(named: "two") == 1)
     event.post("x", to: [1, 2], from: seen)
-    await event.quiesce()  // a look makes an event busy for a moment
+    await event.quiesce()  // an inspection makes the event busy for a moment
     #expect(seen.values == ["1 x", "moved 1 1 true", "moved 2 2 true"])
   }
 }
 
 extension KeyedTests {
-  /// A key that calls the event when it goes.
+  /// A key whose canary calls the event when the key is released.
   private struct Fragile: Hashable, Sendable {
     let canary: Canary?
     static func == (a: Fragile, b: Fragile) -> Bool { true }
     func hash(into hasher: inout Hasher) {}
   }
 
-  @Test func aKeyWhoseDeinitCallsTheEventGoesOutsideOfTheLock() async {
+  @Test func aKeyWhoseDeinitCallsTheEventIsReleasedOutsideOfTheMutex() async {
     let event = KeyedEvent<Fragile, Int>()
     let (live, seen) = (LiveCount(), Counter())
     for number in 0..<10 {
@@ -238,7 +238,7 @@ extension KeyedTests {
     #expect(seen.value == 18)
   }
 
-  @Test func snapshotsCountWhatWasSentToTheirKey() async {
+  @Test func snapshotsCountTheOccurrencesOfTheirKey() async {
     let event = KeyedEvent<Int, Int>()
     event[1].addHandler(named: "1") { _ in }
     event.anyKey.addHandler(named: "any") { _ in }

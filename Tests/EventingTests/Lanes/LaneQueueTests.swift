@@ -15,7 +15,7 @@
       }
     }
 
-    private func number(_ call: OverlappingCall) -> Int { call.payload.loan.payload() }
+    private func number(_ call: OverlappingCall) -> Int { call.payload.borrowed.payload() }
 
     /// Appends calls, takes all of them out, and puts them back in the opposite order.
     private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue) {

@@ -5,7 +5,7 @@
   @testable import Eventing
 
   extension HoldingTests {
-    @Test func nothingIsLeftBehind() {
+    @Test func noHoldingBufferIsLeftBehind() {
       let event = Event<Int>()
       for round in 0..<10_000 {
         let token = event.addHandler { _ in }
@@ -18,7 +18,7 @@
       #expect(isEmpty)
     }
 
-    @Test func silencersRememberWhoseTurnIsDue() {
+    @Test func lockReasonsRememberLocksThatHaveEnded() {
       var lockReasons = LockReasons()
       var flags: UInt32 = 0
       for (lockReason, holding) in [(LockReason.handler, Holding.latest), (.scope(1), .nothing), (.event, .upTo(2))] {
@@ -28,7 +28,7 @@
       }
       lockReasons.end(.event)
       #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
-      lockReasons.begin(.event, .latest)  // before its turn: the new one wins
+      lockReasons.begin(.event, .latest)  // before the end has had its turn: the new lock wins
       #expect(lockReasons.flags(flags) == flags)
       lockReasons.end(.event)
       lockReasons.end(.scope(1))
@@ -43,8 +43,9 @@
   extension SyncPointTests {
     // MARK: 5. Unlock with held occurrences
 
-    /// D has found the handler locked and is about to hold 1; it is unlocked, and locked again while 2 waits behind 1.
-    @Test(arguments: [false, true]) func whatIsAboutToBeHeldIsNotOvertaken(isLockedAgain: Bool) async {
+    /// Thread D delivers 1. It has found the handler locked and is about to hold 1 when the handler
+    /// is unlocked. Meanwhile 2 waits behind 1, and the handler may be locked again.
+    @Test(arguments: [false, true]) func anOccurrenceAboutToBeHeldIsNotOvertaken(isLockedAgain: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .holding), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }
       event.lock(token, holding: .upTo(9))
@@ -59,13 +60,13 @@
       await event.quiesce()
       #expect(seen.values == (isLockedAgain ? [] : [1, 2]))
       event.unlock(token)
-      await event.send(3)  // not a post: who was waited for may be about to leave
+      await event.send(3)  // not a post: the thread before may still be leaving
       #expect(seen.values == [1, 2, 3])
     }
 
-    @Test func aLockBetweenTheLookAndTheClaimHolds() async {
+    @Test func aLockBetweenTheCheckAndTheClaimHolds() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .claiming), Recorder<Int>())
-      let token = event.once { seen.record($0) }  // a once handler is claimed, however it runs
+      let token = event.once { seen.record($0) }  // a once handler is claimed on every path
       let poster = startThread { hold.during { event.post(1) } }
       await hold.reached.opened()
       event.lock(token, holding: .latest)
@@ -79,13 +80,14 @@
   }
 
   extension Event {
-    /// Nobody observes it, and it keeps nothing.
-    nonisolated var isEnteredTheQuickWay: Bool { core.stateWord.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
+    /// Whether the idle event is entered by the fast path. Observers and a history prevent that.
+    nonisolated var hasFastPath: Bool { core.stateWord.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
   }
 
   extension SyncPointTests {
-    /// On main, where a handler is called at once: what a lock meets there keeps the context, and is observed.
-    @MainActor @Test func whatIsHeldOnTheWayToAMainHandlerKeepsWhatCameWithIt() async {
+    /// On the main queue, a `.main` handler is called at once. If a lock holds the occurrence on
+    /// that way, the occurrence keeps its context and its observers.
+    @MainActor @Test func anOccurrenceHeldOnTheWayToAMainHandlerKeepsContextAndObservers() async {
       let carrying = EventContext.carry(HoldingTests.$request)
       defer { carrying.end() }
       let (event, seen, notes) = (Event<Int>("e"), Recorder<String>(), ObserverTests.Notes())
@@ -93,7 +95,7 @@
       event.observe(with: notes)
       HoldingTests.$request.withValue("r") {
         var isLocked = false
-        Edges.watch({ edge in
+        SyncPoints.watch({ edge in
           guard edge == .claiming, !isLocked else { return }
           isLocked = true
           event.lock(token, holding: .latest)

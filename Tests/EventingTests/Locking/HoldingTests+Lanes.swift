@@ -3,7 +3,10 @@ import Eventing
 import Synchronization
 import Testing
 
-/// What waits on a lane when a lock that holds is made waits on; what comes meanwhile comes after it.
+/// Locks that hold, with handlers on lanes (G9).
+///
+/// Occurrences that wait on the lane when the lock is made stay there. Held occurrences come after
+/// them.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingLaneTests {
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
     lane: BoundedLane, buffering: Buffering
@@ -22,10 +25,10 @@ import Testing
     let reports = [await event.send(4), await event.send(5), await event.send(6)]
     #expect(reports.map(\.deferred) == [1, 1, 0] && reports[2].skipped == 1)
     gate.open()
-    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // nobody waits for what a lock holds
+    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // no send waits for held occurrences
     await event.quiesce()
     #expect(seen.values == [1])
-    event.post(7)  // does not fit
+    event.post(7)  // skipped: two are held already
     event.unlock(token)
     #expect(await event.send(8).delivered == 1)
     #expect(seen.values == [1, 2, 3, 4, 5, 8])
@@ -52,7 +55,7 @@ import Testing
     }
   }
 
-  @Test(arguments: BoundedLane.allCases) func whatIsReleasedKeepsToTheBoundOfTheLane(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func releasedOccurrencesKeepToTheBoundOfTheLane(lane: BoundedLane) async {
     let (event, seen, gate, begun) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
     let token = event.add(
       lane.handler(.newest(2), until: gate) {
@@ -81,8 +84,8 @@ import Testing
     #expect(seen.values.sorted() == [1, 2, 3])
   }
 
-  /// Nothing is lost, nothing comes out of order, whatever races.
-  @Test(arguments: BoundedLane.allCases.map(Optional.some) + [nil]) func whatALockHoldsIsNeitherLostNorReordered(
+  /// Posts race with a lock of the handler and a lock of the event.
+  @Test(arguments: BoundedLane.allCases.map(Optional.some) + [nil]) func heldOccurrencesAreNeitherLostNorReordered(
     lane: BoundedLane?
   ) async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
@@ -112,7 +115,7 @@ import Testing
     #expect(await event.handlers.map(\.skippedCount) == [0])
   }
 
-  @Test func theLockOfTheEventIsNotMissedByTheFirstLockThatHolds() async {
+  @Test func theEventLockIsNotMissedByTheFirstLockThatHolds() async {
     struct Round: Sendable {
       let event: Event<Int>
       let token: HandlerToken
@@ -144,7 +147,7 @@ import Testing
     }
   }
 
-  @Test(arguments: BoundedLane.allCases) func whatASendHadBroughtNeedsNoRoom(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func aHeldSendNeedsNoRoomWhenItIsReleased(lane: BoundedLane) async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.add(lane.handler(.suspendingSender(2), until: .open) { seen.record($0) })
     let payloads = event.payloads(buffering: .suspendingSender(2))
@@ -170,7 +173,7 @@ import Testing
     #expect(!event.isLocked(token))
     queue.resume()
     #expect(await ticket.report.delivered == 1)
-    #expect(seen.values == [1, 2])  // what was held went with the handler
+    #expect(seen.values == [1, 2])  // the held occurrence 3 ended with the handler
   }
 
   @Test func onlyCallsOfAPausedLaneCountAsSkipped() async {
@@ -193,7 +196,7 @@ import Testing
         ended.add(1)
       }
     }
-    await steps.run()  // both have gone through the lane, and wait for the first call
+    await steps.run()  // both calls of `quiesce` passed the lane, and wait for call 0
     event.finish()
     let ending = await event.handlers.first
     #expect(ending?.callCount == 2 && ending?.skippedCount == 1)
@@ -201,7 +204,7 @@ import Testing
     while ended.value < 2 { await steps.run() }
   }
 
-  // MARK: What a paused lane has (G9)
+  // MARK: The queue of a paused lane (G9)
 
   @Test func aLaneThatPausedGoesOnWithAsManyCallsAtOnceAsBefore() async {
     let (event, seen, gates, steps) = (Event<Int>(), Recorder<Int>(), (0..<2).map { _ in Gate() }, StepExecutor())
@@ -220,13 +223,13 @@ import Testing
     #expect(seen.count == 3)  // the lane has paused
     event.unlock(token)
     while await steps.run() {}
-    #expect(seen.values.sorted() == Array(0..<6))  // and none of the last three has ended
+    #expect(seen.values.sorted() == Array(0..<6))  // and none of the last three calls has ended
     gates[1].open()
     await steps.runUntilQuiet(event)
   }
 
   @Test(arguments: BoundedLane.allCases, [Buffering.newest(2), .oldest(2)])
-  func whatAPausedLaneHasNoRoomForIsCountedAndToldOf(
+  func occurrencesWithoutRoomOnAPausedLaneAreCountedAndReported(
     lane: BoundedLane, buffering: Buffering
   ) async {
     let (event, seen, notes, gate, begun) = (Event<Int>("e"), Recorder<Int>(), ObserverTests.Notes(), Gate(), Gate())
@@ -242,7 +245,7 @@ import Testing
     event.lock(token, holding: .upTo(9))
     for number in 4...5 { event.post(number) }
     gate.open()
-    await event.quiesce()  // the lane has paused with all that it has room for
+    await event.quiesce()  // the lane has paused, and is full
     event.unlock(token)
     await event.quiesce()
     let (called, dropped) = buffering == .newest(2) ? ([1, 4, 5], [2, 3]) : ([1, 2, 3], [4, 5])
@@ -251,9 +254,9 @@ import Testing
     #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == dropped.map { "dropped a \($0)" })
   }
 
-  /// G18
+  /// G18: context travels.
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
-  func whatALanePausesWithKeepsTheContextOfItsSender(
+  func theQueueOfAPausedLaneKeepsTheContextOfTheSenders(
     lane: BoundedLane, buffering: Buffering
   ) async {
     let carrying = EventContext.carry(HoldingLaneTests.$request)
@@ -276,9 +279,9 @@ import Testing
   }
   @TaskLocal static var request = "none"
 
-  /// G21
+  /// G21: nothing is lost.
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
-  func whatGoesWithAPausedLaneIsToldOfAsSkipped(
+  func occurrencesThatEndWithAPausedLaneAreReportedAsSkipped(
     lane: BoundedLane, buffering: Buffering
   ) async {
     for isRemoved in [true, false] {

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Locks that hold what they skip (G9).
+/// Locks that hold occurrences (G9).
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingTests {
   @Test func theFirstAreHeldAndComeBeforeAnythingNewer() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
@@ -40,7 +40,7 @@ import Testing
     #expect(seen.values == [4])
   }
 
-  @Test func theLastHoldingWinsAndWhatIsHeldStays() async {
+  @Test func theLastHoldingWinsAndHeldOccurrencesStay() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.addHandler { seen.record($0) }
     event.lock(token, holding: .upTo(2))
@@ -60,7 +60,7 @@ import Testing
     #expect(seen.values == [1, 2, 6, 8, 11])
   }
 
-  @Test func aLockMadeMeanwhileKeepsTheRest() {
+  @Test func aLockMadeDuringTheReleaseKeepsTheRest() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = ConditionLock<HandlerToken?>(nil)
     let bar = event.addHandler { [weak event] number in
@@ -78,12 +78,12 @@ import Testing
     #expect(seen.values == [1, 2, 3, 4, 6])  // the second lock held nothing
   }
 
-  @Test func inAHandlerItHasItsTurnAsAPostHas() {
+  @Test func anUnlockInAHandlerHasItsTurnAsAPostHas() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let bar = event.addHandler { seen.record($0) }
     event.addHandler { [weak event] number in
       guard number == 3, let event else { return }
-      event.post(4)  // before the unlock, so it is still held
+      event.post(4)  // posted before the unlock, so it is held
       event.unlock(bar)
       #expect(!event.isLocked(bar))
       event.post(5)
@@ -93,12 +93,12 @@ import Testing
     #expect(seen.values == [1, 2, 3, 4, 5])
   }
 
-  @Test func locksAreApart() async {
+  @Test func locksAreIndependent() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let bar = event.addHandler { seen.record($0) }
     await event.withLocked(bar, holding: .upTo(9)) {
       event.post(1)
-      event.lock(bar)  // the last one: nothing
+      event.lock(bar)  // the last lock decides: it holds nothing
       event.post(2)
       event.unlock(bar)
       #expect(event.isLocked(bar))
@@ -114,7 +114,7 @@ import Testing
     #expect(await event.handlers.map(\.heldCount) == [0])
   }
 
-  @Test func theEventHoldsForThoseAddedLaterToo() async {
+  @Test func theEventLockHoldsForHandlersAddedLater() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     event.addHandler { seen.record("a \($0)") }
     event.lock(holding: .latest)
@@ -143,7 +143,7 @@ import Testing
     #expect(seen.values == ["name 1", "name 2", "tag 1", "tag 2", "owner 1", "owner 2"])
   }
 
-  @Test func aOnceHandlerHearsTheFirst() async {
+  @Test func aOnceHandlerReceivesTheFirstHeldOccurrence() async {
     let (live, seen) = (LiveCount(), Recorder<Int>())
     let event = Event<(Int, Canary)>()
     let token = event.once { number, _ in seen.record(number) }
@@ -154,20 +154,21 @@ import Testing
     #expect(seen.values == [1] && live.alive == 0 && !event.hasHandlers)
   }
 
-  @Test func whatIsHeldGoesWithItsHandler() async {
+  @Test func heldOccurrencesEndWithTheirHandler() async {
     let live = LiveCount()
     let event = Event<Canary>()
     let tokens = [
       event.addHandler { _ in }, event.addHandler(on: .background) { _ in }, event.addHandler(on: .task) { _ async in },
     ]
     event.lock(tokens, holding: .upTo(9))
-    event.post(Canary(live, onDeinit: { [weak event] in event?.post(Canary(live)) }))  // under no lock
+    // The payload's `deinit` posts, so the payload must be released under no mutex.
+    event.post(Canary(live, onDeinit: { [weak event] in event?.post(Canary(live)) }))
     #expect(live.alive == 1)
     #expect(event.remove(tokens) == 3)
     #expect(live.alive == 0 && event.unlock(tokens) == 0)
   }
 
-  @Test func whatIsHeldGoesWithItsEventAndItsOwner() async {
+  @Test func heldOccurrencesEndWithTheirEventAndWithTheOwner() async {
     let live = LiveCount()
     var (event, owner): (Event<Canary>?, Owner?) = (Event(), Owner(LiveCount()))
     event?.addHandler { _ in }
@@ -177,7 +178,7 @@ import Testing
     event?.post(Canary(live))
     owner = nil
     event?.unlockAll()
-    await event?.send(Canary(live))  // at the next send, as all of an owner that is gone
+    await event?.send(Canary(live))  // a send releases the handlers of dead owners
     await event?.quiesce()
     #expect(await eventually { live.alive == 0 })
     event?.lock(holding: .latest)
@@ -245,7 +246,7 @@ import Testing
     #expect(changes.values == [0.3])
   }
 
-  @Test func whatANewcomerIsToldIsHeldToo() {
+  @Test func replayedPayloadsAreHeldForANewHandler() {
     let (event, seen) = (Event<Int>(replaying: .last(2)), Recorder<Int>())
     for number in 1...3 { event.post(number) }
     event.lock(holding: .upTo(9))

@@ -4,9 +4,9 @@ import Synchronization
 import Testing
 
 extension LockTests {
-  // MARK: The event
+  // MARK: The event lock
 
-  @Test func aLockedEventSkipsAllItsHandlersAndThoseAddedLater() async {
+  @Test func aLockedEventSkipsAllItsHandlersAndTheOnesAddedLater() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
     let owner = Owned()
@@ -25,7 +25,7 @@ extension LockTests {
     withExtendedLifetime(owner) {}
   }
 
-  @Test func aHandlerWhoseAddIsQueuedIsGatedByTheLockOfTheEvent() async {
+  @Test func aHandlerWhoseAddIsQueuedIsSkippedUnderTheEventLock() async {
     let event = Event<Int>()
     event.once { [weak event] _ in
       event?.addHandler { _ in }
@@ -37,7 +37,7 @@ extension LockTests {
     #expect(await event.send(3).delivered == 1)
   }
 
-  @Test func theLockOfTheEventSkipsWhatIsQueuedOnALane() async {
+  @Test func theEventLockSkipsOccurrencesQueuedOnALane() async {
     let event = Event<Int>()
     let queue = DispatchQueue(label: "test")
     event.addHandler(on: .queue(queue)) { _ in }
@@ -48,7 +48,7 @@ extension LockTests {
     #expect(await ticket.report.skipped == 1)
   }
 
-  @Test func anEventLockedByAHandlerSkipsTheLaterOnesOfTheSameOccurrence() async {
+  @Test func anEventLockedByAHandlerSkipsTheLaterHandlersOfThatOccurrence() async {
     let event = Event<Int>()
     event.addHandler { [weak event] _ in event?.lock() }
     event.addHandler { _ in }
@@ -57,9 +57,9 @@ extension LockTests {
     #expect(report.skipped == 1)
   }
 
-  // MARK: Several
+  // MARK: Several handlers
 
-  @Test func lockingByNameTagOrOwnerActsOnAllThatMatchAndSaysHowMany() async {
+  @Test func lockingByNameTagOrOwnerActsOnAllMatchesAndReturnsTheirNumber() async {
     let event = Event<Int>()
     let owner = Owned()
     event.addHandler(named: "a") { _ in }
@@ -85,7 +85,7 @@ extension LockTests {
     withExtendedLifetime(owner) {}
   }
 
-  @Test func lockAllLocksThoseThatAreThereAndNotThoseAddedLater() async {
+  @Test func lockAllLocksPresentHandlersAndNoneAddedLater() async {
     let event = Event<Int>()
     event.addHandler { _ in }
     event.addHandler { _ in }
@@ -123,7 +123,7 @@ extension LockTests {
     #expect(overlaps.count > 100)
   }
 
-  @Test func whatAThreadSendsAfterItUnlockedAHandlerReachesThatUnderRacingPosters() async {
+  @Test func aPostAfterAnUnlockReachesTheHandlerUnderRacingPosters() async {
     let event = Event<Int>()
     let overlaps = Overlaps()
     let missed = Atomic<Int>(0)
@@ -142,7 +142,7 @@ extension LockTests {
     #expect(overlaps.count > 100)
   }
 
-  @Test func theLockOfTheEventHoldsForHandlersThatAreAddedMeanwhile() async {
+  @Test func theEventLockCoversHandlersThatAreAddedMeanwhile() async {
     let event = Event<Int>()
     let overlaps = Overlaps()
     let isSilent = Atomic<Bool>(false)

@@ -35,7 +35,7 @@ import Testing
     #expect(count.count == 1)
   }
 
-  @Test func aHandlerLockedByAnEarlierOneOfTheSameOccurrenceIsSkipped() async {
+  @Test func aHandlerLockedByAnEarlierHandlerOfThatOccurrenceIsSkipped() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let later = ConditionLock<HandlerToken?>(nil)
@@ -47,7 +47,7 @@ import Testing
     #expect(seen.values == [])
   }
 
-  @Test func aHandlerUnlockedByAnEarlierOneOfTheSameOccurrenceIsCalled() async {
+  @Test func aHandlerUnlockedByAnEarlierHandlerOfThatOccurrenceIsCalled() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let later = ConditionLock<HandlerToken?>(nil)
@@ -109,7 +109,7 @@ import Testing
     #expect(seen.values == [])
   }
 
-  @Test func whatIsSentWhileALaneIsLockedIsNotQueuedThere() async {
+  @Test func anOccurrenceSentWhileItsHandlerIsLockedIsNotQueuedOnTheLane() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let queue = DispatchQueue(label: "test")
@@ -127,7 +127,7 @@ import Testing
     #expect(seen.values == [1, 3])
   }
 
-  @Test func lockedOnItsOwnQueueAHandlerIsNotCalledForWhatIsQueuedThere() async {
+  @Test func aHandlerLockedOnItsOwnQueueIsNotCalledForQueuedOccurrences() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let queue = DispatchQueue(label: "test")
@@ -147,7 +147,7 @@ import Testing
 
   // MARK: withLocked
 
-  @Test func withLockedSilencesAHandlerForItsLength() async {
+  @Test func withLockedLocksAHandlerForItsLength() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let token = event.addHandler { seen.record($0) }
@@ -163,7 +163,7 @@ import Testing
     #expect(seen.values == [0, 2])
   }
 
-  @Test func ofOverlappingWithLockedTheLastThatEndsGivesTheHandlerItsVoiceBack() async {
+  @Test func aHandlerIsUnlockedWhenTheLastOfOverlappingWithLockedEnds() async {
     let event = Event<Int>()
     let token = event.addHandler { _ in }
     let (isInside, mayLeave) = (Gate(), Gate())
@@ -190,7 +190,7 @@ import Testing
     #expect(await event.send(1).delivered == 1)
   }
 
-  // MARK: The locks are apart
+  // MARK: Independent locks
 
   @Test func unlockingDoesNotEndAWithLocked() async {
     let event = Event<Int>()

@@ -1,9 +1,9 @@
 import Eventing
 import Testing
 
-// A value that is changed within its own change.
+// Values that change while another change of them is being made.
 extension ObservedTests {
-  /// How a closure of `update` changes the value behind its own back.
+  /// The way in which the closure of an `update` changes the value a second time.
   enum Inner: String, CaseIterable, Sendable {
     case update, set
 
@@ -14,8 +14,9 @@ extension ObservedTests {
       }
     }
 
-    /// Nests it, a thousand times at most; returns how often the outer closure was called, what it
-    /// made last, and what came of it.
+    /// Updates a value whose closure changes it, up to 1,000 times.
+    ///
+    /// - Returns: The number of calls of the outer closure, its last result, and the final value.
     func nest() -> (calls: Int, made: Int, value: Int) {
       let value = Observed(0)
       var (calls, made) = (0, 0)
@@ -43,7 +44,7 @@ extension ObservedTests {
     }
   #endif
 
-  @Test func aPriorHandlerIsToldOnceOfEachSetThoughAnotherThreadSetsMeanwhile() async {
+  @Test func aPriorHandlerIsCalledOnceForEachSetThoughAnotherThreadSetsMeanwhile() async {
     let (value, seen, isFirst) = (Observed(0), Recorder<Change<Int>>(), ConditionLock(true))
     value.addHandler(options: [.prior, .old, .new]) { change in
       seen.record(change)

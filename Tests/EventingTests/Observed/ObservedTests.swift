@@ -4,7 +4,7 @@ import Testing
 
 /// Values whose changes are events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObservedTests {
-  @Test func aHandlerIsToldWhatItAskedFor() {
+  @Test func optionsSelectTheValuesOfAChange() {
     let value = Observed(1)
     let seen = Recorder<String>()
     value.addHandler(options: .old) { seen.record("old \($0)") }
@@ -15,7 +15,7 @@ import Testing
     #expect(value.value == 2)
   }
 
-  @Test func initialTellsThePresentValueAtOnceAndThenEveryChange() {
+  @Test func initialDeliversThePresentValueAtOnceAndThenEveryChange() {
     let value = Observed(1)
     let seen = Recorder<String>()
     value.addHandler(options: [.initial, .old, .new]) { seen.record("\($0)") }
@@ -24,7 +24,7 @@ import Testing
     #expect(seen.values == ["– → 1", "1 → 2", "present – → –"])
   }
 
-  @Test func priorIsToldBeforeTheValueChanges() {
+  @Test func priorIsDeliveredBeforeTheValueChanges() {
     let value = Observed(1)
     let seen = Recorder<String>()
     value.addHandler(options: [.prior, .old, .new]) { seen.record("\($0), is \(value.value)") }
@@ -33,7 +33,7 @@ import Testing
     #expect(seen.values == ["before 1 → 2, is 1", "1 → 2, is 2", "1 → 2"])
   }
 
-  @Test func aHandlerThatSetsTheValueIsToldAfterTheOthersHeardOfTheFirstChange() {
+  @Test func aChangeMadeByAHandlerComesAfterTheFirstChangeHasReachedTheOthers() {
     let value = Observed(0)
     let seen = Recorder<String>()
     value.addHandler(options: [.prior, .new]) { change in
@@ -45,7 +45,7 @@ import Testing
     #expect(seen.values == ["a before – → 1", "a – → 1", "b 0 → 1", "a before – → 2", "a – → 2", "b 1 → 2"])
   }
 
-  @Test func aPriorHandlerThatIsAddedWithinACallIsToldBeforeAChangeThatIsMadeThere() {
+  @Test func aPriorHandlerAddedWithinACallIsCalledBeforeAChangeMadeInThatCall() {
     let value = Observed(0)
     let seen = Recorder<String>()
     value.addHandler(once: true) { _ in
@@ -133,7 +133,7 @@ import Testing
     do {
       let event = Event(observing: { @MainActor in model.count })
       weakEvent = event
-      event.addHandler { seen.record($0) }  // perhaps too late for the value as it is
+      event.addHandler { seen.record($0) }  // possibly too late for the initial value
       await MainActor.run { model.count = 1 }
       #expect(await eventually { seen.values.last == 1 })
       await MainActor.run { model.count = 2 }
@@ -148,7 +148,7 @@ import Testing
 }
 
 extension ObservedTests {
-  @Test func aHandlerIsLockedAndLookedAt() async {
+  @Test func aHandlerCanBeLockedAndInspected() async {
     let value = Observed(1)
     let seen = Recorder<Int>()
     let token = value.addHandler(options: .new) { seen.record($0.new ?? 0) }
@@ -166,7 +166,7 @@ extension ObservedTests {
 }
 
 extension ObservedTests {
-  @Test func initialIsToldThoughTheValueGoesBeforeTheHandlerJoins() async {
+  @Test func initialIsDeliveredThoughTheValueIsReleasedBeforeTheHandlerJoins() async {
     let seen = Recorder<Int>()
     let (inside, gate) = (Gate(), Gate())
     let box = ConditionLock<Observed<Int>?>(Observed(0))

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 21 to 35: how a handler is added.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 21 to 35: adding handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingRows {
   @Test func row021AClosureMayWaitAndMayThrow() async {
     let event = Event<Int>()
@@ -75,7 +75,7 @@ import Testing
     withExtendedLifetime(meter) {}
   }
 
-  @Test func row026HandlersMayHaveTheSameNameWhichThenMeansAllOfThem() async {
+  @Test func row026HandlersMayShareANameThatThenMeansAllOfThem() async {
     let event = Event<Int>()
     for _ in 0..<3 { event.addHandler(named: "x") { _ in } }
     event.addHandler(named: "y") { _ in }
@@ -179,7 +179,7 @@ import Testing
     #expect(numbers.handlerCount + words.handlerCount + moved.handlerCount == 0)
   }
 
-  /// Not applicable: there is nothing to be warned of.
+  /// Not applicable: dropping a token has no effect, so no warning is needed.
   @Test func row033DroppingATokenChangesNothing() async {
     let event = Event<Int>()
     var token: HandlerToken? = event.addHandler(named: "kept") { _ in }
@@ -197,7 +197,7 @@ import Testing
     #expect(seen.values == [2, 3])
   }
 
-  /// By type: a closure that may be nil has to be unwrapped first.
+  /// The types exclude a handler that is `nil`: an optional closure must be unwrapped first.
   @Test(arguments: [true, false]) func row035ThereIsNoNilHandler(isThere: Bool) {
     let event = Event<Int>()
     let nothing: @Sendable (Int) -> Void = { _ in }

@@ -3,7 +3,9 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges, and the package. (107 and 108 are about sequences.)
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges and the package.
+///
+/// Row 107 is in `SequenceTests`, and row 108 in `NextTests`.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BridgeRows {
   let center = NotificationCenter()
   let name = Notification.Name("saved")
@@ -63,7 +65,7 @@ import Testing
     ([.prior, .old, .new], ["before 1 → 2", "1 → 2"]),
   ]
 
-  @Test(arguments: told) func row106AHandlerIsToldWhatItsOptionsAskFor(options: ChangeOptions, told: [String]) {
+  @Test(arguments: told) func row106OptionsSelectTheValuesOfAChange(options: ChangeOptions, told: [String]) {
     let volume = Observed(1)
     let seen = Recorder<String>()
     volume.addHandler(options: options) { seen.record($0.description) }

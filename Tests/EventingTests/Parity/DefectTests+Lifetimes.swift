@@ -2,8 +2,10 @@ import Eventing
 import Testing
 
 extension DefectTests {
-  // MARK: 8. The payload is freed before a background handler reads it; every block leaks; locks match by selector name only; more than
-  // 19 bound arguments are silently not delivered (AFFEvent)
+  // MARK: 8. Payloads, closures, locks and bound arguments (AFFEvent)
+  //
+  // The payload is freed before a background handler reads it. Every block leaks. Locks match by
+  // selector name only. More than 19 bound arguments are silently not delivered.
 
   @Test func payloadLivesUntilItsLastHandlerHasReadItAndNoLonger() async {
     let event = Event<Canary>()
@@ -53,7 +55,9 @@ extension DefectTests {
     #expect(many.sums.values == [1_210])
   }
 
-  // MARK: 9. A forwarding cycle overflows the stack; changing forwards during a send raises (IKEvents)
+  // MARK: 9. A forwarding cycle overflows the stack (IKEvents)
+  //
+  // Changing forwards during a send raises an exception.
 
   @Test func forwardingCyclesEnd() async {
     let ring = (0..<100).map { _ in Event<Int>() }
@@ -81,7 +85,7 @@ extension DefectTests {
     }
     event.forward(to: old)
     for number in 1...3 { event.post(number) }
-    #expect(seen.values == [])  // what was added is removed again, each time, before its turn
+    #expect(seen.values == [])  // each new forward is removed before its turn
     event.forward(to: old)
     old.addHandler { [weak event] _ in event?.removeForwarding(to: old) }
     event.removeAll()
@@ -108,9 +112,9 @@ extension DefectTests {
     #expect(event.handlerCount == 0)
   }
 
-  // MARK: 11. Any two threads crash it (all three)
+  // MARK: 11. Use from two threads crashes (all three libraries)
 
-  @Test func everyCallMayMeetEveryOther() async {
+  @Test func everyCallMayRaceWithEveryOther() async {
     let event = Event<Int>()
     await onThreads(4) { index in
       let calls = AnyCall.allCases.filter { $0 != .finish }

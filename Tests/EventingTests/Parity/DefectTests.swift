@@ -1,9 +1,13 @@
 import Eventing
 import Testing
 
-/// What AFFEvent, IKEvents and emitter-kit get wrong, and must not be wrong here. Read in, or reproduced from, their sources.
+/// Faults of AFFEvent, IKEvents and emitter-kit, which must not occur here.
+///
+/// Each was found by reading the sources of these libraries, or reproduced with these sources.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefectTests {
-  // MARK: 1. A once handler that sends its own event runs again (all three); two concurrent sends run it twice
+  // MARK: 1. A once handler that sends its own event runs again (all three libraries)
+  //
+  // Two concurrent sends run it twice.
 
   @Test func onceHandlerThatSendsItsOwnEventDoesNotRunAgain() async {
     let event = Event<Int>()
@@ -31,7 +35,9 @@ import Testing
     #expect(calls.map(\.value) == Array(repeating: 1, count: 100))
   }
 
-  // MARK: 2. A handler added during a send is lost (IKEvents, emitter-kit), and crashes when it is stopped later
+  // MARK: 2. A handler added during a send is lost (IKEvents, emitter-kit)
+  //
+  // Stopping it later crashes.
 
   @Test func handlerThatIsAddedDuringASendIsKeptAndCanBeRemoved() {
     let event = Event<Int>()
@@ -64,9 +70,11 @@ import Testing
     #expect(event.remove(named: "added") == 3)
   }
 
-  // MARK: 4. What is known by its address hears what was meant for a dead one: 1,000 sends made 500,500 stale calls in emitter-kit
+  // MARK: 4. Handlers of a dead object are called for a later object at its address
+  //
+  // In emitter-kit, 1,000 sends made 500,500 stale calls.
 
-  @Test func targetsThatAreGoneHearNothing() {
+  @Test func releasedTargetsReceiveNothing() {
     let event = KeyedEvent<ObjectKey, Int>()
     let calls = Counter()
     for number in 0..<1_000 {
@@ -77,7 +85,7 @@ import Testing
     #expect(calls.value == 1_000)
   }
 
-  @Test func ownersThatAreGoneHearNothingAndHaveNoEvents() throws {
+  @Test func releasedOwnersReceiveNothingAndHaveNoEvents() throws {
     let (event, bus) = (Event<Int>(), EventBus())
     let (owned, found) = (Counter(), Counter())
     for number in 0..<1_000 {
@@ -93,7 +101,9 @@ import Testing
     #expect(found.value == 1_000)
   }
 
-  // MARK: 5. A dropped token silently stops its handler (emitter-kit: the same complaint in five threads)
+  // MARK: 5. A dropped token silently stops its handler (emitter-kit)
+  //
+  // Users complained of this in five threads.
 
   @Test func handlersGoOnWhenTheirTokensAreDropped() async {
     let event = Event<Int>()
@@ -120,7 +130,9 @@ import Testing
     #expect(seen.values == [0, 1, 2, 3, 4])
   }
 
-  // MARK: 7. A send from a worker blocks on the main thread and deadlocks when main waits for that worker (IKEvents)
+  // MARK: 7. A send from a worker blocks on the main thread (IKEvents)
+  //
+  // If the main thread waits for that worker, they deadlock.
 
   @MainActor @Test func workerThatMainWaitsForCanSend() async {
     let event = Event<Int>()

@@ -1,11 +1,11 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 1 to 10: how an event is defined.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 1 to 10: defining events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefinitionRows {
   @Test func row001AnEventIsAnObjectThatIsMadeByItsInitializer() async {
     let event: Event<Int> = Event()
-    let value = await event.addingOne(to: 1)  // it is an actor
+    let value = await event.addingOne(to: 1)  // an event is an actor
     #expect(value == 2)
     #expect(await event.send(1).sequence == 1)
   }
@@ -58,7 +58,7 @@ import Testing
       #expect(seen.values.map { $0.sender === sender } == [true, true, false])
     }
     #expect(await eventually { live.alive == 0 })
-    let later = Meter()  // at the same address, it may be
+    let later = Meter()  // possibly at the address of the released sender
     #expect(seen.values.allSatisfy { $0.sender == nil })
     withExtendedLifetime(later) {}
   }

@@ -34,7 +34,7 @@ import Testing
       seen.record(number)
     }
     for number in 0..<100 { event.post(number) }
-    #expect(seen.values == [])  // none of the calls was made here: they wait
+    #expect(seen.values == [])  // no call was made on this thread: all of them wait
     gate.open()
     await event.quiesce()
     #expect(seen.values == Array(0..<100))
@@ -71,7 +71,7 @@ import Testing
     let priorities = Recorder<TaskPriority>()
     event.addHandler(on: .background(.high)) { _ in }
     event.addHandler(on: .background(.low)) { _ async in priorities.record(Task.currentPriority) }
-    await onThread { event.post(1) }  // who awaits it would raise it
+    await onThread { event.post(1) }  // a task that awaits it would raise its priority
     #expect(await eventually { priorities.count == 1 })
     #expect(priorities.values == [.low])
     #expect(await event.handlers.map(\.delivery) == ["background(high)", "in order(utility)"])
@@ -82,7 +82,7 @@ import Testing
     let (began, never, seen) = (Gate(), Gate(), Recorder<String>())
     event.addHandler(on: .task(priority: .high)) { _ in
       began.open()
-      await never.opened()  // comes back when its task is cancelled
+      await never.opened()  // returns when its task is cancelled
       seen.record("\(Self.request ?? "") \(Task.isCancelled)")
     }
     let sender = Task { await DeliveryRows.$request.withValue("42") { await event.send(1) } }

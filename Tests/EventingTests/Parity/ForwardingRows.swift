@@ -48,7 +48,7 @@ import Testing
     #expect(seen.values == ["first 1", "number 1", "first -1"])
   }
 
-  @Test func row096TwoForwardsToTheSameEventDeliverTwice() {
+  @Test func row096TwoForwardsToOneEventDeliverTwice() {
     first.forward(to: second)
     first.forward(to: second)
     first.post(1)
@@ -66,7 +66,7 @@ import Testing
     #expect(seen.values == ["first 1", "second 1", "third 1", "third 2", "first 2", "second 2"])
   }
 
-  @Test(arguments: [false, true]) func row098AForwardKeepsItsTargetOnlyIfItIsToldTo(strongly: Bool) async {
+  @Test(arguments: [false, true]) func row098AForwardKeepsItsTargetOnlyIfAsked(strongly: Bool) async {
     let live = LiveCount()
     do {
       let (target, canary) = (Event<Int>(), Canary(live))

@@ -4,9 +4,9 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 99 to 104: looking.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 99 to 104: inspecting handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectionRows {
-  @Test func row099AHandlerOrANameIsLookedFor() {
+  @Test func row099AHandlerOrANameCanBeFound() {
     let event = Event<Int>()
     let token = event.addHandler(named: "x") { _ in }
     #expect(event.contains(token))
@@ -49,7 +49,7 @@ import Testing
     #expect(!event.hasHandlers)
     let token = event.addHandler { _ in }
     event.once(on: .background) { _ in }
-    event.addHandler(owner: Meter()) { _, _ in }  // which is gone
+    event.addHandler(owner: Meter()) { _, _ in }  // an owner that is released at once
     event.lock(token)
     #expect(event.handlerCount == 2)
     #expect(event.hasHandlers)
@@ -58,7 +58,7 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func row103ASnapshotHasWhatThereIsToKnow() async throws {
+  @Test func row103ASnapshotDescribesItsHandler() async throws {
     let (event, meter) = (Event<Int>(), Meter())
     let handler = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(3).owned(
       by: meter)

@@ -6,7 +6,7 @@ import Testing
   let event = Event<Int>()
   let seen = Recorder<String>()
 
-  /// Handlers that record their names, which are those of their tokens' places.
+  /// Adds handlers that record their names, and returns their tokens in the order of the names.
   private func add(_ names: String...) -> [HandlerToken] {
     names.map { [seen] name in event.addHandler(named: name) { _ in seen.record(name) } }
   }
@@ -75,7 +75,7 @@ import Testing
     withExtendedLifetime((mine, others)) {}
   }
 
-  @Test func row063ALockIsAskedFor() {
+  @Test func row063IsLockedTellsWhetherAHandlerIsLocked() {
     let tokens = add("a", "b")
     event.lock(tokens[0])
     #expect(event.isLocked(tokens[0]))
@@ -128,7 +128,7 @@ import Testing
     #expect(!event.isLocked(later[0]))
   }
 
-  @Test func row069TheEventItselfIsLockedForThoseAddedLaterToo() async {
+  @Test func row069TheEventLockCoversHandlersAddedLater() async {
     let tokens = add("a", "b")
     event.lock(tokens[0])
     event.lock()
@@ -136,6 +136,6 @@ import Testing
     #expect(event.isLocked)
     #expect(await event.send(1).skipped == 3)
     event.unlock()
-    #expect(heard() == "bc")  // a lock of a handler's own stays
+    #expect(heard() == "bc")  // the lock of handler a stays
   }
 }

@@ -22,7 +22,7 @@ import Testing
     #expect(meter.readings.values == [1])
   }
 
-  @Test func row038AOnceHandlerRunsWhereItIsToldTo() async {
+  @Test func row038AOnceHandlerRunsOnItsDelivery() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.once(on: .background) { _ in seen.record("background") }
@@ -49,7 +49,7 @@ import Testing
     #expect(view.readings.values == [1])
   }
 
-  @Test func row040AOnceHandlerThatSendsIsNotCalledByThat() {
+  @Test func row040AOnceHandlerThatPostsIsNotCalledAgain() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { [weak event] number in
@@ -108,7 +108,7 @@ import Testing
     #expect(await event.send(1).delivered == 0)
   }
 
-  /// On purpose: a used once handler is not armed again; its value is added again.
+  /// On purpose: a used once handler cannot be armed again. Its value can be added again.
   @Test func row044AUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

@@ -1,6 +1,6 @@
 import Eventing
 
-/// An owner with methods that can be handlers.
+/// An owner whose methods can be handlers.
 final class Meter: Sendable {
   let readings = Recorder<Int>()
   let notes = Recorder<String>()
@@ -14,13 +14,13 @@ final class Meter: Sendable {
   @MainActor func noteOnMain(_ value: Int, _ factor: Int, _ unit: String) { note(value, factor, unit) }
 }
 
-/// Equal to every other of its kind, and yet not the same.
+/// An object that is equal to every other object of its type, but not identical to it.
 final class Lookalike: Hashable, Sendable {
   static func == (a: Lookalike, b: Lookalike) -> Bool { true }
   func hash(into hasher: inout Hasher) {}
 }
 
-/// What some handlers throw.
+/// The error that handlers throw in these tests.
 struct Mishap: Error, Equatable {
   var number = 0
 }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 11 to 20: what is sent.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 11 to 20: payloads.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadRows {
   @Test func row011ASignalCarriesNothing() async {
     let cancelled = Signal()
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func row014TheCompilerKnowsThePayloadOfEveryPart() {
-    // Each of these lines fails to compile, not to run, if the payload is another.
+    // If the payload had another type, each of these lines would fail to compile.
     let event = Event<Order>()
     let (source, handler): (any EventSource<Order>, Handler<Order>) = (event.source, Handler { _ in })
     let ids = Recorder<Int>()
@@ -82,7 +82,7 @@ import Testing
     #expect(calls.value == 3)
   }
 
-  /// On purpose: nothing is dropped silently. Who wants fewer values says which.
+  /// On purpose: no value is dropped silently. A handler that wants fewer values names them.
   @Test func row018AHandlerTakesAllValuesOrSaysWhich() {
     let event = Event<(Int, Int, Int)>()
     let seen = Recorder<Int>()

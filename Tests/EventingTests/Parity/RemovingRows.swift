@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 45 to 56: how a handler is removed.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 45 to 56: removing handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingRows {
   @Test func row045ATokenRemovesThatVeryHandler() {
     let event = Event<Int>()
@@ -69,7 +69,7 @@ import Testing
     #expect(next.handlerCount == 1)
   }
 
-  @Test func row051WhatIsQueuedForAHandlerIsNotDeliveredAfterItIsRemoved() async {
+  @Test func row051QueuedOccurrencesAreNotDeliveredAfterTheHandlerIsRemoved() async {
     let (event, queue) = (Event<Int>(), DispatchQueue(label: "held"))
     let seen = Recorder<Int>()
     let token = event.addHandler(on: .queue(queue)) { seen.record($0) }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 70 to 84: how values are sent.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 70 to 84: sending.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendingRows {
   @Test func row070ValuesAreSentWithAndWithoutWaiting() async {
     let (event, signal) = (Event<Int>(), Signal())
@@ -15,7 +15,7 @@ import Testing
     #expect(seen.values == [1, 2, 0, 0])
   }
 
-  @Test func row071AnyoneMaySendWhoHasTheEvent() async {
+  @Test func row071AnyCodeThatHasTheEventMaySend() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler { seen.record($0) }
@@ -25,10 +25,10 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  @Test func row071ASourceIsToListenToOnly() {
+  @Test func row071ASourceCanOnlyBeListenedTo() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
-    let source: any EventSource<Int> = event.source  // it has no `post`, and is no event in disguise
+    let source: any EventSource<Int> = event.source  // has no `post`, and cannot be cast to the event
     source.addHandler { seen.record($0) }
     event.post(1)
     #expect(seen.values == [1])
@@ -77,7 +77,7 @@ import Testing
     #expect(seen.values == ["a1", "b1", "a2", "b2", "a3", "b3"])
   }
 
-  @Test func row076ATargetHearsWhatIsSentToIt() async {
+  @Test func row076ATargetReceivesItsOwnOccurrences() async {
     let moved = KeyedEvent<Int, String>()
     let seen = Recorder<String>()
     moved[1].addHandler { seen.record("one \($0)") }
@@ -119,7 +119,7 @@ import Testing
     let (didTouch, live) = (KeyedEvent<ObjectKey, Int>(), LiveCount())
     let calls = Counter()
     for _ in 0..<100 {
-      let view = Meter(live)  // at the address of the one before, often
+      let view = Meter(live)  // often at the address of the view before
       #expect(await didTouch.send(0, to: view).reachedNobody)
       didTouch[view].addHandler { _ in calls.add() }
     }
@@ -162,7 +162,7 @@ import Testing
     #expect(order.values == ["handler", "sender"])
   }
 
-  @Test func row081PostWaitsForNobodyAndATicketIsAwaitedLater() async {
+  @Test func row081PostDoesNotWaitAndATicketIsAwaitedLater() async {
     let event = Event<Int>()
     let (gate, seen) = (Gate(), Recorder<Int>())
     event.addHandler { number in
@@ -177,7 +177,7 @@ import Testing
     #expect(seen.values == [1, 2])
   }
 
-  @Test func row082AReportSaysWhatBecameOfASend() async {
+  @Test func row082AReportCountsTheOutcomesOfASend() async {
     let event = Event<Int>()
     event.addHandler { _ in }
     event.addHandler(on: .background) { _ in }
@@ -189,7 +189,7 @@ import Testing
     #expect(throws: Mishap.self) { try report.throwIfFailed() }
   }
 
-  @Test func row083AnInterceptorKeepsAnOccurrenceFromThoseAfterIt() async {
+  @Test func row083AnInterceptorKeepsAnOccurrenceFromTheHandlersAfterIt() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.addHandler { seen.record("before \($0)") }

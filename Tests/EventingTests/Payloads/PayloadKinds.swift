@@ -23,7 +23,7 @@ extension Int: TestPayload {
   var number: Int { self }
 }
 
-/// Eight bytes that may begin anywhere.
+/// Eight bytes with an alignment of 1.
 struct EightBytes: TestPayload {
   typealias Bytes = (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
   let bytes: Bytes
@@ -53,7 +53,7 @@ struct Large: TestPayload {
   var number: Int { words.0.0 == words.4.4 ? words.2.2 : -1 }
 }
 
-/// A vector, at addresses that 32 divides.
+/// A vector with an alignment of 32.
 struct Aligned: TestPayload {
   let vector: SIMD4<Int>
   static func make(_ number: Int, _ live: LiveCount) -> Aligned { Aligned(vector: SIMD4(repeating: number)) }
@@ -87,7 +87,7 @@ struct Mixed: TestPayload {
   }
 }
 
-/// An enum with payloads.
+/// An enum with associated values.
 enum Choice: TestPayload {
   case reference(Canary, Int)
   case text(String, Canary)
@@ -116,7 +116,7 @@ struct Boxed: TestPayload {
   var number: Int { value.number }
 }
 
-/// A weak reference, which bytes alone do not move.
+/// A weak reference, which cannot be moved by copying its bytes.
 struct Weak: TestPayload {
   weak let object: Reference?
   let strong: Reference

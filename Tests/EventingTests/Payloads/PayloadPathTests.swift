@@ -2,8 +2,9 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Payloads of every shape, along every path through an event: each arrives unchanged, and is
-/// destroyed once.
+/// Payloads of every shape, along every path through an event.
+///
+/// Each payload must arrive unchanged, and must be destroyed once.
 @Suite(.fewAtATime, .timeLimit(.minutes(10))) struct PayloadPathTests {
   static let shapes: [any TestPayload.Type] = [
     Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self,
@@ -43,7 +44,7 @@ struct Travel<Payload: TestPayload>: Sendable {
   }
 }
 
-/// A way through an event.
+/// A path of payloads through an event.
 enum Path: String, CaseIterable, Sendable {
   case inline, nested, submitted, sentWhileBusy, throwing, view, owned, once, forwarded
   case queue, background, async, task, concurrent, boundedOldest, boundedNewest, concurrentBounded
@@ -53,7 +54,7 @@ enum Path: String, CaseIterable, Sendable {
 
   static let count = 20
 
-  /// The payloads that arrive, where they are certain.
+  /// The numbers of the payloads that arrive; `nil` if they are not certain.
   var expected: [Int]? {
     switch self {
     case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .forwarded, .held, .sequence, .keyed,
@@ -251,7 +252,7 @@ enum Path: String, CaseIterable, Sendable {
       for number in 1...Path.count { value.value = travel.make(number) }
       value.update { $0 = travel.make($0.number) }
       value.values.addHandler { travel.see($0) }
-      value.removeAll()  // a handler that holds the value keeps it
+      value.removeAll()  // a handler that captures the value keeps it alive
     default:
       let event = Event<Payload>()
       event.unheard.addHandler { travel.see($0.payload) }

@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  /// The queue of payloads, without threads, against an array.
+  /// Random changes of a payload queue, on one thread, compared with an array.
   @Suite(.fewAtATime) struct PayloadQueueTests {
     struct Header: PayloadHeader {
       var label: Int
@@ -40,7 +40,7 @@
             let header = queue.removeLast()
             #expect(header.label == expected.removeLast().label)
           case 9 where !queue.isEmpty && queue.first.hasPayload:
-            // Taken out, moved to another queue, and put back from there.
+            // Takes a payload out, moves it to another queue, and puts it back from there.
             let header = queue.takeFirst()
             let first = expected.removeFirst()
             other.append(header, takenFrom: &queue)
@@ -81,13 +81,13 @@
       if destroys {
         queue.destroyTaken()
       } else {
-        let parcel = queue.parcelOfTaken()
-        let moved = parcel.loan.payload(Payload.self).number
+        let parcel = queue.ownedPayloadOfTaken()
+        let moved = parcel.borrowed.payload(Payload.self).number
         #expect(moved == first.number)
       }
     }
 
-    @Test func aQueueThatHeldAFloodGivesItsRoomBack() {
+    @Test func aQueueThatHeldManyPayloadsGivesItsMemoryBack() {
       var queue = PayloadQueue<PayloadAlone>(Int.self)
       for number in 0..<10_000 { lend(number) { queue.append(PayloadAlone(), $0) } }
       while !queue.isEmpty {

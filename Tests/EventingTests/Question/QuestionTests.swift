@@ -25,7 +25,7 @@ import Testing
     let (question, gates) = (Question<Int, Int>(), (0..<5).map { _ in Gate() })
     for index in 0..<5 {
       question.addResponder(priority: index == 3 ? 1 : 0) { number in
-        if index < 4 { await gates[index + 1].opened() }  // the last is the first to answer
+        if index < 4 { await gates[index + 1].opened() }  // the last responder answers first
         gates[index].open()
         return number + index
       }
@@ -48,7 +48,7 @@ import Testing
     #expect(await question.all(2).count == 1)
   }
 
-  @Test func whatIsLateIsLeftOut() async throws {
+  @Test func lateAnswersAreLeftOut() async throws {
     let (question, clock, gate) = (Question<Int, Int>(), ManualClock(), Gate())
     question.addResponder { number in
       await gate.opened()
@@ -62,7 +62,7 @@ import Testing
     question.addResponder { $0 * 2 }
     let all = Task { await question.all(3, within: .seconds(2), clock: clock).map { try? $0.get() } }
     #expect(await eventually { clock.sleeperCount == 1 })
-    #expect(try await question.first(4) == 8)  // so that one has answered 3, too
+    #expect(try await question.first(4) == 8)  // by now the second responder has also answered 3
     clock.advance(by: .seconds(2))
     #expect(await all.value == [6])
     gate.open()
@@ -70,7 +70,7 @@ import Testing
     #expect(await eventually { clock.sleeperCount == 0 })
   }
 
-  @Test func whoIsCancelledWaitsNoLonger() async {
+  @Test func aCancelledInquiryReturnsAtOnce() async {
     let (question, gate, began) = (Question<Int, Int>(), Gate(), Gate())
     question.addResponder { number in
       began.open()
@@ -89,14 +89,14 @@ import Testing
     let question = Question<Int, Int>()
     question.addResponder { number in
       guard number == 0 else { return number }
-      return await question.all(1).count  // itself, which answers later
+      return await question.all(1).count  // asks this responder, which answers later
     }
     #expect(await comesBack { try? await question.first(0) } == 0)
   }
 
-  // MARK: A responder that stands still
+  // MARK: A responder that stays suspended
 
-  @Test func whatWasGivenUpIsNotPutToAResponderLater() async throws {
+  @Test func anAbandonedInquiryIsNotPutToAResponderLater() async throws {
     let (question, clock, gate, asked) = (Question<Int, Int>(), ManualClock(), Gate(), Recorder<Int>())
     question.addResponder { number in
       asked.record(number)
@@ -121,7 +121,7 @@ import Testing
     #expect(asked.values == [0, 6])
   }
 
-  @Test func whatWasGivenUpIsReleasedThoughTheResponderStandsStill() async throws {
+  @Test func anAbandonedInquiryIsReleasedThoughTheResponderStaysSuspended() async throws {
     let (question, clock, gate, live) = (Question<Canary, Int>(), ManualClock(), Gate(), LiveCount())
     let began = Gate()
     question.addResponder { canary in
@@ -147,7 +147,7 @@ import Testing
     #expect(await eventually { live.alive == 0 })
   }
 
-  @Test func whatFindsNoRoomBeforeAResponderCountsAsPassed() async throws {
+  @Test func anInquiryWithoutRoomAtAResponderCountsAsPassed() async throws {
     let (question, gate, asked, seen) = (Question<Int, Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
     question.addResponder(buffering: .newest(4)) { number in
       asked.record(number)
@@ -163,7 +163,7 @@ import Testing
       tasks.append(Task { try await question.first(number) })
       #expect(await eventually { seen.count == number + 1 && asked.count == 1 })
     }
-    for task in tasks[1...4] {  // the responder stands still all the time
+    for task in tasks[1...4] {  // the first responder stays suspended
       #expect(await #expect(throws: EventingError.self) { try await task.value }?.code == .unanswered)
     }
     let all = Task { await question.all(9).map { try? $0.get() } }

@@ -1,10 +1,10 @@
 import Eventing
 import Testing
 
-/// What newcomers are told of what was sent before.
+/// Replay: the payloads sent earlier that a new handler receives.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReplayTests {
   @Test(arguments: [(-1, []), (0, []), (1, [5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])])
-  func theLastPayloadsAreToldWithTheirNumbersBeforeAnythingElse(count: Int, told: [Int]) async {
+  func theLastPayloadsAreReplayedWithTheirNumbersBeforeAnythingElse(count: Int, told: [Int]) async {
     let event = Event<Int>("history", replaying: .last(count))
     let seen = Recorder<String>()
     for number in 1...5 { event.post(number) }
@@ -16,7 +16,7 @@ import Testing
     #expect(await event.handlers.first?.callCount == told.count + 1)
   }
 
-  @Test func aCurrentValueIsToldUntilSomethingIsSent() {
+  @Test func aCurrentValueIsReplayedUntilTheFirstSend() {
     let (volume, seen) = (Event("volume", replaying: .current(0.5)), Recorder<Double>())
     #expect(volume.latest == 0.5)
     volume.addHandler { seen.record($0) }
@@ -27,7 +27,7 @@ import Testing
     #expect(Event<Int>().latest == nil && Event<Int>(replaying: .none).latest == nil)
   }
 
-  @Test(arguments: BoundedLane.allCases) func aLaneIsToldInOrder(lane: BoundedLane) async {
+  @Test(arguments: BoundedLane.allCases) func aLaneReceivesReplayedPayloadsInOrder(lane: BoundedLane) async {
     let (event, seen) = (Event<Int>(replaying: .last(3)), Recorder<Int>())
     for number in 1...5 { event.post(number) }
     event.add(lane.handler(.unbounded, until: .open) { seen.record($0) })
@@ -36,7 +36,7 @@ import Testing
     #expect(seen.values == [3, 4, 5, 6])
   }
 
-  @Test func sequencesViewsForwardsAndNextAreToldToo() async throws {
+  @Test func sequencesViewsForwardsAndNextReceiveReplayedPayloads() async throws {
     let (event, copy, seen) = (Event<Int>(replaying: .last(2)), Event<Int>(), Recorder<Int>())
     copy.addHandler { seen.record($0) }
     for number in 1...3 { event.post(number, from: copy) }
@@ -48,7 +48,7 @@ import Testing
     #expect(try await event.next() == 3)
   }
 
-  @Test func itUsesAOnceHandlerUp() async {
+  @Test func aReplayedPayloadUsesAOnceHandlerUp() async {
     let (event, seen) = (Event<Int>(replaying: .last(3)), Recorder<Int>())
     for number in 1...3 { event.post(number) }
     event.once { seen.record($0) }
@@ -60,7 +60,7 @@ import Testing
     #expect(!event.hasHandlers)
   }
 
-  @Test func aLockedEventSkipsIt() async {
+  @Test func aLockedEventSkipsReplayedPayloads() async {
     let (event, seen) = (Event<Int>(replaying: .last(3)), Recorder<Int>())
     event.post(1)
     event.lock()
@@ -71,7 +71,7 @@ import Testing
     #expect(await event.handlers.map(\.skippedCount) == [1])
   }
 
-  @Test func whatIsQueuedIsTheLatest() async {
+  @Test func aQueuedPayloadIsTheLatest() async {
     let (event, inside, gate) = (Event<Int>(replaying: .last(1)), Gate(), Gate())
     event.addHandler { _ in
       inside.open()
@@ -81,7 +81,7 @@ import Testing
     await inside.opened()
     event.post(2)
     let seen = Recorder<Int>()
-    event.addHandler { seen.record($0) }  // behind 2, so that is what it is told
+    event.addHandler { seen.record($0) }  // queued behind 2, so 2 is its replay value
     event.post(3)
     #expect(event.latest == 3)
     gate.open()
@@ -90,7 +90,7 @@ import Testing
     #expect(seen.values == [2, 3])
   }
 
-  @Test func aHandlerThatIsToldMayDoAnything() async {
+  @Test func aHandlerMayDoAnythingDuringReplay() async {
     let (event, seen) = (Event<Int>(replaying: .last(2)), Recorder<String>())
     event.post(1)
     event.post(2)
@@ -109,18 +109,19 @@ import Testing
     #expect(!event.hasHandlers)
   }
 
-  @Test func whatItKeepsGoesAsOthersComeAndWithIt() async {
+  @Test func keptPayloadsAreReleasedAsOthersComeAndWithTheEvent() async {
     let live = LiveCount()
     var event: Event<Canary>? = Event(replaying: .last(3))
     for _ in 0..<10_000 { event?.post(Canary(live)) }
     #expect(live.alive == 3)
     let again = Event<Canary>(replaying: .last(1))
-    for _ in 0..<100 { again.post(Canary(live, onDeinit: { [weak again] in _ = again?.latest })) }  // under no lock
+    // The payloads' `deinit` reads `latest`, so they must be released under no mutex.
+    for _ in 0..<100 { again.post(Canary(live, onDeinit: { [weak again] in _ = again?.latest })) }
     event = nil
     #expect(live.alive == 1)
   }
 
-  @Test func newcomersMissNothingAndHearNothingTwice() async {
+  @Test func newHandlersMissNothingAndReceiveNothingTwice() async {
     for (history, count) in [(Int.max, 400), (1, 400), (5, 400)] {
       let event = Event<Int>(replaying: .last(history))
       let logs = ConditionLock<[Recorder<Int>]>([])
@@ -149,7 +150,7 @@ import Testing
         if history == .max { #expect(values == all.values) }
         for index in 0..<2 {
           let own = values.filter { $0 % 2 == index }.map { $0 / 2 }
-          #expect(own == Array(count - own.count + 1..<count + 1))  // a run up to the last
+          #expect(own == Array(count - own.count + 1..<count + 1))  // consecutive, up to the last one
         }
       }
     }

@@ -3,7 +3,8 @@
   import Testing
 
   extension BackpressureTests {
-    /// Between a look for iterators and what it brings, a send may be overtaken by the first iterator: then it waits beside that, where a second one begins.
+    /// A send may find no iterator, and the first iterator may be made before its payload arrives.
+    /// Then the send waits at the sequence's own buffer, from which the second iterator begins.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

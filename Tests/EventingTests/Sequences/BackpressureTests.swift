@@ -97,7 +97,7 @@ import Testing
     await comesBack { await ended.opened() }
   }
 
-  @Test func whoHasAnIteratorThatWasNotAskedYetMaySend() async {
+  @Test func aTaskWithAnUnusedIteratorMaySend() async {
     let event = Event<Int>()
     let payloads = event.payloads(buffering: .suspendingSender(1))
     await comesBack {
@@ -113,7 +113,7 @@ import Testing
     for _ in 0..<100 {
       let (sent, delivered) = (ConditionLock(false), Gate())
       event.post(0)
-      _ = await Task.detached { await reader.next() }.value  // its address goes to the next task, usually
+      _ = await Task.detached { await reader.next() }.value  // the next task usually gets its address
       event.post(1)
       let token = event.addHandler { if $0 == 2 { delivered.open() } }
       let task = Task.detached {
@@ -137,7 +137,7 @@ import Testing
     func next() async -> Int? { await iterator.next(isolation: nil) }
   }
 
-  @Test func theEndOfTheEventLetsThoseGoWhoWaitForRoom() async {
+  @Test func theEndOfTheEventResumesSendsThatWaitForRoom() async {
     let event = Event<Int>()
     let payloads = event.payloads(buffering: .suspendingSender(1))
     event.post(1)
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func whatIsDroppedCountsOnceHoweverManyInlets() async {
+  @Test func aDroppedPayloadCountsOnceHoweverManyIteratorBuffers() async {
     let event = Event<Int>()
     let payloads = event.payloads(buffering: .newest(1))
     let iterator = payloads.makeAsyncIterator()
@@ -190,11 +190,11 @@ extension SendCompletionTests {
     for event in events { event.finish() }
   }
 
-  @Test func whoHasItsAnswerWaitsForTheOtherRespondersNoMore() async {
+  @Test func anAnsweredInquiryDoesNotWaitForTheOtherResponders() async {
     let (event, question, begun, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate(), Gate())
     let report = ConditionLock<SendReport?>(nil)
     question.addResponder { _ in
-      await begun.opened()  // or the other one would not be asked any more
+      await begun.opened()  // otherwise the other responder would not be asked
       return 1
     }
     question.addResponder { _ in

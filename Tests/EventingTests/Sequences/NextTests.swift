@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Waiting for the next payload.
+/// `next`, which waits for the next payload that fits.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NextTests {
   @Test func row108TheNextPayloadThatFitsIsAwaited() async throws {
     let event = Event<Int>()
@@ -26,7 +26,7 @@ import Testing
     #expect(try await two.value == "2")
   }
 
-  @Test func nothingInTimeIsAnErrorThatSaysSo() async {
+  @Test func aTimeoutIsAnErrorThatSaysSo() async {
     let (event, clock) = (Event<Int>(), ManualClock())
     let next = Task { try await event.next(within: .seconds(2), clock: clock) { $0 > 5 } }
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -41,7 +41,7 @@ import Testing
     #expect(!event.hasHandlers)
   }
 
-  @Test func whatComesInTimeEndsTheClock() async throws {
+  @Test func aPayloadInTimeEndsTheTimeLimit() async throws {
     let (event, clock) = (Event<Int>(), ManualClock())
     let next = Task { try await event.next(within: .seconds(2), clock: clock) }
     #expect(await eventually { clock.sleeperCount == 1 && event.handlerCount == 1 })
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func theLongestTimeThereIsIsLongEnough() async {
-    // A clock that traps ends the process.
+    // If a clock traps, the process ends.
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       let (event, question) = (Event<Int>(), Question<Int, Int>())
@@ -92,7 +92,7 @@ import Testing
       for limit in limits {
         let next = Task { try? await event.next(within: limit) }
         #expect(await eventually { event.handlerCount == 1 })
-        for _ in 0..<100 { await Task.yield() }  // both of its tasks have begun, most of the time
+        for _ in 0..<100 { await Task.yield() }  // by now both of its tasks have usually begun
         event.post(1)
         #expect(await next.value == 1)
       }
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func whoWaitsKeepsTheEvent() async throws {
+  @Test func aTaskThatWaitsInNextKeepsTheEventAlive() async throws {
     var event: Event<Int>? = Event()
     weak let weakEvent = event
     let next = Task { [event] in try await event?.next() }

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 extension SequenceTests {
-  /// A buffering, and what of 1 to 9 arrives if nobody takes anything meanwhile.
+  /// Each buffering, with the arrivals of 1 to 9 if no payload is taken meanwhile.
   static let kept: [(Buffering, [Arrival<Int>])] = [
     (.unbounded, (1...9).map(Arrival.payload)),
     (.oldest(3), [.payload(1), .payload(2), .payload(3), .lagged(6)]),
@@ -12,7 +12,9 @@ extension SequenceTests {
     (.oldest(0), [.payload(1), .lagged(8)]), (.newest(.max), (1...9).map(Arrival.payload)),
   ]
 
-  @Test(arguments: kept) func whatFindsNoRoomIsMissingWhereItWas(buffering: Buffering, arrivals: [Arrival<Int>]) async {
+  @Test(arguments: kept) func droppedPayloadsAreReportedInTheirPlace(
+    buffering: Buffering, arrivals: [Arrival<Int>]
+  ) async {
     let event = Event<Int>()
     let (counted, plain) = (event.arrivals(buffering: buffering), event.payloads(buffering: buffering))
     var reports: [SendReport] = []
@@ -26,7 +28,7 @@ extension SequenceTests {
     #expect(await Self.take(.max, of: plain) == payloads)
   }
 
-  @Test func whatIsMissingIsCountedBetweenWhatArrives() async {
+  @Test func droppedPayloadsAreCountedBetweenArrivals() async {
     let event = Event<Int>()
     let arrivals = event.arrivals(buffering: .oldest(2))
     var iterator = arrivals.makeAsyncIterator()
@@ -42,19 +44,19 @@ extension SequenceTests {
     #expect(await next() == nil)
   }
 
-  @Test func whoNeverReadsKeepsNoMoreThanItsBound() async {
+  @Test func anIteratorThatNeverReadsKeepsNoMoreThanItsBound() async {
     let (event, live) = (Event<Canary>(), LiveCount())
     let payloads = event.payloads(buffering: .newest(64))
     var iterator = payloads.makeAsyncIterator()
     for _ in 0..<10_000 { event.post(Canary(live)) }
-    #expect(live.alive <= 128)  // 64 for the iterator, 64 for those that may still be made
+    #expect(live.alive <= 128)  // 64 for the iterator, and 64 for iterators yet to come
     _ = await iterator.next(isolation: #isolation)
     #expect(live.alive == 63)
     for _ in 0..<100 { event.post(Canary(live)) }
     #expect(live.alive == 64)
   }
 
-  // MARK: A sender that waits
+  // MARK: Sends that wait for room
 
   @Test func aSendWaitsForRoomAndAPostDoesNot() async {
     let event = Event<Int>()
@@ -77,14 +79,14 @@ extension SequenceTests {
     #expect(sent.values == [])
     var iterator = payloads.makeAsyncIterator()
     #expect(await [iterator.next(isolation: #isolation), iterator.next(isolation: #isolation)] == [1, 2])
-    #expect(await eventually(within: .seconds(20)) { sent.count == 2 })  // these two are what waits now
+    #expect(await eventually(within: .seconds(20)) { sent.count == 2 })  // their payloads have room now
     #expect(Set(sent.values) == Set(taken.values.prefix(2)))
     for number in taken.values { #expect(await iterator.next(isolation: #isolation) == number) }
     for send in sends { #expect(await comesBack { await send.value }?.delivered == 2) }
     #expect(await event.handlers.first?.droppedCount == 2)
   }
 
-  @Test func aSendGoesOnAsSoonAsThereIsRoomForWhatItBrought() async {
+  @Test func aSendReturnsAsSoonAsThereIsRoomForItsPayload() async {
     let (event, reached, sent) = (Event<Int>(), Recorder<Int>(), Recorder<Int>())
     let payloads = event.payloads(buffering: .suspendingSender(3))
     var iterator = payloads.makeAsyncIterator()
@@ -99,7 +101,7 @@ extension SequenceTests {
         })
       #expect(await eventually { reached.count == number })
     }
-    for number in 1...5 {  // each take lets the next one go on, and no other
+    for number in 1...5 {  // each take lets exactly one send return
       #expect(await iterator.next(isolation: #isolation) == number)
       let isNext = await eventually(within: .seconds(10)) { sent.count == number }
       for _ in 0..<20 { await Task.yield() }
@@ -135,7 +137,7 @@ extension SequenceTests {
   }
 
   @Test(arguments: ["iterator", "sequence", "cancel", "remove", "finish"])
-  func aSendGoesOnIfWhoItWaitsForGoes(how: String) async {
+  func aSendReturnsWhenTheIteratorThatItWaitsForEnds(how: String) async {
     let event = Event<Int>()
     var payloads: (any AsyncSequence<Int, Never> & Sendable)? = event.payloads(buffering: .suspendingSender(1))
     event.post(1)
@@ -185,7 +187,7 @@ extension SequenceTests {
     start.addHandler {
       for await number in payloads {
         seen.record(number)
-        // In a child task: the same call of the handler.
+        // Child tasks belong to the handler's call, so no send waits for the loop in that call.
         if number == 1 {
           await withTaskGroup { group in for next in 2...5 { group.addTask { await event.send(next) } } }
         }

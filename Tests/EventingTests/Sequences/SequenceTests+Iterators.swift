@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// Many iterators of one sequence, and one iterator of many tasks.
+// Many iterators of one sequence, and one iterator that many tasks use.
 extension SequenceTests {
   @Test(arguments: [true, false]) func makingAndDroppingAnIteratorCostsAsMuchAmongManyAsAmongFew(
     areDroppedBackwards: Bool
@@ -14,10 +14,10 @@ extension SequenceTests {
         if areDroppedBackwards { while iterators.popLast() != nil {} } else { iterators.removeAll() }
       }
     }
-    #expect(growth < 3)  // 8 if each looks at all
+    #expect(growth < 3)  // 8 if each visits all iterators
   }
 
-  /// An iterator that several tasks can ask: legal, and without anything unsafe.
+  /// An iterator that several tasks can use, without unsafe code.
   actor Shared {
     private let get: (isolated Shared) async -> Int?
 
@@ -34,7 +34,7 @@ extension SequenceTests {
     func next() async -> Int? { await get(self) }
   }
 
-  @Test func aTaskThatAsksAnIteratorThatAnotherTaskWaitsForGetsNothing() async {
+  @Test func aTaskThatUsesAnIteratorThatAnotherTaskWaitsOnGetsNothing() async {
     let (event, steps, seen) = (Event<Int>(), StepExecutor(), Recorder<String>())
     let shared = Shared(event)
     func ask(_ name: String) {
@@ -61,7 +61,7 @@ extension SequenceTests {
   }
 
   @Test(arguments: [Buffering.unbounded, .newest(4)])
-  func aTaskThatIsCancelledAndAsksAnIteratorDoesNotStrandTheOneThatWaits(
+  func aCancelledTaskThatUsesAnIteratorDoesNotStrandTheTaskThatWaits(
     _ buffering: Buffering
   ) async {
     let (event, steps, seen) = (Event<Int>(), StepExecutor(), Recorder<String>())
@@ -76,7 +76,7 @@ extension SequenceTests {
     #expect(seen.values.sorted() == ["first nil", "second nil"])
   }
 
-  @Test func aSharedIteratorGivesEachPayloadOnceAndLetsAllTasksGo() async {
+  @Test func aSharedIteratorGivesEachPayloadOnceAndAllTasksReturn() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let (shared, over) = (Shared(event), Counter())
     for _ in 0..<4 {
@@ -96,7 +96,7 @@ extension SequenceTests {
 }
 
 extension Event {
-  /// Whether it was finished: nothing can be added any more.
+  /// Whether the event has finished, so that no handler can be added.
   fileprivate nonisolated var isOver: Bool {
     let token = addHandler { _ in }
     defer { remove(token) }

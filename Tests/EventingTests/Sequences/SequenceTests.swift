@@ -1,9 +1,9 @@
 import Eventing
 import Testing
 
-/// What an event sends, as a sequence.
+/// The payloads of an event as an asynchronous sequence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SequenceTests {
-  /// The next so many elements.
+  /// Returns the next `count` elements; fewer if the sequence ends.
   static func take<S: AsyncSequence>(_ count: Int, of sequence: S) async -> [S.Element] where S.Failure == Never {
     var taken: [S.Element] = []
     guard count > 0 else { return [] }
@@ -14,9 +14,9 @@ import Testing
     return taken
   }
 
-  // MARK: What is seen
+  // MARK: Elements
 
-  @Test func row107EverySendSinceItWasMadeIsSeenInOrder() async {
+  @Test func row107EverySendSinceASequenceWasMadeIsSeenInOrder() async {
     let event = Event<Int>()
     event.post(0)
     let payloads = event.payloads()
@@ -25,7 +25,7 @@ import Testing
     #expect(!event.hasHandlers)
   }
 
-  @Test func whatComesLaterWakesTheLoop() async {
+  @Test func laterPayloadsWakeTheLoop() async {
     let event = Event<Int>()
     let payloads = event.payloads()
     let taking = Task { await Self.take(100, of: payloads) }
@@ -45,7 +45,7 @@ import Testing
     #expect(await one.next(isolation: #isolation) == 1)
     #expect(await one.next(isolation: #isolation) == 2)
     event.post(3)
-    var late = payloads.makeAsyncIterator()  // something was taken: it begins here
+    var late = payloads.makeAsyncIterator()  // a payload was taken, so this iterator begins here
     event.post(4)
     #expect(
       await [
@@ -76,7 +76,7 @@ import Testing
     #expect(!event.hasHandlers && keyed.handlerCount == 0 && observed.handlerCount == 0)
   }
 
-  @Test func aSequenceIsAHandlerThatIsLockedAndLookedAt() async {
+  @Test func aSequenceIsAHandlerThatCanBeLockedAndInspected() async {
     let event = Event<Int>()
     let payloads = event.payloads(buffering: .newest(8))
     event.post(1)
@@ -97,9 +97,9 @@ import Testing
     withExtendedLifetime(payloads) {}
   }
 
-  // MARK: How it ends
+  // MARK: The end of a sequence
 
-  @Test func cancellingEndsTheLoopAndItHasLeftTheEventByThen() async {
+  @Test func aCancelledLoopHasLeftTheEventWhenItEnds() async {
     let event = Event<Int>()
     for _ in 0..<200 {
       let (payloads, began) = (event.payloads(), Gate())
@@ -128,7 +128,7 @@ import Testing
     #expect(!event.hasHandlers)
   }
 
-  @Test(arguments: [false, true]) func itEndsWithItsEventAfterWhatWasSent(onPurpose: Bool) async {
+  @Test(arguments: [false, true]) func aSequenceEndsWithItsEventAfterEarlierPayloads(onPurpose: Bool) async {
     var event: Event<Int>? = Event()
     weak let weakEvent = event
     let (payloads, whole) = (event!.payloads(), event!.map { -$0 }.payloads(buffering: .newest(2)))
@@ -139,10 +139,10 @@ import Testing
     #expect(await Self.take(.max, of: payloads) == [1, 2, 3])
     #expect(await Self.take(.max, of: whole) == [-2, -3])
     #expect(await waiting.value == [1, 2, 3])
-    #expect(await event?.payloads().first { _ in true } == nil)  // too late: it ends at once
+    #expect(await event?.payloads().first { _ in true } == nil)  // the event has ended, so the sequence ends at once
   }
 
-  @Test func whatRemovesAllHandlersEndsItAtOnce() async {
+  @Test func removingAllHandlersEndsASequenceAtOnce() async {
     let event = Event<Int>()
     let (payloads, bounded, waiting) = (event.payloads(), event.payloads(buffering: .oldest(9)), event.payloads())
     let live = LiveCount()
@@ -180,7 +180,7 @@ import Testing
     #expect(!event.hasHandlers && live.alive == 0)
   }
 
-  @Test func whatIsTakenIsReleasedByItsTaker() async {
+  @Test func takenPayloadsAreReleasedByTheirTaker() async {
     let (event, live) = (Event<Canary>(), LiveCount())
     let payloads = event.payloads()
     for _ in 0..<100 { event.post(Canary(live)) }

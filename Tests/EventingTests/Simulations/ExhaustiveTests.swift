@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Every order that there is of small programs of two and three tasks, with the oracle of ``SimulatedWorld``.
+/// Small programs of two and three tasks in every possible order, judged by ``SimulatedWorld``.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ExhaustiveTests {
   enum Step: Sendable {
     case post, send, lock, remove, add, gate, quiesce
@@ -19,7 +19,7 @@ import Testing
   ].map(Program.init)
 
   @Test(arguments: programs, [SimulatedWorld.Place.inOrder, .background])
-  func noOrderBreaksAPromise(program: Program, place: SimulatedWorld.Place) async throws {
+  func noOrderBreaksAGuarantee(program: Program, place: SimulatedWorld.Place) async throws {
     for holds in [false, true] {
       let explored = try await onThread {
         Result {

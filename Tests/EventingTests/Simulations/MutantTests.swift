@@ -3,7 +3,7 @@
   import EventingTesting
   import Testing
 
-  /// That the simulations find what is wrong: each planted fault is found, by one of so many seeds.
+  /// Checks that the simulations find each planted fault within 1,000 seeds.
   @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct MutantTests {
     @Test(arguments: Mutant.allCases) func aPlantedFaultIsFound(mutant: Mutant) async {
       let (needed, said) = await onThread { MutantTests.look(for: mutant) }
@@ -13,7 +13,9 @@
       )
     }
 
-    /// How many seeds it took, five times, and what was said.
+    /// Searches five times for a seed that shows the fault.
+    ///
+    /// - Returns: The number of seeds that each search needed, and the failures that were reported.
     private static func look(for mutant: Mutant) -> (needed: [Int], said: Set<String>) {
       var (needed, said): ([Int], Set<String>) = ([], [])
       var seed = UInt64(0)
@@ -26,7 +28,7 @@
           } catch {
             needed.append(count)
             said.insert(String("\(error)".prefix { $0 != ":" && $0 != ";" }))
-            // The same without it holds: it is the fault that was found.
+            // Without the fault the seed passes, so the fault caused the failure.
             #expect(throws: Never.self) {
               try Simulation.run(seed: seed) { try await SimulatedTests.program(mode, seed: chosen) }
             }

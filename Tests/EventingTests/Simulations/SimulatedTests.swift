@@ -11,9 +11,11 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Random programs in simulations: what tasks and handlers do, and in which order, comes from a seed (G1 to G13, G16, G21, G22).
+/// Random programs in simulations (G1 to G13, G16, G21, G22).
+///
+/// A seed chooses the actions of tasks and handlers, and their order.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTests {
-  /// A program of three tasks, with a loop that is cancelled.
+  /// Runs a program of three tasks, beside a loop that is cancelled.
   @Sendable static func program(_ mode: SimulatedWorld.Mode, seed: UInt64) async throws {
     let world = SimulatedWorld(mode, seed: seed)
     world.add(.inline)
@@ -68,7 +70,7 @@ import Testing
     ]
 
   @Test(arguments: modes, [Simulation.Strategy.random, .priorities(changes: 3)])
-  func randomProgramsKeepWhatIsPromised(mode: SimulatedWorld.Mode, strategy: Simulation.Strategy) async throws {
+  func randomProgramsKeepTheGuarantees(mode: SimulatedWorld.Mode, strategy: Simulation.Strategy) async throws {
     let first = UInt64.random(in: 1...1_000_000_000)
     try await onThread {
       Result {
@@ -79,7 +81,7 @@ import Testing
     }.get()
   }
 
-  @Test(arguments: modes) func aSeedShowsTheSameAgain(mode: SimulatedWorld.Mode) async throws {
+  @Test(arguments: modes) func aSeedRepeatsItsOrder(mode: SimulatedWorld.Mode) async throws {
     let orders = try await onThread {
       Result {
         try (1...40 as ClosedRange<UInt64>).map { seed in
@@ -92,6 +94,6 @@ import Testing
     for (one, other) in orders.map({ ($0[0], $0[1]) }) { #expect(one == other) }
   }
 
-  /// How many each test takes; `EVENTING_SEEDS` says otherwise.
+  /// The number of seeds that each test tries: the value of `EVENTING_SEEDS`, or 200.
   static var seeds: UInt64 { unsafe getenv("EVENTING_SEEDS").flatMap { unsafe UInt64(String(cString: $0)) } ?? 200 }
 }

@@ -1,14 +1,16 @@
 import Eventing
 
 extension SimulatedWorld {
-  /// Nothing moves any more: judges, and lets everything go.
+  /// Ends all locks, quiesces the event, and judges the calls, the reports and the lifetimes.
+  ///
+  /// - Throws: The first violation.
   func finish() async throws {
     isClosing = true
     for number in handlers.indices where handlers[number].isLocked { toggleLock(number) }
-    if isGated { toggleGate() }
-    await send(8)  // at the latest now those go whose owner is gone
+    if isEventLocked { toggleGate() }
+    await send(8)  // releases the handlers of dead owners, at the latest now
     var count = -1
-    while count < sends.count {  // handlers send, too
+    while count < sends.count {  // handlers send as well
       count = sends.count
       await event.quiesce()
     }
@@ -57,7 +59,7 @@ extension SimulatedWorld {
     }
   }
 
-  /// What has gone is gone.
+  /// Checks that ended handlers, their closures and their owners have been released.
   private func judgeLifetimes() async {
     let left = handlers.count { $0.removeCall == nil && !($0.isOnce && !$0.calls.isEmpty) }
     if violation == nil, live.alive != left + owners.count {

@@ -1,17 +1,19 @@
 import Eventing
 import EventingTesting
 
-/// One event and what happens to it in a simulation, with the strictest of oracles: as all runs on one thread, a count of steps is an exact clock, and no call may begin
-/// a step after `remove` or `lock` has returned.
+/// One event in a simulation, with its operations and a strict oracle.
+///
+/// All steps run on one thread, so a count of steps is an exact clock. No call may begin after
+/// `remove` or `lock` has returned, not even one step later.
 // Safe: a simulation runs on one thread.
 final class SimulatedWorld: @unchecked Sendable {
-  /// What differs between programs.
+  /// The properties in which programs differ.
   struct Mode: Sendable, Hashable {
-    /// Locks hold all that they skip; then they excuse nothing that is missing.
+    /// Whether locks hold all occurrences. Then a lock does not excuse a missing call.
     var holds = false
-    /// Newcomers are told of the last two.
+    /// Whether a new handler receives the last two payloads.
     var replays = false
-    /// Handlers are inline and have nothing else, so that delivery goes the quick way.
+    /// Whether all handlers are inline and have no owner, so that delivery takes the fast path.
     var isPlain = false
   }
 
@@ -25,7 +27,7 @@ final class SimulatedWorld: @unchecked Sendable {
     var isAsync: Bool { self == .inOrder || self == .isolated || self == .concurrent || self == .task }
   }
 
-  /// What a handler does when it is called.
+  /// The action of a handler when it is called.
   enum Reaction: CaseIterable, Sendable {
     case nothing, yields, posts, sends, removesItself, adds, lockOther, postsAndLocks, removesOther, throwsAnError
   }
@@ -38,11 +40,11 @@ final class SimulatedWorld: @unchecked Sendable {
     var token: HandlerToken?
     var addCall: Int
     var addReturn = Int.max
-    /// Removed, or its owner let go.
+    /// The time at which the removal of the handler, or the release of its owner, began.
     var removeCall: Int?
     var removeReturn: Int?
     var isLocked = false
-    /// The times under a lock, a scope, or the lock of the event.
+    /// The periods under a lock of the handler or under the event lock.
     var mutes: [(on: Int, off: Int)] = []
     var calls: [(send: Int, at: Int)] = []
     var running = 0
@@ -64,8 +66,8 @@ final class SimulatedWorld: @unchecked Sendable {
   var handlers: [Suspect] = []
   var sends: [Send] = []
   var violation: Violation?
-  var isGated = false
-  /// How many sequences listened.
+  var isEventLocked = false
+  /// The number of sequences that listened.
   var loops = 0
   private var random: SeededGenerator
   private var nested = 0
@@ -96,13 +98,15 @@ final class SimulatedWorld: @unchecked Sendable {
 
   var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
 
-  // MARK: What tasks do
+  // MARK: Actions of tasks
 
-  /// The first handler, the witness, is called inline with everything: so it tells the order.
+  /// Adds a handler.
+  ///
+  /// The first handler is called inline with every occurrence. So its calls show the order.
   func add(_ place: Place, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
     let number = handlers.count
     handlers.append(Suspect(number: number, place: place, isOnce: once, reaction: reaction, addCall: tick()))
-    if isGated { handlers[number].mutes.append((time, .max)) }
+    if isEventLocked { handlers[number].mutes.append((time, .max)) }
     let canary = Canary(live)
     var handler: Handler<Int> =
       switch place {
@@ -157,14 +161,14 @@ final class SimulatedWorld: @unchecked Sendable {
   }
 
   func toggleGate() {
-    if isGated {
-      isGated = false
+    if isEventLocked {
+      isEventLocked = false
       for number in handlers.indices { unmute(number) }
       event.unlock()
     } else {
       event.lock(holding: holding)
       for number in handlers.indices { mute(number) }
-      isGated = true
+      isEventLocked = true
     }
   }
 
@@ -175,7 +179,7 @@ final class SimulatedWorld: @unchecked Sendable {
     handlers[number].mutes[last].off = tick()
   }
 
-  private func isMute(_ number: Int) -> Bool { isGated || handlers[number].isLocked }
+  private func isMute(_ number: Int) -> Bool { isEventLocked || handlers[number].isLocked }
 
   func begin(_ sender: Int) -> Int {
     sends.append(Send(sender: sender, call: tick()))
@@ -198,7 +202,7 @@ final class SimulatedWorld: @unchecked Sendable {
     end(send, await event.send(send))
   }
 
-  /// Returns when all that was sent before has ended; nothing of that may run afterwards.
+  /// Quiesces the event. No call with an earlier occurrence may run or begin afterwards.
   func quiesce() async {
     let (before, start) = (sends.count, time)
     await event.quiesce()
@@ -213,7 +217,7 @@ final class SimulatedWorld: @unchecked Sendable {
   }
   private var settled = 0
 
-  // MARK: What handlers do
+  // MARK: Actions of handlers
 
   private func called(_ number: Int, _ send: Int, _ canary: Canary) throws {
     note(number, send)
@@ -273,7 +277,7 @@ final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// The first line of every handler.
+  /// Judges and records a call. Each call begins with this.
   private func note(_ number: Int, _ send: Int) {
     let now = tick()
     let handler = handlers[number]

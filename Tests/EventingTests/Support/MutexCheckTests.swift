@@ -3,14 +3,16 @@ import Testing
 #if DEBUG
   @testable import Eventing
 
-  /// G20, as debug builds check it: while a thread holds a lock of the package it takes no other,
-  /// and releases nothing of its users.
+  /// G20, as debug builds check it.
+  ///
+  /// While a thread holds a mutex of the package, it takes no other one, and releases no object of
+  /// users.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MutexCheckTests {
-    @Test func takingALockUnderAnotherStops() async {
+    @Test func takingAMutexUnderAnotherStops() async {
       await #expect(processExitsWith: .failure) { UnfairMutex().withLock { UnfairMutex().withLock {} } }
     }
 
-    @Test func readingAnOwnerUnderALockStops() async {
+    @Test func readingAnOwnerUnderAMutexStops() async {
       await #expect(processExitsWith: .failure) {
         let object = Plain()
         let owner = Eventing.Owner(object)
@@ -19,7 +21,7 @@ import Testing
       }
     }
 
-    @Test func oneLockAfterTheOtherIsFine() async {
+    @Test func takingOneMutexAfterAnotherIsFine() async {
       await #expect(processExitsWith: .success) {
         let (one, two) = (Kept(), Kept())
         for _ in 0..<3 {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Eventing
 
-/// The assumptions of RuntimeSPI.swift: of calls that have no public name.
+/// The assumptions of RuntimeSPI.swift about calls that have no public name.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RuntimeSPITests {
   @Test func noTwoTasksHaveOneNumber() async {
     var numbers: Set<UInt64> = []
-    // One after the other, so that a later task comes to be at the address of an earlier one.
+    // The tasks run one after the other, so a later task may have the address of an earlier one.
     for _ in 0..<2_000 { numbers.insert(await Task { TaskID.current }.value) }
     await withTaskGroup(of: UInt64.self) { group in
       for _ in 0..<200 { group.addTask { TaskID.current } }
@@ -34,7 +34,7 @@ import Testing
     let invocation = unsafe Unmanaged.passRetained(Invocation(ExecutionSlot()))
     let (gate, grown) = (Gate(), ConditionLock(false))
     let value = unsafe invocation.takeRetainedValue()
-    let task = Context.running.withValue(value) {
+    let task = Context.invocation.withValue(value) {
       let before = unsafe RuntimeSPI.references(to: invocation)
       let task = Task { await gate.opened() }
       let after = unsafe RuntimeSPI.references(to: invocation)

@@ -5,7 +5,7 @@
   /// The parent suite of all tests that hold a thread at a sync point of the library.
   ///
   /// Such tests are in extensions: `extension SyncPointTests { @Test … }`.
-  @Suite(.serialized, .usesEdges, .fewAtATime, .timeLimit(.minutes(30))) struct SyncPointTests {}
+  @Suite(.serialized, .usesSyncPoints, .fewAtATime, .timeLimit(.minutes(30))) struct SyncPointTests {}
 
   /// Holds a thread the first time that it passes a given sync point, until `release()` is called.
   final class Hold: Sendable {
@@ -20,7 +20,7 @@
 
     /// Runs `body` on the calling thread, which is held at the sync point.
     func during(_ body: () -> Void) {
-      Edges.watch(
+      SyncPoints.watch(
         { [self] edge in
           guard edge == self.edge, !reached.isOpen else { return }
           reached.open()

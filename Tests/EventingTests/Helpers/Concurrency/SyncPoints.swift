@@ -13,13 +13,13 @@
 
   /// Runs code of a test at the library's sync points, by `SyncPoint.hook`.
   ///
-  /// The hook belongs to the whole process, and tests run in parallel. So the trait ``usesEdges``
-  /// sets it once, while the tests are discovered and none runs yet. The hook acts only on threads
-  /// that are inside `watch`. No test sets `SyncPoint.hook` itself.
-  enum Edges {
-    /// Calls `onEdge` whenever the calling thread passes a sync point in `body`.
-    static func watch(_ onEdge: @escaping (SyncPoint) -> Void, during body: () -> Void) {
-      let watcher = Watcher(onEdge)
+  /// The hook belongs to the whole process, and tests run in parallel. So the trait
+  /// ``usesSyncPoints`` sets it once, while the tests are discovered and none runs yet. The hook
+  /// acts only on threads that are inside `watch`. No test sets `SyncPoint.hook` itself.
+  enum SyncPoints {
+    /// Calls `onSyncPoint` whenever the calling thread passes a sync point in `body`.
+    static func watch(_ onSyncPoint: @escaping (SyncPoint) -> Void, during body: () -> Void) {
+      let watcher = Watcher(onSyncPoint)
       let before = unsafe pthread_getspecific(key)
       unsafe pthread_setspecific(key, Unmanaged.passUnretained(watcher).toOpaque())
       withExtendedLifetime(watcher, body)
@@ -35,8 +35,8 @@
     }
 
     private final class Watcher {
-      let onEdge: (SyncPoint) -> Void
-      init(_ onEdge: @escaping (SyncPoint) -> Void) { self.onEdge = onEdge }
+      let onSyncPoint: (SyncPoint) -> Void
+      init(_ onSyncPoint: @escaping (SyncPoint) -> Void) { self.onSyncPoint = onSyncPoint }
     }
 
     private static let key: pthread_key_t = {
@@ -48,17 +48,17 @@
     fileprivate static let install: Void =
       unsafe SyncPoint.hook = { edge in
         guard let watcher = unsafe pthread_getspecific(key) else { return }
-        unsafe Unmanaged<Watcher>.fromOpaque(watcher).takeUnretainedValue().onEdge(edge)
+        unsafe Unmanaged<Watcher>.fromOpaque(watcher).takeUnretainedValue().onSyncPoint(edge)
       }
   }
 
   /// The trait of a suite that holds threads at sync points.
-  struct EdgesTrait: SuiteTrait {
-    fileprivate init() { Edges.install }
+  struct SyncPointsTrait: SuiteTrait {
+    fileprivate init() { SyncPoints.install }
   }
 
-  extension Trait where Self == EdgesTrait {
+  extension Trait where Self == SyncPointsTrait {
     /// The trait that sets `SyncPoint.hook` when the tests are discovered.
-    static var usesEdges: EdgesTrait { EdgesTrait() }
+    static var usesSyncPoints: SyncPointsTrait { SyncPointsTrait() }
   }
 #endif

@@ -67,7 +67,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
     startThread {
       barrier.arrive()
       #if DEBUG
-        Edges.stumble(UInt64(index)) { body(index) }
+        SyncPoints.stumble(UInt64(index)) { body(index) }
       #else
         body(index)
       #endif
