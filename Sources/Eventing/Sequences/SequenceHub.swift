@@ -19,9 +19,9 @@
   /// Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
-  @exclusivity(unchecked) private var token: HandlerToken?
+  @exclusivity(unchecked) var token: HandlerToken?
   /// Whether no more payloads come. Guarded by: mutex.
-  @exclusivity(unchecked) private var isEnded = false
+  @exclusivity(unchecked) var isEnded = false
   /// The dropped payloads, until they are destroyed after the mutex. Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
   /// The record of the handler. Set before the first iterator is made.
@@ -40,27 +40,27 @@
   // MARK: Under the mutex
 
   /// Updates `only` after `origin` or `buffers` has changed. The caller holds `mutex`.
-  private func noteOnly() {
+  func noteOnly() {
     let one = unsafe origin == nil && buffers.count == 1 ? buffers[0] : buffers.isEmpty ? origin : nil
     unsafe only = unsafe one.map { unsafe .passUnretained($0) }
   }
 
   /// Calls a closure with the buffer of each iterator, and with the origin. The caller holds
   /// `mutex`.
-  private func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
+  func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
     for buffer in unsafe buffers { body(buffer) }
     if let origin = unsafe origin { body(origin) }
   }
 
   /// Adds the buffer of a new iterator. The caller holds `mutex`.
-  private func insert(_ buffer: IteratorBuffer) {
+  func insert(_ buffer: IteratorBuffer) {
     unsafe buffer.index = buffers.count
     unsafe buffers.append(buffer)
   }
 
   /// Removes the buffer of an iterator, in O(1): the last buffer takes its place. The caller holds
   /// `mutex`.
-  private func remove(_ buffer: IteratorBuffer) {
+  func remove(_ buffer: IteratorBuffer) {
     guard let index = unsafe buffer.index else { return }
     unsafe buffer.index = nil
     unsafe buffers.swapAt(index, buffers.count - 1)
@@ -175,7 +175,7 @@
   }
 
   /// Lets sends go on. Never called under a mutex.
-  private func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
+  func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
 
   /// Ends the sequence. Waiting payloads can still be taken, unless the handler was removed. No
   /// send waits for room any more.
@@ -195,133 +195,10 @@
   }
 
   /// Empties a buffer. The caller holds `mutex`, and releases the senders and the content after it.
-  private func empty(
+  func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {
     unsafe senders += buffer.bounded.takeSenders()
     contents.append(buffer.takeContents(buffering, type))
-  }
-
-  // MARK: For iterators
-
-  /// Adds and returns the buffer of a new iterator.
-  func makeBuffer() -> IteratorBuffer {
-    let buffer = IteratorBuffer(buffering, type)
-    let origin = mutex.withLock { () -> IteratorBuffer? in
-      let origin = unsafe self.origin
-      if let origin {
-        buffer.copyContents(of: origin)
-        // A waiting send is kept in one copy only: that of the first iterator, then the origin's.
-        if unsafe buffers.isEmpty {
-          _ = unsafe origin.bounded.takeSenders()
-        } else {
-          _ = unsafe buffer.bounded.takeSenders()
-        }
-      }
-      insert(buffer)
-      noteOnly()
-      return origin
-    }
-    if buffering.suspendsSender {
-      origin?.hand(over: buffer)
-      buffer.noteConsumer()
-    }
-    return buffer
-  }
-
-  /// Removes the buffer of an iterator that has gone; `nil` if the sequence itself has gone.
-  ///
-  /// The handler goes with the last iterator, or with a sequence that never had one.
-  @usableFromInline func drop(_ buffer: IteratorBuffer?) {
-    var senders: [WaitingSender] = []
-    var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
-    mutex.lock()
-    // Another task may wait with this iterator. After this, no other code would find it.
-    let waiter = unsafe buffer?.takeWaiter()
-    if let buffer {
-      empty(buffer, &senders, &contents)
-      remove(buffer)
-    }
-    if let origin = unsafe origin, unsafe buffer == nil || buffers.isEmpty {
-      empty(origin, &senders, &contents)
-      gone = origin
-      unsafe self.origin = nil
-    }
-    noteOnly()
-    let last = unsafe buffers.isEmpty ? token : nil
-    if last != nil {
-      unsafe token = nil
-      unsafe isEnded = true
-    }
-    mutex.unlock()
-    if buffering.suspendsSender { buffer?.forgetConsumer() }
-    pass(senders)
-    unsafe waiter?.resume()
-    if let last { _ = last.identity.remove(last.record) }
-    withExtendedLifetime(gone) {}
-  }
-
-  /// The result of ``take(_:_:_:)``.
-  enum Taken { case something, nothing, end }
-
-  /// Takes the next payloads out of a buffer: all of them or, with a bound, one.
-  ///
-  /// - Parameters:
-  ///   - batch: Receives the payloads. It must be empty.
-  ///   - lag: Set to the number of payloads that were dropped before the one that is taken.
-  func take(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ lag: inout Int) -> Taken {
-    var senders: [WaitingSender] = []
-    mutex.lock()
-    if !isBounded {
-      unsafe swap(&batch, &buffer.items)
-    } else if let (item, released) = unsafe buffer.bounded.moveFirst(to: &batch) {
-      lag = item.lag
-      if let sender = item.sender { senders.append(sender) }
-      if let released { senders.append(released) }
-    } else {
-      lag = unsafe buffer.bounded.takeLag()
-    }
-    let isSomething = !batch.isEmpty || lag > 0
-    let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
-    let begun = unsafe isSomething ? origin : nil
-    if let begun {
-      // A send that found no iterator may have been kept here after one was made.
-      unsafe senders += begun.bounded.takeSenders()
-      unsafe origin = nil
-      noteOnly()
-    }
-    mutex.unlock()
-    pass(senders)
-    withExtendedLifetime(begun) {}  // its content is released after the mutex
-    return taken
-  }
-
-  /// Prepares a buffer for its iterator's wait. Returns false if a task waits with it already.
-  func begin(_ buffer: IteratorBuffer) -> Bool {
-    mutex.withLock {
-      guard unsafe buffer.waiter == nil else { return false }
-      unsafe buffer.isCancelled = false
-      return true
-    }
-  }
-
-  /// Stores the continuation of an iterator that waits. Returns false if it must not wait: there is
-  /// something to take, the sequence has ended, its task is cancelled, or another task waits.
-  func park(_ buffer: IteratorBuffer, _ waiter: UnsafeContinuation<Void, Never>) -> Bool {
-    mutex.withLock {
-      guard unsafe buffer.waiter == nil, unsafe !isEnded, unsafe !buffer.isCancelled else { return false }
-      guard unsafe buffer.items.isEmpty, unsafe buffer.bounded.isEmpty else { return false }
-      unsafe buffer.waiter = unsafe waiter
-      return true
-    }
-  }
-
-  /// Resumes the waiting iterator, whose task was cancelled.
-  func cancel(_ buffer: IteratorBuffer) {
-    mutex.lock()
-    unsafe buffer.isCancelled = true
-    let waiter = unsafe buffer.takeWaiter()
-    mutex.unlock()
-    unsafe waiter?.resume()
   }
 }

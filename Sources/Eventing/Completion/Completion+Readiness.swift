@@ -1,0 +1,91 @@
+// What a completion waits for, and which of its waiters may go on. The caller of each function holds
+// the completion's mutex, but for `wake(_:)`.
+extension Completion {
+  /// Removes one piece of outstanding work at a node.
+  func remove(_ node: WaitNode) {
+    guard isTracked, var work = outstanding[ObjectIdentifier(node)] else { return }
+    work.count -= 1
+    outstanding[ObjectIdentifier(node)] = work.count > 0 ? work : nil
+    guard work.count == 0 else { return }
+    for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // the address may be reused
+  }
+
+  /// Returns whether a waiter must not wait for a node, because the node waits for the waiter.
+  ///
+  /// The search may read `waiters` of this completion (`nodes(for:)`), so no exclusive access to
+  /// them may be open here.
+  func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
+    guard let invocation = waiter.invocation, invocation.isCurrent,
+      !waiter.deferredNodes.contains(ObjectIdentifier(node))
+    else { return false }
+    var search = WaitGraph.CycleSearch(invocation)
+    return search.isBlocked(node) && !mutant(.cycleIsNotSeen)
+  }
+
+  /// Returns the nodes that a waiter waits for.
+  func nodes(for waiter: Int) -> [WaitNode] {
+    guard let waiter = waiters.first(where: { $0.id == waiter }) else { return [] }
+    return outstanding.compactMap { id, work in waiter.deferredNodes.contains(id) ? nil : work.node }
+  }
+
+  /// Returns the index of a waiter in `waiters`.
+  func waiter(_ id: Int) -> Int {
+    guard let i = waiters.firstIndex(where: { $0.id == id }) else {
+      preconditionFailure("a waiter is added before it waits, and removed afterwards")
+    }
+    return i
+  }
+
+  /// Returns the amount of outstanding work that a waiter does not wait for.
+  private func deferredNodes(_ waiter: Int) -> Int {
+    waiters[waiter].deferredNodes.reduce(0) { $0 + (outstanding[$1]?.count ?? 0) }
+  }
+  /// Returns the number of this event's own handlers that a waiter does not wait for.
+  private func deferred(_ waiter: Int) -> Int {
+    waiters[waiter].deferredNodes.reduce(0) { count, id in
+      count + (outstanding[id].map { $0.isCounted ? $0.count : 0 } ?? 0)
+    }
+  }
+
+  #if DEBUG
+    /// Returns the execution slot of a waiting call, and the nodes that it does not wait for; `nil`
+    /// if it waits for all work.
+    func nodesDeferred(_ waiter: Int) -> (ExecutionSlot, [WaitNode])? {
+      guard let invocation = waiters[waiter].invocation, !waiters[waiter].deferredNodes.isEmpty else { return nil }
+      return (invocation.executionSlot, waiters[waiter].deferredNodes.compactMap { outstanding[$0]?.node })
+    }
+  #endif
+
+  /// Returns whether a waiter may wake: there are children to start, or nothing is left to wait
+  /// for.
+  func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
+
+  /// Returns the reason to wake a waiter, and hands over the children; `nil` if it has to wait.
+  func readiness(of waiter: Int) -> Wake? {
+    guard isReady(waiter) else { return nil }
+    if !children.isEmpty {
+      defer { children = [] }
+      return .children(children)
+    }
+    var report = report
+    report.deferred += deferred(waiter)
+    report.sortFailures()
+    return .finished(report)
+  }
+
+  /// Takes out the continuations of the waiters that may wake, to be resumed after the mutex.
+  func readyWaiters() -> [UnsafeContinuation<Void, Never>] {
+    var ready: [UnsafeContinuation<Void, Never>] = unsafe []
+    for i in waiters.indices where isReady(i) {
+      guard let continuation = unsafe waiters[i].continuation else { continue }
+      unsafe waiters[i].continuation = nil
+      unsafe ready.append(continuation)
+    }
+    return unsafe ready
+  }
+
+  /// Resumes waiters. Never called under the mutex.
+  func wake(_ waiters: [UnsafeContinuation<Void, Never>]) {
+    unsafe waiters.forEach { unsafe $0.resume() }
+  }
+}

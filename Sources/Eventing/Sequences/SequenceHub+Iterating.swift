@@ -1,0 +1,123 @@
+// What an iterator asks of its hub.
+extension SequenceHub {
+  /// Adds and returns the buffer of a new iterator.
+  func makeBuffer() -> IteratorBuffer {
+    let buffer = IteratorBuffer(buffering, type)
+    let origin = mutex.withLock { () -> IteratorBuffer? in
+      let origin = unsafe self.origin
+      if let origin {
+        buffer.copyContents(of: origin)
+        // A waiting send is kept in one copy only: that of the first iterator, then the origin's.
+        if unsafe buffers.isEmpty {
+          _ = unsafe origin.bounded.takeSenders()
+        } else {
+          _ = unsafe buffer.bounded.takeSenders()
+        }
+      }
+      insert(buffer)
+      noteOnly()
+      return origin
+    }
+    if buffering.suspendsSender {
+      origin?.hand(over: buffer)
+      buffer.noteConsumer()
+    }
+    return buffer
+  }
+
+  /// Removes the buffer of an iterator that has gone; `nil` if the sequence itself has gone.
+  ///
+  /// The handler goes with the last iterator, or with a sequence that never had one.
+  @usableFromInline func drop(_ buffer: IteratorBuffer?) {
+    var senders: [WaitingSender] = []
+    var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
+    mutex.lock()
+    // Another task may wait with this iterator. After this, no other code would find it.
+    let waiter = unsafe buffer?.takeWaiter()
+    if let buffer {
+      empty(buffer, &senders, &contents)
+      remove(buffer)
+    }
+    if let origin = unsafe origin, unsafe buffer == nil || buffers.isEmpty {
+      empty(origin, &senders, &contents)
+      gone = origin
+      unsafe self.origin = nil
+    }
+    noteOnly()
+    let last = unsafe buffers.isEmpty ? token : nil
+    if last != nil {
+      unsafe token = nil
+      unsafe isEnded = true
+    }
+    mutex.unlock()
+    if buffering.suspendsSender { buffer?.forgetConsumer() }
+    pass(senders)
+    unsafe waiter?.resume()
+    if let last { _ = last.identity.remove(last.record) }
+    withExtendedLifetime(gone) {}
+  }
+
+  /// The result of ``take(_:_:_:)``.
+  enum Taken { case something, nothing, end }
+
+  /// Takes the next payloads out of a buffer: all of them or, with a bound, one.
+  ///
+  /// - Parameters:
+  ///   - batch: Receives the payloads. It must be empty.
+  ///   - lag: Set to the number of payloads that were dropped before the one that is taken.
+  func take(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ lag: inout Int) -> Taken {
+    var senders: [WaitingSender] = []
+    mutex.lock()
+    if !isBounded {
+      unsafe swap(&batch, &buffer.items)
+    } else if let (item, released) = unsafe buffer.bounded.moveFirst(to: &batch) {
+      lag = item.lag
+      if let sender = item.sender { senders.append(sender) }
+      if let released { senders.append(released) }
+    } else {
+      lag = unsafe buffer.bounded.takeLag()
+    }
+    let isSomething = !batch.isEmpty || lag > 0
+    let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
+    let begun = unsafe isSomething ? origin : nil
+    if let begun {
+      // A send that found no iterator may have been kept here after one was made.
+      unsafe senders += begun.bounded.takeSenders()
+      unsafe origin = nil
+      noteOnly()
+    }
+    mutex.unlock()
+    pass(senders)
+    withExtendedLifetime(begun) {}  // its content is released after the mutex
+    return taken
+  }
+
+  /// Prepares a buffer for its iterator's wait. Returns false if a task waits with it already.
+  func begin(_ buffer: IteratorBuffer) -> Bool {
+    mutex.withLock {
+      guard unsafe buffer.waiter == nil else { return false }
+      unsafe buffer.isCancelled = false
+      return true
+    }
+  }
+
+  /// Stores the continuation of an iterator that waits. Returns false if it must not wait: there is
+  /// something to take, the sequence has ended, its task is cancelled, or another task waits.
+  func park(_ buffer: IteratorBuffer, _ waiter: UnsafeContinuation<Void, Never>) -> Bool {
+    mutex.withLock {
+      guard unsafe buffer.waiter == nil, unsafe !isEnded, unsafe !buffer.isCancelled else { return false }
+      guard unsafe buffer.items.isEmpty, unsafe buffer.bounded.isEmpty else { return false }
+      unsafe buffer.waiter = unsafe waiter
+      return true
+    }
+  }
+
+  /// Resumes the waiting iterator, whose task was cancelled.
+  func cancel(_ buffer: IteratorBuffer) {
+    mutex.lock()
+    unsafe buffer.isCancelled = true
+    let waiter = unsafe buffer.takeWaiter()
+    mutex.unlock()
+    unsafe waiter?.resume()
+  }
+}
