@@ -1,5 +1,5 @@
-// What a completion waits for, and which of its waiters may go on. The caller of each function holds
-// the completion's mutex, but for `wake(_:)`.
+// The outstanding work of a completion, and the waiters that may go on. The caller of each function
+// holds the mutex of the completion, except for `wake(_:)`.
 extension Completion {
   /// Removes one piece of outstanding work at a node.
   func remove(_ node: WaitNode) {

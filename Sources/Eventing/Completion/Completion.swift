@@ -38,8 +38,8 @@ import Synchronization
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: ForwardingPath?
-  /// The completion of the first event of a forwarded occurrence, if something waits. It waits for
-  /// the work of this one, and does not count its handlers.
+  /// The completion in the event from which the occurrence was first forwarded, if something waits.
+  /// The root waits for the handlers of every target, and does not count them.
   private let root: Completion?
 
   /// The amount of outstanding work: one for each event until it has delivered, and one for each

@@ -8,8 +8,8 @@
   @inlinable static var busy: UInt { 1 }
   /// The queue has work.
   @inlinable static var queued: UInt { 2 }
-  /// The event is idle, and keeps a history or is observed. ``EventCore/enter()`` fails, so that
-  /// every occurrence is enqueued.
+  /// The event is idle, and keeps a history or is observed. ``EventCore/enter()`` fails, so that an
+  /// occurrence is enqueued, or delivered by ``EventCore/postWithReplay(_:)``.
   @inlinable static var mustEnqueue: UInt { 4 }
   /// All flags.
   @inlinable static var flags: UInt { 7 }

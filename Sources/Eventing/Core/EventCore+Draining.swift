@@ -13,12 +13,13 @@ import Synchronization
 extension EventCore {
   /// Drains the queue in order, and leaves the core. Isolation: core.
   ///
-  /// A poster applies changes, and delivers the occurrences that its own handlers posted. After
-  /// ``OverloadControl/foreignChanges`` changes of other threads it hands the rest off, and at the
-  /// first occurrence of another thread or isolated call. ``Drainer/queue`` does all work,
-  /// ``Drainer/pool`` isolated calls only.
+  /// A caller applies changes, and delivers the occurrences of its own thread. Its handlers have
+  /// posted these, or it enqueued one while the event became idle. It hands the rest off at the
+  /// first occurrence of another thread, at the first isolated call, and after
+  /// ``OverloadControl/foreignChanges`` changes of other threads. ``Drainer/queue`` does all work,
+  /// ``Drainer/pool`` runs isolated methods only.
   ///
-  /// - Parameter drainer: The number of the thread that is inside because it posted, or a
+  /// - Parameter drainer: The number of the calling thread, which posted or made a change, or a
   ///   ``Drainer``.
   @usableFromInline func drain(_ drainer: UInt) {
     let own = Thread.current | CoreState.busy

@@ -2,6 +2,27 @@ import Synchronization
 
 // Enqueueing work for a busy event. Every path into the queue goes through `enqueue(drainer:_:)`.
 extension EventCore {
+  /// Posts to a busy event, or to one with a history.
+  @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
+    let isCarrying = CarriedContext.isCarrying
+    if stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil,
+      postWithReplay(payload)
+    {
+      return
+    }
+    let completion = sender == nil && !isCarrying ? nil : Completion(.post, from: sender)
+    if enqueue(payload, completion) { OverloadControl.slowDown() }
+  }
+
+  /// Sends to a busy event.
+  @usableFromInline @inline(never) func sendBusy(
+    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
+  ) -> PendingSend {
+    let completion = Completion(.send, from: sender)
+    enqueue(payload, completion)
+    return PendingSend(report: SendReport(), completion: completion)
+  }
+
   /// Enqueues an item.
   ///
   /// - Returns: Whether the caller must slow down; see ``OverloadControl``.

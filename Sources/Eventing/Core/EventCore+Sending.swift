@@ -17,18 +17,6 @@ extension EventCore {
     leave(own)
   }
 
-  /// Posts to a busy event, or to one with a history.
-  @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
-    let isCarrying = CarriedContext.isCarrying
-    if stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil,
-      postWithReplay(payload)
-    {
-      return
-    }
-    let completion = sender == nil && !isCarrying ? nil : Completion(.post, from: sender)
-    if enqueue(payload, completion) { OverloadControl.slowDown() }
-  }
-
   /// Delivers a post to the rest of the handlers. Isolation: core.
   @usableFromInline @inline(never) func postSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, sender: (any AnyObject & Sendable)?
@@ -50,15 +38,6 @@ extension EventCore {
     let report = unsafe SendReport(sequence: sequence, delivered: Int(table.count))
     leave(own)
     return .finished(report)
-  }
-
-  /// Sends to a busy event.
-  @usableFromInline @inline(never) func sendBusy(
-    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
-  ) -> PendingSend {
-    let completion = Completion(.send, from: sender)
-    enqueue(payload, completion)
-    return PendingSend(report: SendReport(), completion: completion)
   }
 
   /// Delivers a send to the rest of the handlers, and leaves the core. Isolation: core.

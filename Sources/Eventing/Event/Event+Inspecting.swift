@@ -65,7 +65,9 @@ extension Event {
 
   /// Waits until no call for an occurrence sent before is running or queued, on any lane.
   ///
-  /// Calls of handlers that have been removed count, too.
+  /// Calls of handlers that have been removed count, too. Occurrences that a lock holds do not, nor
+  /// do calls that wait on a lane which such a lock has paused, nor loops over
+  /// ``EventSource/payloads(buffering:)``.
   ///
   /// `quiesce` covers this event only. What this event forwarded has entered the target, or is
   /// queued there, but its handlers may still be running: call `quiesce()` of the target next.

@@ -22,7 +22,8 @@ extension Event {
   /// - Parameter token: The token of the handler.
   /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
   ///   belongs to another event.
-  /// - Complexity: O(1), amortized over removals.
+  /// - Complexity: O(1), amortized over removals. With handlers of several priorities O(log
+  ///   priorities), and O(priorities) if it is the last handler of its priority.
   @inlinable @discardableResult public nonisolated func remove(_ token: HandlerToken) -> Bool {
     guard core.owns(token) else { return false }
     return core.remove(token.record)

@@ -57,18 +57,20 @@ extension Event {
   /// Sends a payload without waiting for handlers.
   ///
   /// If the event is idle, `post` calls the inline handlers on the calling thread. It enqueues the
-  /// occurrence on the lanes of all other handlers. Both are done when `post` returns.
+  /// occurrence on the lanes of all other handlers. Both are done when `post` returns. On the main
+  /// queue, `post` also calls a synchronous handler on ``MainDelivery/main``, unless a call of the
+  /// handler is running or queued.
   ///
   /// If the event is busy, `post` spins up to 1,000 times (about 1 µs) for the event to become
-  /// idle. After that it enqueues the occurrence and returns. The thread that is delivering, or the
-  /// event's own queue, delivers the occurrence in its turn.
+  /// idle. After that it enqueues the occurrence and returns. The event's own queue delivers the
+  /// occurrence in its turn, or `post` itself if the event has become idle meanwhile.
   ///
   /// **Inside a handler** of this event, `post` enqueues the occurrence. It is delivered after the
   /// current occurrence has reached every handler. Nested posts use constant stack space.
   ///
   /// **Overload.** If more than 1,024 occurrences are queued, `post` sleeps for a fixed time after
   /// it has enqueued its own: 10 µs are requested, of which Linux makes about 65 µs. It never waits
-  /// for a handler. A post that a handler makes to its own event never sleeps.
+  /// for a handler. A post that an inline handler makes to its own event never sleeps.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.

@@ -125,8 +125,10 @@ import Synchronization
 
   /// Lets a barrier pass when each call that runs now has ended.
   ///
-  /// The completion waits for each of these calls by itself, because one of them may wait for the
-  /// barrier.
+  /// The completion waits for these calls one by one and not for the lane, because one of them may
+  /// wait for the barrier.
+  ///
+  /// - Parameter own: The execution slot that passes the barrier: it runs no call now.
   final func pass(_ completion: Completion, except own: ExecutionSlot?) {
     let running = mutex.withLock { unsafe active.filter { $0.executionSlot !== own } }
     for call in running { completion.expect(call.executionSlot) }

@@ -93,7 +93,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
       throw EventingError(
         code: .unanswered,
         description:
-          "expected an answer to \(query); of \(responderCount) responder\(responderCount == 1 ? "" : "s") each passed, had no room for it, or waits for this very call"
+          "expected an answer to \(query); there are \(responderCount) responders, and each that was asked passed, had no room, or waits for this call"
       )
     }
   }

@@ -67,23 +67,6 @@ extension EventCore {
     return owner.object != nil
   }
 
-  /// Removes all handlers that match.
-  ///
-  /// - Returns: The number of removed handlers, without those whose owner was gone.
-  func removeAll(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
-    var count = 0
-    let deactivated = records(where: isIncluded).filter { record in
-      let wasAlive = isAlive(record)
-      guard record.deactivate() else { return false }
-      if wasAlive { count += 1 }
-      return true
-    }
-    // In any case: a thread that deactivated one of them may not have noted its change yet.
-    identityReference.load()?.noteChange()
-    requestUnregistration(deactivated)
-    return count
-  }
-
   /// Returns the number of occurrences so far for the handlers of a table. Isolation: core.
   @usableFromInline func offered(to keyTable: KeyTable?) -> UInt64 {
     if let keyTable { return unsafe keyTable.offered }

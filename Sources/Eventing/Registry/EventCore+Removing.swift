@@ -32,6 +32,23 @@ extension EventCore {
     return true
   }
 
+  /// Removes all handlers that match.
+  ///
+  /// - Returns: The number of removed handlers, without those whose owner was gone.
+  func removeAll(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
+    var count = 0
+    let deactivated = records(where: isIncluded).filter { record in
+      let wasAlive = isAlive(record)
+      guard record.deactivate() else { return false }
+      if wasAlive { count += 1 }
+      return true
+    }
+    // In any case: a thread that deactivated one of them may not have noted its change yet.
+    identityReference.load()?.noteChange()
+    requestUnregistration(deactivated)
+    return count
+  }
+
   /// Unregisters a deactivated handler, at once or in its turn.
   @usableFromInline func requestUnregistration(_ record: HandlerRecord) {
     requestUnregistration(CollectionOfOne(record))
@@ -54,8 +71,8 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. A second call enqueues the end again, because its caller relies
-  /// on that, and the first call may not have enqueued it yet.
+  /// Enqueues the end of the event. A second call enqueues the end again. The end must be enqueued
+  /// when it returns, and the first call may be between its two steps.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
     if enqueue(.finish) { OverloadControl.slowDown() }

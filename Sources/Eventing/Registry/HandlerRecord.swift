@@ -1,39 +1,5 @@
 public import Synchronization
 
-/// The flags of a handler's state. If no flag of `slowPathMask` is set, the handler may be called
-/// without a decision.
-@usableFromInline enum HandlerFlags {
-  /// The handler was removed, or its owner or event is gone.
-  @usableFromInline static var removed: UInt32 { 1 << 0 }
-  /// The call of a once handler has begun.
-  @usableFromInline static var spent: UInt32 { 1 << 1 }
-  /// The handler is locked, by itself or with a group: `lock(token)` and its like.
-  @usableFromInline static var locked: UInt32 { 1 << 2 }
-  /// The event is locked. The flag is in every record, so that a call needs no check of its own for
-  /// it.
-  @usableFromInline static var eventLocked: UInt32 { 1 << 3 }
-  /// The handler is called at most once.
-  @usableFromInline static var once: UInt32 { 1 << 4 }
-  /// The handler has an owner, or does not run inline, or takes more than the payload.
-  @usableFromInline static var needsSlowPath: UInt32 { 1 << 5 }
-  /// The record is a ``DetailedRecord``. The only flag that does not need the slow path.
-  @usableFromInline static var detailed: UInt32 { 1 << 6 }
-  /// The handler has a ``HoldingBuffer``: one of its locks holds occurrences, or did. From then on
-  /// its locks begin only under the core's mutex, and end only inside the core.
-  @usableFromInline static var hasHoldingBuffer: UInt32 { 1 << 7 }
-  /// A lock holds the occurrences that the locked handler misses.
-  @usableFromInline static var isHolding: UInt32 { 1 << 8 }
-  /// One running `withLocked`. The bits from this one up count them.
-  @usableFromInline static var scopedLock: UInt32 { 1 << 9 }
-
-  /// The handler's life is over.
-  @usableFromInline static var ended: UInt32 { removed | spent }
-  @usableFromInline static var lockedByCaller: UInt32 { locked | ~(scopedLock - 1) }
-  @usableFromInline static var lockedAtAll: UInt32 { eventLocked | lockedByCaller }
-  @usableFromInline static var notCallable: UInt32 { ended | lockedAtAll }
-  @usableFromInline static var slowPathMask: UInt32 { ~detailed }
-}
-
 /// The record of a handler, which its tokens hold: its state, which any thread may change at any
 /// time, and its place in the table.
 ///

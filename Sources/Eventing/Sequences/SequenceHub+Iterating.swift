@@ -1,4 +1,4 @@
-// What an iterator asks of its hub.
+// The part of a hub that its iterators use.
 extension SequenceHub {
   /// Adds and returns the buffer of a new iterator.
   func makeBuffer() -> IteratorBuffer {

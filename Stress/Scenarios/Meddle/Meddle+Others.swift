@@ -1,6 +1,6 @@
 import Eventing
 
-// Bags, events of several values or none, and events that only one worker knows.
+// Actions on bags, on events of several values or none, and on events that only one worker knows.
 extension Meddle.World {
   func meddleWithBag(_ worker: Worker) {
     let bag = bags.current

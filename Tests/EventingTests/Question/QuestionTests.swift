@@ -39,7 +39,8 @@ import Testing
     #expect(nobody?.code == .unanswered)
     #expect(
       nobody?.description
-        == "expected an answer to 1; of 0 responders each passed, had no room for it, or waits for this very call")
+        == "expected an answer to 1; there are 0 responders, and each that was asked passed, had no room, or waits for this call"
+    )
     let token = question.addResponder { _ in nil }
     #expect(await #expect(throws: EventingError.self) { try await question.first(1) }?.code == .unanswered)
     question.addResponder { throw Odd(number: $0) }
