@@ -30,6 +30,8 @@ import Synchronization
   /// The objects that are released with the event. Guarded by: core.mutex.
   @exclusivity(unchecked) var ownedObjects: [any AnyObject & Sendable] = []
   /// The event of occurrences that reached no handler.
+  /// Guarded by: core.mutex.
+  @exclusivity(unchecked) var laterPosts = LaterPosts()
   let unheardReference = OnceReference<UnheardEvent>()
   /// The number of handlers that are also called before a value changes. Read by the thread inside
   /// the core, or under `core.mutex`. Changed by the thread inside, under the mutex.

@@ -75,6 +75,7 @@ extension EventCore {
   /// when it returns, and the first call may be between its two steps.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
+    cancelLaterPosts()
     if enqueue(.finish) { OverloadControl.slowDown() }
   }
 

@@ -47,6 +47,14 @@ package import Synchronization
     RunningTask(currentSimulation.map { Task(executorPreference: $0) { await body() } } ?? Task { await body() })
   }
 
+  /// Starts a task that inherits nothing, and returns an object that cancels it when it is
+  /// released.
+  static func detachedTask(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
+    guard let simulation = currentSimulation else { return RunningTask(Task.detached { await body() }) }
+    return RunningTask(
+      Task.detached(executorPreference: simulation) { await $simulation.withValue(simulation) { await body() } })
+  }
+
   private final class RunningTask: Sendable {
     private let task: Task<Void, Never>
     init(_ task: Task<Void, Never>) { self.task = task }

@@ -94,10 +94,23 @@ import Testing
     #expect(seen.values == [7])
   }
 
+  enum Cart { case abandoned }
+
+  // swift-format-ignore
+  @Test func later() async {
+    let (cart, seen) = (Event<Cart>(), Counter())
+    cart.addHandler { _ in seen.add() }
+
+    let reminder = cart.post(.abandoned, after: .seconds(3_600))   // a post, in an hour
+    reminder.cancel()                                              // true if this call kept it from being posted
+
+    #expect(!reminder.cancel() && seen.value == 0)
+  }
+
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "DeliveringArticleTests")
     let code = try Documentation.examples(Documentation.article("Delivering.md"))
-    #expect(code.count == 6)
+    #expect(code.count == 7)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in DeliveringArticleTests.swift as it stands in the article: \(example.first ?? "")")
