@@ -47,6 +47,11 @@ extension Event {
   /// - Complexity: O(handlers).
   public nonisolated var hasHandlers: Bool { handlerCount > 0 }
 
+  /// Whether ``finish()`` was called. Handlers may still be running: ``quiesce()`` waits for them.
+  ///
+  /// - Complexity: O(1).
+  public nonisolated var isFinished: Bool { core.mutex.withLock { unsafe core.isFinished } }
+
   /// Returns whether a handler is still part of this event.
   ///
   /// Callable from any thread and inside any handler, and never waits for a handler.

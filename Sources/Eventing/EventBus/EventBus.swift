@@ -165,7 +165,7 @@ public final class EventBus: Sendable {
   }
 
   /// The events of all types and owners.
-  private var all: [any EventProtocol] {
+  var all: [any EventProtocol] {
     mutex.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
   }
 

@@ -61,15 +61,25 @@ public final class HandlerBag: Sendable {
   }
 }
 
+extension HandlerBag {
+  /// The number of handlers in the bag that have not ended. A handler whose owner is gone has
+  /// ended.
+  ///
+  /// - Complexity: O(tokens).
+  public var count: Int {
+    let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
+    return tokens.count {
+      !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map { $0.object == nil } != true
+    }
+  }
+}
+
 extension HandlerBag: CustomStringConvertible {
   /// The number of handlers in the bag that have not ended, as text.
   ///
   /// - Complexity: O(tokens).
   public var description: String {
-    let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
-    let count = tokens.count {
-      !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map { $0.object == nil } != true
-    }
+    let count = count
     return "bag of \(count) handler\(count == 1 ? "" : "s")"
   }
 }

@@ -40,6 +40,30 @@ extension EventCore {
     return PendingSend(tally)
   }
 
+  // MARK: Inspecting
+
+  /// Returns the key of each handler that listens to one key and has not ended.
+  ///
+  /// The boxes are collected under the mutex. Owners are asked for, and keys compared, outside of
+  /// it.
+  func livingKeyBoxes() -> [AnyKeyBox] {
+    var found: [(box: AnyKeyBox, record: HandlerRecord)] = []
+    mutex.lock()
+    if let pendingWork = pendingWorkReference.load() {
+      unsafe pendingWork.keyIndex?.forEach { keyTable in
+        unsafe keyTable.table.forEachSlot { slot in
+          let record = unsafe slot.pointee.record
+          if unsafe record.index >= 0 { found.append((keyTable.key, record)) }
+        }
+      }
+      unsafe pendingWork.mailbox.newHandlers.forEach { handler in
+        if let box = unsafe handler.record.details?.key { found.append((box, handler.record)) }
+      }
+    }
+    mutex.unlock()
+    return found.filter { isAlive($0.record) }.map(\.box)
+  }
+
   // MARK: Delivering
 
   /// Delivers a post to the handlers of one key. Isolation: core.

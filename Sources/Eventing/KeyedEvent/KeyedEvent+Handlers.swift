@@ -105,6 +105,35 @@ extension KeyedEvent {
   public func finish() { event.finish() }
 }
 
+// Looking at keys.
+extension KeyedEvent {
+  /// The keys that have handlers, in no order. Handlers of ``anyKey`` and ``untargeted`` are not
+  /// among them.
+  ///
+  /// From any thread, without waiting; a handler that was added before is seen.
+  ///
+  /// - Complexity: O(handlers of all keys).
+  public var keys: [Key] {
+    var seen: Set<Key> = []
+    return event.core.livingKeyBoxes().compactMap { box in
+      guard let key = (box as? KeyBox<Key>)?.key, seen.insert(key).inserted else { return nil }
+      return key
+    }
+  }
+
+  /// Returns the number of handlers of one key, without those of ``anyKey``.
+  ///
+  /// From any thread, without waiting; a handler that was added before is counted.
+  ///
+  /// - Complexity: O(handlers of all keys).
+  public func handlerCount(for key: Key) -> Int {
+    event.core.livingKeyBoxes().count { ($0 as? KeyBox<Key>)?.key == key }
+  }
+
+  /// Whether ``finish()`` was called; see ``Event/isFinished``.
+  public var isFinished: Bool { event.isFinished }
+}
+
 extension KeyedEvent: CustomStringConvertible {
   /// The name of the event, and the types of its payload and keys.
   public var description: String { "event \(name.map { "\"\($0)\" " } ?? "")of \(Payload.self) to \(Key.self)" }

@@ -43,6 +43,28 @@ extension EventSource {
   }
 }
 
+extension EventSource {
+  /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the verbs
+  /// that take a name. Otherwise like ``payloads(buffering:)``.
+  ///
+  /// - Parameter name: The name of the sequence. Other handlers may have it, too.
+  @inlinable public nonisolated func payloads(
+    named name: String, buffering: Buffering = .unbounded
+  ) -> some AsyncSequence<Payload, Never> & Sendable {
+    PayloadSequence(Subscription(to: self, buffering, named: name))
+  }
+
+  /// Returns a sequence that has a name: see ``payloads(named:buffering:)``. Otherwise like
+  /// ``arrivals(buffering:)``.
+  ///
+  /// - Parameter name: The name of the sequence. Other handlers may have it, too.
+  @inlinable public nonisolated func arrivals(
+    named name: String, buffering: Buffering = .unbounded
+  ) -> some AsyncSequence<Arrival<Payload>, Never> & Sendable {
+    ArrivalSequence(Subscription(to: self, buffering, named: name))
+  }
+}
+
 extension Event {
   /// Returns a sequence of the occurrences that are sent from now on, with sender, event name,
   /// sequence number and instant. Otherwise like ``EventSource/payloads(buffering:)``.
@@ -57,9 +79,9 @@ extension Event {
 @usableFromInline final class Subscription<Payload: Sendable>: Sendable {
   @usableFromInline let hub: SequenceHub
 
-  @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering) {
+  @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering, named name: String? = nil) {
     hub = SequenceHub(buffering, Payload.self)
-    hub.listen(to: source)
+    hub.listen(to: source, named: name)
   }
 
   deinit { hub.drop(nil) }

@@ -69,8 +69,10 @@
   }
 
   /// Adds the handler to a source. Takes the mutex.
-  func listen<Payload: Sendable>(to source: some EventSource<Payload>) {
-    let token = source.attach(Handler(.sequence(buffering), .sequence(self)))
+  func listen<Payload: Sendable>(to source: some EventSource<Payload>, named name: String? = nil) {
+    var handler = Handler<Payload>(.sequence(buffering), .sequence(self))
+    handler.options.name = name
+    let token = source.attach(handler)
     _ = recordReference.set(token.record)
     mutex.withLock { unsafe self.token = unsafe isEnded ? nil : token }
   }

@@ -148,4 +148,13 @@ import Testing
     #expect(await eventually { closures.alive == 0 && payloads.alive == 0 })
     #expect(overlaps.count > 10)
   }
+
+  @Test func anEventSaysWhetherItIsFinished() {
+    let (event, keyed) = (Event<Int>(), KeyedEvent<Int, Int>())
+    #expect(!event.isFinished && !keyed.isFinished)
+    event.addHandler { _ in event.finish() }
+    event.post(1)
+    keyed.finish()
+    #expect(event.isFinished && keyed.isFinished)
+  }
 }

@@ -249,4 +249,23 @@ import Testing
     #expect(event.handlerCount == 0)
     #expect(overlaps.count > 50)
   }
+
+  @Test func aBagCountsTheHandlersThatHaveNotEnded() {
+    final class Owner: Sendable {}
+    let (event, bag) = (Event<Int>(), HandlerBag())
+    var owner: Owner? = Owner()
+    #expect(bag.count == 0)
+    event.addHandler { _ in }.store(in: bag)
+    let token = event.addHandler { _ in }
+    token.store(in: bag)
+    if let owner { event.addHandler(owner: owner) { _, _ in }.store(in: bag) }
+    event.once { _ in }.store(in: bag)
+    #expect(bag.count == 4)
+    event.remove(token)
+    event.post(1)
+    owner = nil
+    #expect(bag.count == 1)
+    bag.removeAll()
+    #expect(bag.count == 0)
+  }
 }
