@@ -175,7 +175,7 @@ struct HandlerVerifier {
     must += 1
     if checks.expect(.g8, heard.count == 1, "\(handlerLog) was not called, though occurrence \(first) had to reach it")
     {
-      // Where calls may overlap, two occurrences race for the single call.
+      // If calls may overlap, two occurrences race for the single call of a once handler.
       guard handlerLog.place.isInOrder else { return }
       checks.expect(
         .g8, heard[0].place <= first,

@@ -79,7 +79,7 @@ struct Outcome: Sendable, Equatable {
   var storedCount = 0
   /// The number of lines that the handler on the main actor showed.
   var shown = 0
-  /// The bytes of each block of lines, in order.
+  /// A digest of the numbers of bytes in each block of lines, in order.
   var rates = Digest()
   var rateCount = 0
   /// The lines that reached the handler which is locked for a part of the time.

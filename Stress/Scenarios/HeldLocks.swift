@@ -4,7 +4,8 @@ import Eventing
 /// none is reordered, and no handler is called under a lock (G9).
 ///
 /// The handlers stay, and every lock holds all that it skips. So a lock excuses no missing call.
-/// The event lock holds the calls of the witness, too, so these are still the order of the event.
+/// The trial takes the order of the event from a handler of its own, the witness. The event lock
+/// holds the calls of the witness, too. So its calls still have that order.
 struct HeldLocks: Scenario {
   static let name = "hold"
   static let summary = "locks that hold: the occurrences that they skip arrive later, all of them and in order"

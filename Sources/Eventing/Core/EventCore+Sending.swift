@@ -34,10 +34,10 @@ extension EventCore {
       guard let cursor = unsafe deliver(payload, isPost: false) else { return nil }
       return sendSlowPath(payload, from: cursor, own, sender)
     }
-    if let pending { return .pending(pending) }
-    let report = unsafe SendReport(sequence: sequence, delivered: Int(table.count))
+    if let pending { return SendResult(pending: pending) }
+    let result = unsafe SendResult(pending: nil, sequence: sequence, delivered: Int(table.count))
     leave(own)
-    return .finished(report)
+    return result
   }
 
   /// Delivers a send to the rest of the handlers, and leaves the core. Isolation: core.
@@ -60,37 +60,5 @@ extension EventCore {
       OverloadControl.slowDown()
     }
     return Ticket(completion: completion)
-  }
-}
-
-/// The result of the synchronous part of a send.
-@usableFromInline enum SendResult {
-  /// Every handler was called inline.
-  case finished(SendReport)
-  /// The report must be awaited.
-  case pending(PendingSend)
-}
-
-/// A send that took the slow path, or found the event busy.
-@usableFromInline final class PendingSend: Sendable {
-  /// The report, if there is no completion.
-  private let report: SendReport
-  private let completion: Completion?
-
-  init(report: SendReport, completion: Completion?) {
-    self.report = report
-    self.completion = completion
-  }
-
-  /// Ends the delivery of an awaited occurrence.
-  init(_ tally: borrowing DeliveryTally) {
-    report = tally.report
-    completion = tally.completion
-    completion?.finishDelivery(report)
-  }
-
-  /// Waits for outstanding handlers, and returns the report.
-  @usableFromInline nonisolated(nonsending) func wait() async -> SendReport {
-    if let completion { await completion.wait() } else { report }
   }
 }

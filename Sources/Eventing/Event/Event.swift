@@ -110,10 +110,9 @@ extension Event {
   public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport {
-    switch core.send(payload, from: sender) {
-    case .finished(let report): return report
-    case .pending(let send): return await send.wait()
-    }
+    let result = core.send(payload, from: sender)
+    if let pending = result.pending { return await pending.wait() }
+    return SendReport(sequence: result.sequence, delivered: result.delivered)
   }
 
   /// Sends a payload without waiting, and returns a ticket whose report can be awaited later.

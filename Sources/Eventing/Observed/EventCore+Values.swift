@@ -3,12 +3,15 @@ extension EventCore {
   /// Locks the mutex if a value may change at once: if no work is enqueued, no handler is called
   /// before a change, and no `update` computes a value. Isolation: core.
   ///
-  /// - Parameter isComputing: Whether an `update` computes a value. Read under `mutex`.
   /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
   ///   unlocks it.
-  @usableFromInline func beginChange(_ pendingWork: PendingWork, unless isComputing: inout Bool) -> Bool {
+  @usableFromInline func beginChange(_ pendingWork: PendingWork) -> Bool {
     mutex.lock()
-    if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0 && !isComputing { return true }
+    if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0
+      && !pendingWork.replayValue.isComputing
+    {
+      return true
+    }
     mutex.unlock()
     return false
   }

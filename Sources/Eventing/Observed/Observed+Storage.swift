@@ -15,10 +15,8 @@ extension Observed {
     /// The threads in a second or later attempt of `update`, with the version that each expects.
     /// Guarded by: core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
-      didSet { unsafe isComputing = unsafe !computing.isEmpty }
+      didSet { unsafe pendingWork.replayValue.isComputing = unsafe !computing.isEmpty }
     }
-    /// Whether `computing` has elements, for inlinable code. Guarded by: core.mutex.
-    @usableFromInline @exclusivity(unchecked) var isComputing = false
 
     init(_ value: Value) {
       event = Event<Change<Value>>()
@@ -45,7 +43,7 @@ extension Observed {
     @inlinable func set(_ new: Value) {
       let own = core.enter()
       guard own != 0 else { return setLate(new) }
-      guard unsafe core.beginChange(pendingWork, unless: &isComputing) else { return setInside(new, own) }
+      guard core.beginChange(pendingWork) else { return setInside(new, own) }
       let old = unsafe current
       unsafe current = new
       unsafe version &+= 1

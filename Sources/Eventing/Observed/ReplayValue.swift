@@ -12,6 +12,10 @@ struct ReplayValue: ~Copyable {
   /// Guarded by: core.mutex.
   var isCurrent = false
 
+  /// Whether an `update` computes a value for the second time, or more often.
+  /// Guarded by: core.mutex.
+  var isComputing = false
+
   /// Takes the value out. The caller holds `core.mutex`, and destroys the value after the mutex.
   mutating func take() -> OwnedPayload? {
     var taken: OwnedPayload?

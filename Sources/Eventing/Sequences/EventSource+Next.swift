@@ -55,7 +55,7 @@ extension SequenceHub {
   ) async throws
     -> Payload
   {
-    let reader = SequenceReader(self)
+    let reader = SequenceIterator(self)
     while let payload = await reader.next(Payload.self, isolation: #isolation) {
       if try isIncluded(payload) { return payload }
     }

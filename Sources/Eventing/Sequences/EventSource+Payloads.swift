@@ -95,13 +95,13 @@ extension Event {
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
   @inlinable func makeAsyncIterator() -> Iterator {
-    withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) }
+    withExtendedLifetime(subscription) { Iterator(SequenceIterator(subscription.hub)) }
   }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let reader: SequenceReader
+    @usableFromInline let reader: SequenceIterator
 
-    @inlinable init(_ reader: SequenceReader) { self.reader = reader }
+    @inlinable init(_ reader: SequenceIterator) { self.reader = reader }
 
     @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Payload? {
       await reader.next(Payload.self, isolation: actor)
@@ -117,13 +117,13 @@ extension Event {
   @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
 
   @inlinable func makeAsyncIterator() -> Iterator {
-    withExtendedLifetime(subscription) { Iterator(SequenceReader(subscription.hub)) }
+    withExtendedLifetime(subscription) { Iterator(SequenceIterator(subscription.hub)) }
   }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let reader: SequenceReader
+    @usableFromInline let reader: SequenceIterator
 
-    @inlinable init(_ reader: SequenceReader) { self.reader = reader }
+    @inlinable init(_ reader: SequenceIterator) { self.reader = reader }
 
     @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Arrival<Payload>? {
       await reader.nextArrival(Payload.self, isolation: actor)

@@ -130,7 +130,9 @@ extension Meddle.World {
     }
   }
 
-  /// Calls a verb that awaits, inside an asynchronous handler.
+  /// Calls one of the public verbs that await, inside an asynchronous handler.
+  ///
+  /// - Parameter verb: The number of the verb: a case of the switch.
   func reactInTask(_ verb: Int, to freight: some Meddle.Freight, _ luck: inout Random) async {
     switch verb {
     case 0: inspect(await pairs.current.send(freight.next()))

@@ -20,7 +20,7 @@ final class RouteSink: @unchecked Sendable {
     latencies = .allocate(capacity: Self.capacity)
     latencies.initialize(repeating: 0, count: Self.capacity)
   }
-  // No deinit: a late delivery must find its words.
+  // The memory is never freed: a delivery that comes late must still find its counters.
 
   private func word(_ word: Word) -> UnsafeMutablePointer<Int> { words + word.rawValue * Self.stride }
 

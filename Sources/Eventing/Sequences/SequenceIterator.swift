@@ -1,7 +1,7 @@
 /// The state of an iterator: its buffer, and the payloads that it has taken from there.
 ///
 /// Not shared: like an iterator, it is used by one task at a time.
-@usableFromInline final class SequenceReader {
+@usableFromInline final class SequenceIterator {
   @usableFromInline let hub: SequenceHub
   private let buffer: IteratorBuffer
   /// The record of the sequence's handler. It is read for each payload, so the reference is kept

@@ -40,6 +40,7 @@ extension Completion {
   private func deferredNodes(_ waiter: Int) -> Int {
     waiters[waiter].deferredNodes.reduce(0) { $0 + (outstanding[$1]?.count ?? 0) }
   }
+
   /// Returns the number of this event's own handlers that a waiter does not wait for.
   private func deferred(_ waiter: Int) -> Int {
     waiters[waiter].deferredNodes.reduce(0) { count, id in

@@ -1,0 +1,39 @@
+/// The result of the synchronous part of a send.
+@usableFromInline struct SendResult {
+  /// The rest of the send; `nil` if every handler was called inline.
+  @usableFromInline let pending: PendingSend?
+  /// The sequence number of the occurrence, if nothing is pending.
+  @usableFromInline let sequence: UInt64
+  /// The number of handlers that were called, if nothing is pending.
+  @usableFromInline let delivered: Int
+
+  @inlinable @inline(__always) init(pending: PendingSend?, sequence: UInt64 = 0, delivered: Int = 0) {
+    self.pending = pending
+    self.sequence = sequence
+    self.delivered = delivered
+  }
+}
+
+/// A send that took the slow path, or found the event busy.
+@usableFromInline final class PendingSend: Sendable {
+  /// The report, if there is no completion.
+  private let report: SendReport
+  private let completion: Completion?
+
+  init(report: SendReport, completion: Completion?) {
+    self.report = report
+    self.completion = completion
+  }
+
+  /// Ends the delivery of an awaited occurrence.
+  init(_ tally: borrowing DeliveryTally) {
+    report = tally.report
+    completion = tally.completion
+    completion?.finishDelivery(report)
+  }
+
+  /// Waits for outstanding handlers, and returns the report.
+  @usableFromInline nonisolated(nonsending) func wait() async -> SendReport {
+    if let completion { await completion.wait() } else { report }
+  }
+}
