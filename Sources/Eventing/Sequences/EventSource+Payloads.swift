@@ -47,7 +47,9 @@ extension EventSource {
   /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the verbs
   /// that take a name. Otherwise like ``payloads(buffering:)``.
   ///
-  /// - Parameter name: The name of the sequence. Other handlers may have it, too.
+  /// - Parameters:
+  ///   - name: The name of the sequence. Other handlers may have it, too.
+  ///   - buffering: How many payloads each iterator keeps, and what happens with more.
   @inlinable public nonisolated func payloads(
     named name: String, buffering: Buffering = .unbounded
   ) -> some AsyncSequence<Payload, Never> & Sendable {
@@ -57,7 +59,9 @@ extension EventSource {
   /// Returns a sequence that has a name: see ``payloads(named:buffering:)``. Otherwise like
   /// ``arrivals(buffering:)``.
   ///
-  /// - Parameter name: The name of the sequence. Other handlers may have it, too.
+  /// - Parameters:
+  ///   - name: The name of the sequence. Other handlers may have it, too.
+  ///   - buffering: How many arrivals each iterator keeps, and what happens with more.
   @inlinable public nonisolated func arrivals(
     named name: String, buffering: Buffering = .unbounded
   ) -> some AsyncSequence<Arrival<Payload>, Never> & Sendable {
