@@ -182,11 +182,11 @@ import Synchronization
     }
   }
 
-  /// Moves outstanding work from a lane to the execution slot that runs it.
+  /// Moves outstanding work from a lane to the execution slot or unit that runs it.
   ///
-  /// From now on the work waits for the nodes that this slot waits for, even if other slots are
+  /// From now on the work waits for the nodes that this one waits for, even if other slots are
   /// free.
-  @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: ExecutionSlot) {
+  @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }
     withMutex {

@@ -25,13 +25,18 @@
   @usableFromInline let instant: StableInstant?
   /// The events that a forwarded occurrence came through.
   @usableFromInline let path: ForwardingPath?
+  /// The payload of the event, for a ``DeadLetter``.
+  @usableFromInline let payload: BorrowedPayload?
+  /// Whether the handler's pace has let the occurrence through.
+  var hasPassedPace = false
 
   @usableFromInline var sequence: UInt64 { report.sequence }
 
   @usableFromInline init(
-    sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?, completion: Completion?,
-    path: ForwardingPath?, isClocked: Bool
+    _ payload: BorrowedPayload, sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
+    completion: Completion?, path: ForwardingPath?, isClocked: Bool
   ) {
+    self.payload = payload
     report = SendReport(sequence: sequence)
     self.isAwaited = isAwaited
     self.sender = sender
@@ -41,7 +46,8 @@
   }
 
   /// The tally of a held occurrence whose lock has ended.
-  init(_ held: HeldOccurrence) {
+  init(_ payload: BorrowedPayload, _ held: HeldOccurrence) {
+    self.payload = payload
     report = SendReport(sequence: held.sequence)
     isAwaited = false
     sender = held.sender
@@ -49,6 +55,22 @@
     instant = held.instant
     isLate = true
     isLateSend = held.isSend
+  }
+
+  /// The tally of an occurrence that waited for a handler's pace.
+  init(
+    _ payload: BorrowedPayload, paced sequence: UInt64, _ completion: Completion?,
+    from sender: (any AnyObject & Sendable)?, along path: ForwardingPath?, at instant: StableInstant?, isLateSend: Bool
+  ) {
+    self.payload = payload
+    report = SendReport(sequence: sequence)
+    isAwaited = completion?.isAwaited ?? false
+    self.sender = sender
+    self.completion = completion
+    self.path = path
+    self.instant = instant
+    self.isLateSend = isLateSend
+    hasPassedPace = true
   }
 
   // MARK: Completion
@@ -113,10 +135,37 @@
     }
   }
 
+  /// Calls an inline handler, and again at once while it throws and may be called. Counts the
+  /// outcome of the last attempt, and reports each one to the observers.
+  mutating func call(
+    _ record: HandlerRecord, _ identity: EventIdentity, _ retry: RetryRule, _ body: () throws -> Void
+  ) {
+    var attempts = 0
+    while true {
+      attempts += 1
+      let call = observed?.began(HandlerToken(record, identity))
+      do {
+        try body()
+        call?.ended(nil)
+        report.delivered &+= 1
+        return
+      } catch {
+        call?.ended(error)
+        guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
+          return fail(record, identity, error, attempts: attempts)
+        }
+      }
+    }
+  }
+
   /// Records the error of a handler, and applies the event's failure policy.
-  @usableFromInline mutating func fail(_ record: HandlerRecord, _ identity: EventIdentity, _ error: any Error) {
-    let failure = HandlerFailure(HandlerToken(record, identity), error, record.details?.options)
+  @usableFromInline mutating func fail(
+    _ record: HandlerRecord, _ identity: EventIdentity, _ error: any Error, attempts: Int = 1
+  ) {
+    let failure = HandlerFailure(
+      HandlerToken(record, identity), error, record.details?.options, attempts: attempts)
     report.failures.append(failure)
+    if let payload { identity.deadLetters?.post(payload, nil, failure) }
     if identity.report(failure) { isStopped = true }
   }
 

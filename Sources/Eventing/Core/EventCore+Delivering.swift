@@ -112,7 +112,7 @@ extension EventCore {
     first: PriorityBucket.Pointer? = nil
   ) -> DeliveryTally {
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: isAwaited, sender: sender, completion: nil, path: nil,
+      payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     var from = cursor.index
     var called = from
@@ -165,7 +165,7 @@ extension EventCore {
     unsafe sequence &+= 1
     let isAwaited = completion?.isAwaited ?? false
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
+      payload, sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
       path: completion?.path, isClocked: clockedCount > 0)
     if mustEnqueue { tally.observe(livingObservers()) }
     if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }

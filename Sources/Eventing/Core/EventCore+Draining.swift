@@ -135,6 +135,7 @@ extension EventCore {
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
     }
+    unregisterDead()  // what a pace let through may have found handlers dead
     completion.finishDelivery(SendReport())
   }
 }

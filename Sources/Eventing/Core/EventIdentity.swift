@@ -67,6 +67,9 @@ public import Synchronization
     failureReference.load() ?? failureReference.set(Failures(policy))
   }
 
+  /// The sink of dead letters; `nil` if nobody has asked for them.
+  var deadLetters: DeadLetters? { failureReference.load()?.deadLettersReference.load() }
+
   /// Reports a failure. Returns whether the policy stops the occurrence.
   @usableFromInline func report(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
 

@@ -12,6 +12,9 @@ public import Dispatch
   case inOrder(UInt8?, Buffering)
   case concurrent(Int, Buffering)
   case task(UInt8?)
+  case lane(Lane, Buffering)
+  /// In order, where a new occurrence cancels the call that runs.
+  case restarting
   /// The tasks that iterate over a sequence.
   case sequence(Buffering)
   /// The actor that is the handler's owner.
@@ -20,9 +23,41 @@ public import Dispatch
   var buffering: Buffering {
     switch self {
     case .main(let buffering), .background(_, let buffering), .queue(_, let buffering), .inOrder(_, let buffering),
-      .concurrent(_, let buffering), .sequence(let buffering):
+      .concurrent(_, let buffering), .sequence(let buffering), .lane(_, let buffering):
       buffering
+    case .restarting: .latest
     case .inline, .task, .actor: .unbounded
+    }
+  }
+}
+
+extension ExecutionPlace {
+  /// Returns the place with another bound, if it has a lane.
+  func buffered(_ buffering: Buffering) -> ExecutionPlace {
+    switch self {
+    case .main: .main(buffering)
+    case .background(let priority, _): .background(priority, buffering)
+    case .queue(let queue, _): .queue(queue, buffering)
+    case .inOrder(let priority, _): .inOrder(priority, buffering)
+    case .concurrent(let limit, _): .concurrent(limit, buffering)
+    case .lane(let lane, _): .lane(lane, buffering)
+    case .inline, .task, .restarting, .sequence, .actor: self
+    }
+  }
+
+  /// Returns the scheduler of a handler that has a ``UnitLane`` of its own.
+  func makeScheduler(isSynchronous: Bool) -> UnitScheduler {
+    switch self {
+    case .main: UnitScheduler(isSynchronous ? .mainBlocks : .mainTasks, limit: 1, freesSlotInDelay: false)
+    case .background(let priority, _):
+      UnitScheduler(.queue(Scheduling.backgroundQueue(priority)), limit: 1, freesSlotInDelay: false)
+    case .queue(let queue, _): UnitScheduler(.queue(queue), limit: 1, freesSlotInDelay: false)
+    case .inOrder(let priority, _): UnitScheduler(.tasks(priority), limit: 1, freesSlotInDelay: false)
+    case .restarting: UnitScheduler(.tasks(nil), limit: 1, freesSlotInDelay: false)
+    case .concurrent(let limit, _): UnitScheduler(.tasks(nil), limit: limit, freesSlotInDelay: true)
+    case .task(let priority): UnitScheduler(.tasks(priority), limit: .max, freesSlotInDelay: true)
+    case .lane(let lane, _): lane.scheduler
+    case .inline, .sequence, .actor: preconditionFailure("\(self) has no lane of units")
     }
   }
 }
@@ -39,6 +74,8 @@ extension ExecutionPlace: CustomStringConvertible {
     case .inOrder(let priority, _): priority.map { "in order(\(priorityName($0)))" } ?? "in order"
     case .concurrent(let limit, _): "concurrent(limit: \(limit))"
     case .task(let priority): priority.map { "task(\(priorityName($0)))" } ?? "task"
+    case .lane(let lane, _): lane.description
+    case .restarting: "restarting"
     case .sequence: "sequence"
     case .actor: "actor"
     }

@@ -37,6 +37,8 @@ extension FailurePolicy: CustomStringConvertible {
 // Safe: `counts` is guarded by `mutex`.
 @usableFromInline final class Failures: @unchecked Sendable {
   let event = Event<HandlerFailure>("failures")
+  /// The event of payloads that handlers failed at; created when it is asked for.
+  let deadLettersReference = OnceReference<DeadLetters>()
   private let policy: FailurePolicy
   private let mutex = UnfairMutex()
   /// The number of errors of each handler under the policy `remove`, by the handler's number.

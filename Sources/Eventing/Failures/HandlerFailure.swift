@@ -8,9 +8,16 @@ public struct HandlerFailure: Sendable {
   /// The name of the handler; `nil` if it has none.
   public let name: String?
 
+  /// The number of attempts that were made: 1, unless the handler is tried again. See
+  /// ``Handler/retrying(_:if:clock:)``.
+  public let attempts: Int
+
   let priority: Int
 
-  @usableFromInline init(_ handler: HandlerToken, _ error: any Error, _ options: HandlerOptions?) {
+  @usableFromInline init(
+    _ handler: HandlerToken, _ error: any Error, _ options: HandlerOptions?, attempts: Int = 1
+  ) {
+    self.attempts = attempts
     self.handler = handler
     self.error = error
     name = options?.name

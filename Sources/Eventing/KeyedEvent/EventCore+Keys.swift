@@ -119,7 +119,7 @@ extension EventCore {
     let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: its last handler may go meanwhile
     unsafe sequence &+= 1
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
+      payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
       isClocked: clockedCount > 0)
     tally.observe(livingObservers())
     let before = withIdentity { $0.changes.load(ordering: .acquiring) }

@@ -33,6 +33,9 @@ public import Synchronization
     super.init()
   }
 
+  /// The target that counts the calls of the handler.
+  var counters: DeliveryTarget { self }
+
   /// Ends the lane after the items that it holds. Isolation: core.
   ///
   /// - Returns: Whether it holds none, so that it is over now.
@@ -76,9 +79,14 @@ public import Synchronization
   }
 
   /// Reports the error that a call threw, and returns the outcome of the call.
-  @usableFromInline @inline(never) final func failure(_ error: any Error) -> HandlerOutcome {
-    let failure = HandlerFailure(HandlerToken(record, identity), error, record.options)
+  ///
+  /// - Parameter type: The type of the payload, which is not the event's behind a view.
+  @usableFromInline @inline(never) final func failure(
+    _ error: any Error, _ payload: BorrowedPayload, _ type: PayloadType, attempts: Int = 1
+  ) -> HandlerOutcome {
+    let failure = HandlerFailure(HandlerToken(record, identity), error, record.options, attempts: attempts)
     _ = identity.report(failure)  // on a lane, the policy cannot stop the occurrence any more
+    identity.deadLetters?.post(payload, type, failure)
     return .failed(failure)
   }
 

@@ -20,6 +20,23 @@
   case relay(@Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
 }
 
+extension HandlerBody {
+  /// Whether a handler is behind a transform. Its modifiers belong to the runner there.
+  var isTransformed: Bool {
+    switch self {
+    case .view, .relay, .sequence, .intercept: true
+    default: false
+    }
+  }
+  /// Whether the closure is synchronous.
+  var isSynchronous: Bool {
+    switch self {
+    case .direct, .sync, .intercept, .view, .relay, .sequence: true
+    case .directAsync, .async, .mainAsync, .isolated: false
+    }
+  }
+}
+
 /// A handler with the type of its payload erased.
 @usableFromInline struct AnyHandler: Sendable {
   @usableFromInline var options = HandlerOptions()
@@ -30,13 +47,13 @@
 
   /// The closure of an inline handler that takes the payload alone; `nil` for any other handler.
   @usableFromInline var inline: ErasedHandler? {
-    if case .inline = place, case .direct(let handling) = body { handling } else { nil }
+    if case .inline = place, case .direct(let handling) = body, options.modifierBox == nil { handling } else { nil }
   }
 
   /// The target that a view calls without a decision; `nil` if the handler needs its owner, a
   /// claim, or a place of its own.
   @usableFromInline var viewTarget: ViewTarget? {
-    guard case .inline = place, !isOnce, options.owner == nil else { return nil }
+    guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil else { return nil }
     switch body {
     case .direct(let handler): return .handler(handler)
     case .view(let view, _): return .view(view)

@@ -83,7 +83,7 @@ import Synchronization
   {
     guard record.claim() else { return .skipped }
     countCallAlone()
-    do { try body(payload) } catch { return failure(error) }
+    do { try body(payload) } catch { return failure(error, payload, type) }
     return .delivered
   }
 
@@ -95,7 +95,7 @@ import Synchronization
   ) async -> HandlerOutcome {
     guard record.claim() else { return .skipped }
     countCallAlone()
-    do { try await body(payload, on: place) } catch { return failure(error) }
+    do { try await body(payload, on: place) } catch { return failure(error, payload, type) }
     return .delivered
   }
 
@@ -115,7 +115,7 @@ import Synchronization
       return .delivered
     } catch {
       call?.ended(error)
-      return failure(error)
+      return failure(error, payload, type)
     }
   }
 
@@ -155,7 +155,7 @@ import Synchronization
       return .delivered
     } catch {
       call?.ended(error)
-      return failure(error)
+      return failure(error, payload, type)
     }
   }
 

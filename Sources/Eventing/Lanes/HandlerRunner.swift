@@ -10,6 +10,12 @@
   case concurrent(ConcurrentLane)
   /// On a lane, each call in a task of its own.
   case task(TaskLane)
+  /// Inline, and again at once if it throws.
+  case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
+  /// On a lane of units: with modifiers, or shared with other handlers.
+  case units(UnitLane)
+  /// At the handler's pace, and then as the target's runner says.
+  case paced(PacedTarget)
   /// Into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
   /// Behind a transform, or by another event.
@@ -19,6 +25,11 @@
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ identity: EventIdentity
   ) {
+    if let modifiers = record.options.modifierBox?.modifiers, !body.isTransformed {
+      let runner = HandlerRunner(unpaced: place, body, type, record, identity, modifiers)
+      self = modifiers.pace.map { .paced(PacedTarget(record, identity, $0, runner, type)) } ?? runner
+      return
+    }
     switch (place, body) {
     case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, identity))
     case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, identity, hub))
@@ -27,17 +38,39 @@
     case (.inline, .direct(let body)): self = .call { try body($0.payload) }
     case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, identity, body, type))
     case (.task, let body): self = .task(TaskLane(record, identity, body, type))
+    case (.lane, let body), (.restarting, let body): self = .units(UnitLane(record, identity, body, type))
     case (_, let body): self = .serial(SerialLane(record, identity, body, type))
+    }
+  }
+
+  /// Makes the runner of a handler with modifiers, apart from its pace.
+  private init(
+    unpaced place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
+    _ identity: EventIdentity, _ modifiers: HandlerModifiers
+  ) {
+    switch (place, body, modifiers.retry) {
+    case (.inline, .sync(let body), let retry?): self = .retried(retry, body)
+    case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
+    case (.inline, .sync(let body), nil): self = .call(body)
+    case (.inline, .direct(let body), nil): self = .call { try body($0.payload) }
+    case (.task, let body, _) where !modifiers.needsUnits: self = .task(TaskLane(record, identity, body, type))
+    case (.concurrent, let body, _) where !modifiers.needsUnits:
+      self = .concurrent(ConcurrentLane(record, identity, body, type))
+    case (.lane, let body, _), (.restarting, let body, _): self = .units(UnitLane(record, identity, body, type))
+    case (_, let body, _) where modifiers.needsUnits: self = .units(UnitLane(record, identity, body, type))
+    case (_, let body, _): self = .serial(SerialLane(record, identity, body, type))
     }
   }
 
   /// The lane, or the sink of a sequence; `nil` if the handler runs inline.
   @usableFromInline var lane: DeliveryTarget? {
     switch self {
-    case .call, .intercept: nil
+    case .call, .intercept, .retried: nil
     case .serial(let lane): lane
     case .concurrent(let lane): lane
     case .task(let lane): lane
+    case .units(let lane): lane
+    case .paced(let target): target
     case .sequence(let sink): sink
     case .relay(let transformed): transformed.lane
     }
@@ -60,7 +93,7 @@
     case .intercept(let body):
       guard owner == nil else { return nil }
       return .of({ payload in if try body(payload) == .stop { throw SlotSignal.stop } }, type)
-    case .serial, .concurrent, .task, .sequence, .relay: return nil
+    case .serial, .concurrent, .task, .sequence, .relay, .retried, .units, .paced: return nil
     }
   }
 
@@ -76,6 +109,11 @@
     case .serial(let lane): lane.take(payload, &tally)
     case .concurrent(let lane): lane.take(payload, &tally)
     case .task(let lane): lane.take(payload, &tally)
+    case .units(let lane): lane.take(payload, &tally)
+    case .paced(let target): return target.take(payload, owner, &tally)
+    case .retried(let retry, let body):
+      guard record.claim() else { return false }
+      tally.call(record, identity, retry) { try body(HandlerArguments(payload, owner)) }
     case .sequence(let sink):
       guard record.claim() else { return false }
       sink.take(payload, &tally)

@@ -13,7 +13,8 @@ extension SerialLane {
     case .main: Scheduling.task(priority: nil, on: executor) { await self.drainTask(on: MainActor.shared) }
     case .actor: Scheduling.task(priority: nil, on: executor) { await self.drainOnOwner() }
     case .inOrder(let priority, _): Scheduling.task(priority: priority, on: executor) { await self.drainTask(on: nil) }
-    case .inline, .concurrent, .task, .sequence: preconditionFailure("\(record.place) has no serial lane")
+    case .inline, .concurrent, .task, .sequence, .lane, .restarting:
+      preconditionFailure("\(record.place) has no serial lane")
     }
   }
 

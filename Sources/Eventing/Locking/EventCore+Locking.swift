@@ -14,7 +14,10 @@ extension EventCore {
   /// Locks a handler. Returns false if the handler's life is over.
   func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
     // In any case: a thread that deactivated the handler may not have noted its change yet.
-    defer { identity.noteChange() }
+    defer {
+      identity.noteChange()
+      record.details?.delays?.end()
+    }
     if holding == .nothing, let before = record.changeUnlessHolding(reason.begun) {
       return before & HandlerFlags.ended == 0
     }
@@ -27,7 +30,11 @@ extension EventCore {
   private func begin(
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
   ) -> Bool {
-    guard !record.has(HandlerFlags.ended) else { return false }
+    guard !record.has(HandlerFlags.ended) else {
+      // A once handler is used up by its first attempt. The lock holds nothing, but ends the others.
+      if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
+      return false
+    }
     let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
     // If another thread removes the handler meanwhile, unregistering it finds the flag, and drops
     // the buffer.
@@ -62,12 +69,14 @@ extension EventCore {
   func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
     if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
     var held: [HandlerRecord] = []
+    var delays: [HandlerDelays] = []
     mutex.lock()
     let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just created it
     unsafe isEventLocked = isOn
     unsafe pendingWork?.holding.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
+        if let some = record.details?.delays { delays.append(some) }
         if holding == .nothing, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
         if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
       } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
@@ -77,6 +86,7 @@ extension EventCore {
     }
     mutex.unlock()
     identity.noteChange()
+    for delays in delays { delays.end() }
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
@@ -158,7 +168,7 @@ extension EventCore {
   private func deliver(_ buffer: HoldingBuffer, to record: HandlerRecord) {
     while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty {
       let held = unsafe buffer.items.takeFirst()
-      var tally = DeliveryTally(held)
+      var tally = unsafe DeliveryTally(buffer.items.taken, held)
       tally.observed = observed(held.sequence)
       if mutant(.heldIsLost) {
       } else if let context = held.context {

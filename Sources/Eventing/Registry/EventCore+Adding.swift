@@ -141,7 +141,8 @@ extension EventCore {
     guard let slot = unsafe slot(of: record) else { return }
     unsafe record.offeredBefore &-= 1  // the snapshot counts the payload as a call
     var tally = unsafe DeliveryTally(
-      sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil, isClocked: clockedCount > 0)
+      payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
+      isClocked: clockedCount > 0)
     tally.observed = observed(sequence)
     _ = unsafe visit(slot, payload, &tally)
     unregisterDead()
@@ -160,8 +161,8 @@ extension EventCore {
   /// Returns a handler that can be added: makes its record, and the closure of its slot.
   @usableFromInline func pendingHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
     let once = handler.isOnce ? HandlerFlags.once : 0
-    if handler.options.owner == nil, handler.options.key == nil, case .inline = handler.place,
-      case .direct(let body) = handler.body
+    if handler.options.owner == nil, handler.options.key == nil, handler.options.modifierBox == nil,
+      case .inline = handler.place, case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
       // Its other options do not concern its calls: they stay on the fast path.
@@ -176,7 +177,7 @@ extension EventCore {
     var options = handler.options
     let key = options.key
     options.key = nil
-    if case .inline = handler.place, case .direct(let body) = handler.body {
+    if case .inline = handler.place, case .direct(let body) = handler.body, options.modifierBox == nil {
       let needsSlowPath = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
       let record = DetailedRecord(once | needsSlowPath, options, handler.place)
       unsafe record.key = key

@@ -78,7 +78,8 @@ extension EventCore {
     where isIncluded: (HandlerOptions?) -> Bool, in isInTable: (KeyTable?) -> Bool = { _ in true }
   ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
-    func include(_ record: HandlerRecord, _ lane: DeliveryTarget?, skipped: Int) {
+    func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
+      let lane = target?.counters
       let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
       guard isIncluded(options), isInTable(keyTable), isAlive(record) else { return }
       let flags = record.state.load(ordering: .acquiring)

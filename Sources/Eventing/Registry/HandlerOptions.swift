@@ -18,9 +18,12 @@
   /// Whether the handler forwards to its owner, an event.
   @usableFromInline var isForward = false
 
+  /// The modifiers that change when calls are made, and how; `nil` for none.
+  @usableFromInline var modifierBox: ModifierBox?
+
   @inlinable init() {}
 
   @inlinable var isEmpty: Bool {
-    name == nil && priority == 0 && tags == nil && owner == nil && key == nil && !isClocked
+    name == nil && priority == 0 && tags == nil && owner == nil && key == nil && !isClocked && modifierBox == nil
   }
 }

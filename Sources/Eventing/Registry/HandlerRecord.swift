@@ -84,6 +84,8 @@ public import Synchronization
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: ExecutionPlace
+  /// The delays between attempts; `nil` for a handler that is not tried again.
+  let delays: HandlerDelays?
   /// The index of its lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
@@ -116,6 +118,7 @@ public import Synchronization
   @usableFromInline init(_ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace) {
     self.options = options
     self.place = place
+    delays = options.modifierBox?.modifiers.retry == nil ? nil : HandlerDelays()
     super.init(flags | HandlerFlags.detailed)
   }
 

@@ -43,4 +43,10 @@ struct Deque<Element> {
       elements[i] = element
     }
   }
+
+  /// Removes the elements that match. O(n)
+  mutating func removeAll(where isRemoved: (Element) -> Bool) {
+    elements = ContiguousArray(elements[head...].filter { $0.map { !isRemoved($0) } ?? false })
+    head = 0
+  }
 }

@@ -55,6 +55,15 @@ package import Synchronization
       Task.detached(executorPreference: simulation) { await $simulation.withValue(simulation) { await body() } })
   }
 
+  /// Starts a task that inherits the task-local values of the caller, and that can be cancelled.
+  static func innerTask<Value: Sendable>(
+    on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Value
+  ) -> Task<Value, Never> {
+    if let simulation = currentSimulation { return Task(executorPreference: simulation) { await body() } }
+    if let executor { return Task(executorPreference: executor) { await body() } }
+    return Task { await body() }
+  }
+
   private final class RunningTask: Sendable {
     private let task: Task<Void, Never>
     init(_ task: Task<Void, Never>) { self.task = task }

@@ -41,6 +41,16 @@
   case barrierOvertakes
   /// A sequence whose loop was cancelled stays in its event.
   case cancelledLoopStays
+  /// A call that is tried again leaves its slot to later ones during the delay.
+  case retryLosesItsPlace
+  /// A batch is one payload larger than its limit.
+  case batchIsTooLarge
+  /// A pace forgets the last occurrence.
+  case paceForgetsTheLast
+  /// Two calls for one key overlap.
+  case keysOverlap
+  /// Two calls on a shared lane overlap.
+  case sharedLaneOverlaps
 
   #if DEBUG
     /// The fault that is planted in the whole process.

@@ -66,7 +66,7 @@ import Testing
 
   static let modes =
     [false, true].flatMap { holds in [false, true].map { SimulatedWorld.Mode(holds: holds, replays: $0) } } + [
-      .init(isPlain: true)
+      .init(isPlain: true), .init(isModified: true), .init(holds: true, isModified: true),
     ]
 
   @Test(arguments: modes, [Simulation.Strategy.random, .priorities(changes: 3)])

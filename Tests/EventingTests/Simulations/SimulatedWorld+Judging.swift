@@ -33,14 +33,29 @@ extension SimulatedWorld {
           return fail("G2: handler \(handler.number) saw \(own) of sender \(sender)")
         }
       }
+      judgeKeys(handler)
       guard handler.removeCall == nil else { continue }
       let due = sends.indices.filter { send in
         handler.addReturn < sends[send].call && (mode.holds || !handler.mutes.contains { $0.off > sends[send].call })
       }
-      let missing = due.filter { send in !handler.calls.contains { $0.send == send } }
+      if handler.place == .debounced, !handler.isOnce, handler.mutes.isEmpty, let last = handlers[0].calls.last?.send,
+        handler.addReturn < sends[last].call, handler.calls.last?.send != last
+      {
+        return fail("H6: handler \(handler.number) missed the last occurrence, \(last)")
+      }
+      let missing = due.filter { send in handler.place != .debounced && !handler.calls.contains { $0.send == send } }
       if handler.isOnce ? handler.calls.isEmpty && !due.isEmpty : !missing.isEmpty {
         return fail("G6, G21: \(missing) never reached handler \(handler.number), \(handler.place)")
       }
+    }
+  }
+
+  private func judgeKeys(_ handler: Suspect) {
+    guard handler.place == .keyed else { return }
+    let order = Dictionary(uniqueKeysWithValues: handlers[0].calls.enumerated().map { ($1.send, $0) })
+    for key in 0..<2 {
+      let places = handler.calls.map(\.send).filter { $0 % 2 == key }.compactMap { order[$0] }
+      if places != places.sorted() { fail("H7: handler \(handler.number) saw \(handler.calls.map(\.send))") }
     }
   }
 

@@ -15,6 +15,8 @@ final class SimulatedWorld: @unchecked Sendable {
     var replays = false
     /// Whether all handlers are inline and have no owner, so that delivery takes the fast path.
     var isPlain = false
+    /// Whether handlers have modifiers.
+    var isModified = false
   }
 
   struct Violation: Error, CustomStringConvertible {
@@ -23,8 +25,11 @@ final class SimulatedWorld: @unchecked Sendable {
 
   enum Place: CaseIterable, Sendable {
     case inline, main, background, inOrder, isolated, concurrent, task
-    var isInOrder: Bool { self != .concurrent && self != .task }
-    var isAsync: Bool { self == .inOrder || self == .isolated || self == .concurrent || self == .task }
+    // With modifiers.
+    case shared, keyed, batched, retried, debounced
+    var isInOrder: Bool { self != .concurrent && self != .task && self != .keyed }
+    static let plain = allCases.filter { !modified.contains($0) }
+    static let modified = [shared, keyed, batched, retried, debounced]
   }
 
   /// The action of a handler when it is called.
@@ -48,6 +53,10 @@ final class SimulatedWorld: @unchecked Sendable {
     var mutes: [(on: Int, off: Int)] = []
     var calls: [(send: Int, at: Int)] = []
     var running = 0
+    /// The occurrence whose first attempt failed, if the next call must be another attempt.
+    var failed: Int?
+    /// The occurrences whose first attempt failed.
+    var attempted: Set<Int> = []
   }
 
   struct Send {
@@ -61,6 +70,11 @@ final class SimulatedWorld: @unchecked Sendable {
   let event: Event<Int>
   let live = LiveCount()
   private let room = Room()
+  private let lane = Lane("shared")
+  /// The number of calls on the shared lane that run.
+  private var sharedRunning = 0
+  /// The keys of the calls that run, by handler.
+  private var runningKeys: [Int: [Int]] = [:]
   var owners: [Int: Owner] = [:]
   var time = 0
   var handlers: [Suspect] = []
@@ -94,7 +108,7 @@ final class SimulatedWorld: @unchecked Sendable {
 
   func pick<Choice>(_ choices: [Choice]) -> Choice { choices[below(choices.count)] }
 
-  var places: [Place] { mode.isPlain ? [.inline] : Place.allCases }
+  var places: [Place] { mode.isPlain ? [.inline] : mode.isModified ? [.inline] + Place.modified : Place.plain }
 
   var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
 
@@ -117,6 +131,30 @@ final class SimulatedWorld: @unchecked Sendable {
       case .concurrent:
         Handler(on: .concurrent(limit: 2)) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .task: Handler(on: .task) { [self] send async throws in try await calledAsync(number, send, canary) }
+      case .shared:
+        Handler(on: .lane(lane)) { [self] send async throws in
+          if sharedRunning > 0 { fail("H8: a call of handler \(number) overlaps one on its lane") }
+          sharedRunning += 1
+          defer { sharedRunning -= 1 }
+          try await calledAsync(number, send, canary)
+        }
+      case .keyed:
+        Handler(on: .concurrent(limit: 2)) { [self] send async throws in
+          if runningKeys[number, default: []].contains(send % 2) { fail("H7: calls for a key overlap") }
+          runningKeys[number, default: []].append(send % 2)
+          defer { runningKeys[number]?.removeAll { $0 == send % 2 } }
+          try await calledAsync(number, send, canary)
+        }.inOrder { $0 % 2 }
+      case .batched:
+        Handler(batchesOf: 2, within: .milliseconds(1), clock: Simulation.clock) { [self] batch async throws in
+          try await calledWithBatch(number, batch, canary)
+        }
+      case .retried:
+        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
+          .retrying(.backoff(from: .milliseconds(1), to: .milliseconds(2), attempts: 2), clock: Simulation.clock)
+      case .debounced:
+        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
+          .debounced(for: .milliseconds(1), clock: Simulation.clock)
       case .isolated: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
       }
     if once { handler = handler.once() }
@@ -255,7 +293,23 @@ final class SimulatedWorld: @unchecked Sendable {
       react(number)
       await Task.yield()
     }
-    if handlers[number].reaction == .throwsAnError, number2 % 3 == 0 { throw Refused() }
+    let isFirst = handlers[number].place == .retried && handlers[number].attempted.insert(number2).inserted
+    if isFirst && number2 % 3 == 1 || handlers[number].reaction == .throwsAnError && number2 % 3 == 0 {
+      if isFirst { handlers[number].failed = number2 }
+      throw Refused()
+    }
+    withExtendedLifetime(canary) {}
+  }
+
+  private func calledWithBatch(_ number: Int, _ batch: [Int], _ canary: Canary) async throws {
+    if batch.isEmpty || batch.count > 2 { fail("H5: handler \(number) was called with \(batch.count) payloads") }
+    for (place, send) in batch.enumerated() {
+      if place > 0 { handlers[number].running -= 1 }
+      note(number, send, isInBatch: place > 0)
+    }
+    defer { handlers[number].running -= 1 }
+    react(number)
+    await Task.yield()
     withExtendedLifetime(canary) {}
   }
 
@@ -278,15 +332,25 @@ final class SimulatedWorld: @unchecked Sendable {
   }
 
   /// Judges and records a call. Each call begins with this.
-  private func note(_ number: Int, _ send: Int) {
+  private func note(_ number: Int, _ send: Int, isInBatch: Bool = false) {
     let now = tick()
     let handler = handlers[number]
     if sends[send].call < handler.addCall, !mode.replays {
       fail("G6: handler \(number) was called with \(send), sent before it was added")
     }
     if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
-    if isMute(number) { fail("G9: handler \(number) was called with \(send) under a lock") }
-    if handler.isOnce, !handler.calls.isEmpty { fail("G8: handler \(number) was called again, with \(send)") }
+    if isMute(number) { fail("G9: handler \(number), \(handler.place), was called with \(send) under a lock") }
+    if handler.place == .retried, handlers[number].failed == send {
+      // The second attempt: nothing may have come between.
+      handlers[number].failed = nil
+      if handler.calls.last?.send != send { fail("H1: handler \(number) was called between two attempts") }
+      handlers[number].running += 1
+      return
+    }
+    if handler.isOnce, !handler.calls.isEmpty, !isInBatch {
+      fail("G8: handler \(number) was called again, with \(send)")
+    }
+    handlers[number].failed = nil
     if handler.calls.contains(where: { $0.send == send }) {
       fail("G21: handler \(number) was called twice with \(send)")
     }

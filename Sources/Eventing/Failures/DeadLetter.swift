@@ -1,0 +1,60 @@
+/// A payload that a handler failed at, after its last attempt.
+public struct DeadLetter<Payload: Sendable>: Sendable {
+  /// The payload.
+  public let payload: Payload
+  /// The handler and its last error.
+  public let failure: HandlerFailure
+  /// The number of attempts that were made.
+  public var attempts: Int { failure.attempts }
+}
+
+extension DeadLetter: CustomStringConvertible {
+  /// One line for a log.
+  public var description: String { "\(payload): \(failure), \(attempts) attempts" }
+}
+
+extension Event {
+  /// A source of the payloads at which handlers failed, after the last attempt of each.
+  ///
+  ///     orders.deadLetters.addHandler { letter in try await store(letter.payload) }
+  ///
+  /// The failure is in ``failures``, too. A handler that is never tried again makes a letter with
+  /// each failure; a batch makes one for each of its payloads. A handler on a lane behind a view
+  /// that changes the payload makes none: its payload is not one of this event.
+  ///
+  /// A letter is sent as soon as the handler has failed. No ``send(_:from:)`` waits for the handlers
+  /// of letters. Failures from before the first access to this property make no letters. The source
+  /// does not keep the event alive.
+  public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
+    let failures = core.identity.failures()
+    let made = DeadLetters(Payload.self)
+    let letters = failures.deadLettersReference.load() ?? failures.deadLettersReference.set(made)
+    guard let event = letters.event as? Event<DeadLetter<Payload>> else {
+      preconditionFailure("the dead letters of an event have its payloads")
+    }
+    return event.source
+  }
+}
+
+/// The event of dead letters, with its payload type erased.
+final class DeadLetters: Sendable {
+  /// The event, an `Event` of dead letters.
+  let event: any AnyObject & Sendable
+  private let type: PayloadType
+  private let post: @Sendable (BorrowedPayload, HandlerFailure) -> Void
+
+  init<Payload: Sendable>(_ type: Payload.Type) {
+    let event = Event<DeadLetter<Payload>>("dead letters")
+    self.event = event
+    self.type = type
+    post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
+  }
+
+  /// Posts a letter.
+  ///
+  /// - Parameter type: The type of the payload; `nil` if it is the event's.
+  func post(_ payload: BorrowedPayload, _ type: PayloadType?, _ failure: HandlerFailure) {
+    if let type, type != self.type { return }
+    post(payload, failure)
+  }
+}

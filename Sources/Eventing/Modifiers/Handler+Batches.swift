@@ -1,0 +1,93 @@
+// A batch is a call whose payload is an array of payloads.
+
+extension Handler {
+  /// Creates a handler that takes several payloads in one call.
+  ///
+  ///     orders.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in
+  ///       try await database.insert(batch)
+  ///     })
+  ///
+  /// A call gets all payloads that wait, in order, at least one and at most `count`. With `within`,
+  /// the call is not made before there are `count` payloads, or the first one has waited so long.
+  ///
+  /// The call counts for each of its occurrences: all are delivered, or all fail with the one
+  /// error. A ``Event/send(_:from:)`` waits for its batch. A ``Handler/once()`` handler takes one
+  /// batch. ``Event/quiesce()`` and ``Event/finish()`` end the waiting for further payloads.
+  ///
+  /// If the delivery has a bound, a full lane makes a batch at once.
+  ///
+  /// Carried task-local values (``EventContext``) are not bound: a batch has several senders.
+  ///
+  /// - Parameters:
+  ///   - count: The largest number of payloads in a call. A number below 1 counts as 1.
+  ///   - limit: How long the first payload waits for others; `nil` for not at all.
+  ///   - delivery: Where the handler runs. ``AsyncDelivery/task`` is refused in a debug build;
+  ///     otherwise the calls are concurrent.
+  ///   - clock: The clock that measures `limit`.
+  ///   - body: The closure that is called with each batch.
+  public init(
+    batchesOf count: Int, within limit: Duration? = nil, on delivery: AsyncDelivery = .inOrder,
+    clock: any Clock<Duration> = ContinuousClock(), _ body: @escaping @Sendable ([Payload]) async throws -> Void
+  ) {
+    var place = delivery.place
+    if case .task(let priority) = place {
+      assertionFailure("expected a lane for batches, got the delivery task: what waits there makes a batch")
+      place = .concurrent(.max, .unbounded)
+      _ = priority
+    }
+    self.init(place, .directAsync(AsyncHandlerClosure<[Payload]>(body).erased))
+    addBatches(of: count, within: limit, clock)
+  }
+
+  /// Creates a handler that takes several payloads in one call on the main actor: see
+  /// ``init(batchesOf:within:on:clock:_:)-(_,_,AsyncDelivery,_,_)``.
+  public init(
+    batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
+    clock: any Clock<Duration> = ContinuousClock(), _ body: @escaping @MainActor @Sendable ([Payload]) throws -> Void
+  ) {
+    let body = RuntimeSPI.withoutMainActor(body)
+    self.init(delivery.place, .direct(HandlerClosure<[Payload]>(body).erased))
+    addBatches(of: count, within: limit, clock)
+  }
+
+  /// Creates an asynchronous handler that takes several payloads in one call on the main actor: see
+  /// ``init(batchesOf:within:on:clock:_:)-(_,_,AsyncDelivery,_,_)``.
+  public init(
+    batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
+    clock: any Clock<Duration> = ContinuousClock(),
+    _ body: @escaping @MainActor @Sendable ([Payload]) async throws -> Void
+  ) {
+    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) })
+    addBatches(of: count, within: limit, clock)
+  }
+
+  private mutating func addBatches(of count: Int, within limit: Duration?, _ clock: any Clock<Duration>) {
+    options.modifiers.batch = BatchRule(
+      count: max(1, count), within: limit.map { max(.zero, $0) }, clock: clock,
+      make: { queue in
+        var batch: [Payload] = []
+        batch.reserveCapacity(queue.count)
+        while !queue.isEmpty {
+          _ = queue.takeFirst()
+          batch.append(queue.payloadOfTaken(Payload.self))
+        }
+        return OwnedPayload(batch)
+      },
+      forEach: { batch, body in
+        for payload in batch.payload([Payload].self) { lend(payload) { body($0) } }
+      })
+  }
+}
+
+/// How payloads become batches.
+struct BatchRule: Sendable {
+  /// The largest number of payloads in a batch.
+  let count: Int
+  /// How long the first payload waits for others; `nil` for not at all.
+  let within: Duration?
+  let clock: any Clock<Duration>
+  /// Moves the payloads of a queue into an array, and returns the array as one payload.
+  let make: @Sendable (inout PayloadQueue<UnitHeader>) -> OwnedPayload
+  /// Lends each payload of an array to a closure.
+  let forEach: @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
+}

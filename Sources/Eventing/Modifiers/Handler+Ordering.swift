@@ -1,0 +1,24 @@
+extension Handler {
+  /// Returns a copy whose calls for equal keys come in order, one at a time.
+  ///
+  ///     orders.add(Handler(on: .concurrent(limit: 8)) { order in try await ship(order) }
+  ///       .inOrder(by: \.customer))
+  ///
+  /// Calls for different keys run up to the limit of the delivery. A slow key delays no other key
+  /// while another slot is free. Bounds and locks that hold are over all keys. Where calls come one
+  /// at a time anyway, the modifier changes nothing.
+  ///
+  /// The memory is that of the occurrences that wait.
+  ///
+  /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
+  ///   and `hash(into:)` of the key.
+  public func inOrder<Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) -> Handler {
+    modified { $0.key = KeyRule { UnitKeys<Key> { key($0.payload(Payload.self)) } } }
+  }
+}
+
+/// The keys of a handler's payloads.
+struct KeyRule: Sendable {
+  /// Returns a table of keys for one lane.
+  let makeKeys: @Sendable () -> any UnitKeying
+}

@@ -1,0 +1,46 @@
+extension Handler {
+  /// Returns a copy that is called when no occurrence has come for a while, with the last one.
+  ///
+  ///     search.add(Handler(on: .main) { text in model.query = text }
+  ///       .debounced(for: .milliseconds(300)))
+  ///
+  /// The occurrences before the last one count as dropped. The last one is always delivered:
+  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver it at once. A
+  /// ``Event/send(_:from:)`` of an occurrence that is replaced returns then; that of the one that
+  /// is delivered, after the call.
+  ///
+  /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
+  /// `limit` is given. The calls of an inline handler run on the event's own queue.
+  ///
+  /// - Parameters:
+  ///   - pause: How long no occurrence must come.
+  ///   - limit: The longest time from the first occurrence that waits to the call; `nil` for none.
+  ///   - clock: The clock that measures both.
+  public func debounced(
+    for pause: Duration, atMost limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  ) -> Handler {
+    modified { $0.pace = Pace(kind: .debounce(max(.zero, pause), atMost: limit.map { max(.zero, $0) }), clock: clock) }
+  }
+
+  /// Returns a copy that is called at most once in an interval.
+  ///
+  ///     progress.add(Handler(on: .main) { fraction in bar.fraction = fraction }
+  ///       .throttled(to: .milliseconds(100)))
+  ///
+  /// The first occurrence is delivered at once; then the latest of each interval. The last one is
+  /// always delivered. The others count as dropped. While a call runs that takes longer than the
+  /// interval, only the latest occurrence waits on its lane.
+  ///
+  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
+  /// Calls that come later than their occurrence run on the event's own queue where the handler is
+  /// inline.
+  ///
+  /// - Parameters:
+  ///   - interval: The shortest time between two calls.
+  ///   - clock: The clock that measures it.
+  public func throttled(to interval: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Handler {
+    var copy = modified { $0.pace = Pace(kind: .throttle(max(.zero, interval)), clock: clock) }
+    if !any.place.buffering.isBounded { copy.any.place = any.place.buffered(.latest) }
+    return copy
+  }
+}

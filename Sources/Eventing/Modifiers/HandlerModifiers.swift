@@ -1,0 +1,68 @@
+/// The modifiers of a handler that change when its calls are made, and how.
+///
+/// From the outside in, whatever the order in which they were said: pace, batch, key, retry, time
+/// limit.
+struct HandlerModifiers: Sendable {
+  var pace: Pace?
+  var batch: BatchRule?
+  var key: KeyRule?
+  var retry: RetryRule?
+  var timeLimit: TimeLimit?
+  /// Whether a new occurrence cancels the call that runs.
+  var isRestarting = false
+
+  /// Whether the handler needs a ``UnitLane``.
+  var needsUnits: Bool { batch != nil || key != nil || retry != nil || timeLimit != nil || isRestarting }
+}
+
+/// When a failed call is tried again.
+@usableFromInline struct RetryRule: Sendable {
+  let policy: RetryPolicy
+  let isRetried: @Sendable (any Error) -> Bool
+  let clock: any Clock<Duration>
+
+  /// Returns whether another attempt follows. Calls a closure of the user.
+  ///
+  /// - Parameter attempts: The number of attempts that have been made.
+  func tries(_ error: any Error, after attempts: Int) -> Bool {
+    if error is CancellationError, Task.isCancelled { return false }
+    return attempts < policy.attempts && isRetried(error)
+  }
+}
+
+/// The duration of one attempt.
+struct TimeLimit: Sendable {
+  let duration: Duration
+  let clock: any Clock<Duration>
+
+  /// The error of an attempt that took longer.
+  var error: EventingError {
+    EventingError(code: .timedOut, description: "the handler was expected to return within \(duration), and did not")
+  }
+}
+
+/// When a handler receives payloads that come faster than it wants them.
+struct Pace: Sendable {
+  enum Kind: Sendable {
+    /// After a pause without payloads, but at most so long after the first one.
+    case debounce(Duration, atMost: Duration?)
+    /// Once in an interval.
+    case throttle(Duration)
+  }
+  let kind: Kind
+  let clock: any Clock<Duration>
+}
+
+/// The modifiers in an object, so that handlers without them stay small.
+@usableFromInline final class ModifierBox: Sendable {
+  let modifiers: HandlerModifiers
+  init(_ modifiers: HandlerModifiers) { self.modifiers = modifiers }
+}
+
+extension HandlerOptions {
+  /// The modifiers. Setting them makes a new object.
+  var modifiers: HandlerModifiers {
+    get { modifierBox?.modifiers ?? HandlerModifiers() }
+    set { modifierBox = ModifierBox(newValue) }
+  }
+}

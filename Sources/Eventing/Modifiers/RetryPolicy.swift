@@ -1,0 +1,59 @@
+/// How often a handler that throws is called again, and after which delays.
+public struct RetryPolicy: Hashable, Sendable {
+  /// The largest number of attempts, the first one included.
+  let attempts: Int
+  /// The first and the longest delay; `nil` for none.
+  let delays: ClosedRange<Duration>?
+  let hasJitter: Bool
+
+  /// Returns a policy without delays.
+  ///
+  /// - Parameter attempts: The largest number of attempts, the first one included. A number below 1
+  ///   counts as 1.
+  public static func immediately(attempts: Int) -> RetryPolicy {
+    RetryPolicy(attempts: max(1, attempts), delays: nil, hasJitter: false)
+  }
+
+  /// Returns a policy whose delays double.
+  ///
+  /// The jitter keeps clients that failed together from trying again together.
+  ///
+  /// - Parameters:
+  ///   - first: The delay before the second attempt. A delay below zero is zero.
+  ///   - longest: The longest delay. One that is shorter than `first` counts as `first`.
+  ///   - attempts: The largest number of attempts, the first one included. A number below 1 counts
+  ///     as 1.
+  ///   - jitter: Whether each delay is drawn at random, uniformly between half of it and all of it.
+  public static func backoff(
+    from first: Duration, to longest: Duration, attempts: Int, jitter: Bool = true
+  ) -> RetryPolicy {
+    let first = max(.zero, first)
+    return RetryPolicy(attempts: max(1, attempts), delays: first...max(first, longest), hasJitter: jitter)
+  }
+
+  /// Returns the delay after a number of attempts, before it is drawn.
+  func fullDelay(after attempts: Int) -> Duration {
+    guard let delays else { return .zero }
+    var delay = delays.lowerBound
+    for _ in 1..<max(1, attempts) where delay < delays.upperBound { delay = min(delays.upperBound, delay * 2) }
+    return delay
+  }
+
+  /// Returns the delay after a number of attempts.
+  ///
+  /// In a simulation, which must repeat itself, the delay depends on the number of attempts alone.
+  func delay(after attempts: Int) -> Duration {
+    let full = fullDelay(after: attempts)
+    guard hasJitter, full > .zero else { return full }
+    let part = Scheduling.isSimulated ? Double(attempts * 37 % 100) / 100 : Double.random(in: 0...1)
+    return full * (0.5 + part / 2)
+  }
+}
+
+extension RetryPolicy: CustomStringConvertible {
+  /// One line for a log.
+  public var description: String {
+    guard let delays else { return "immediately(attempts: \(attempts))" }
+    return "backoff(from: \(delays.lowerBound), to: \(delays.upperBound), attempts: \(attempts))"
+  }
+}

@@ -1,0 +1,123 @@
+/// A lane that handlers of several events share: one call at a time, in the order in which the
+/// events delivered.
+///
+///     let database = Lane("database")
+///     placed.addHandler(on: .lane(database)) { order in try await database.save(order) }
+///     paid.addHandler(on: .lane(database)) { payment in try await database.save(payment) }
+///
+/// For each handler, all else is as on a lane of its own: locks, owners, bounds, reports, and that
+/// no call begins after its removal has returned. A lock that holds pauses its handler only.
+///
+/// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that could
+/// not run before the call has returned: see ``SendReport/deferred``.
+///
+/// A lane lives as long as a handler or another holder does.
+public final class Lane: Sendable {
+  /// The name in snapshots and logs; `nil` if the lane has none.
+  public let name: String?
+  /// The largest number of calls that overlap.
+  public var limit: Int { scheduler.limit }
+
+  let scheduler: UnitScheduler
+  private let members = LaneMembers()
+
+  /// Creates a lane.
+  ///
+  /// - Parameters:
+  ///   - name: The name in snapshots and logs.
+  ///   - limit: The largest number of calls that overlap, which begin in order. With a limit above
+  ///     1, calls of one handler may overlap. A limit below 1 counts as 1.
+  public init(_ name: String? = nil, limit: Int = 1) {
+    self.name = name
+    scheduler = UnitScheduler(.tasks(nil), limit: max(1, limit), freesSlotInDelay: false)
+  }
+
+  /// Waits until no call for an occurrence sent before is running or queued on the lane.
+  ///
+  /// It ends the waiting of batches and of paces. What a lock holds does not count. Called inside a
+  /// call on the lane, it waits neither for that call nor for what waits for it. Cancellation of the
+  /// task does not shorten the wait.
+  ///
+  /// - Complexity: O(handlers and waiting calls).
+  public nonisolated(nonsending) func quiesce() async {
+    let completion = Completion(.ticket)
+    for lane in members.all {
+      completion.expect(lane)
+      let record = lane.record
+      guard let core = lane.identity.core else {
+        lane.sendBarrier(completion)
+        completion.arrive(lane, nil)
+        continue
+      }
+      // Behind what was posted before.
+      core.enqueue(
+        .change(
+          {
+            unsafe (record.runner?.lane ?? lane).sendBarrier(completion)
+            core.unregisterDead()
+            completion.arrive(lane, nil)
+          }, by: Thread.current))
+    }
+    completion.finishDelivery(SendReport())
+    _ = await completion.wait()
+  }
+
+  func insert(_ lane: UnitLane) { members.insert(lane) }
+}
+
+extension Lane: CustomStringConvertible {
+  /// One line for a log.
+  public var description: String {
+    "lane\(name.map { " \"\($0)\"" } ?? "")\(limit > 1 ? " (limit: \(limit))" : "")"
+  }
+}
+
+/// The handlers of a lane, held weakly.
+// Safe: each field says what guards it.
+private final class LaneMembers: @unchecked Sendable {
+  private struct Member: Sendable { weak let lane: UnitLane? }
+
+  private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var members: [Member] = []
+  /// The number of members at which dead ones are removed. Guarded by: mutex.
+  @exclusivity(unchecked) private var limit = 16
+
+  /// The lanes that still exist.
+  var all: [UnitLane] { copy().compactMap(\.lane) }
+
+  private func copy() -> [Member] { mutex.withLock { unsafe members.map { $0 } } }
+
+  func insert(_ lane: UnitLane) {
+    let isFull = mutex.withLock { () -> Bool in
+      unsafe members.append(Member(lane: lane))
+      return unsafe members.count >= limit
+    }
+    if isFull { sweep() }
+  }
+
+  /// Removes the lanes that are gone. Not under the mutex: they are asked by weak references.
+  private func sweep() {
+    let before = copy()
+    let living = before.filter { $0.lane != nil }
+    mutex.withLock {
+      unsafe members = living + members.dropFirst(before.count)
+      unsafe limit = max(16, 2 * members.count)
+    }
+  }
+}
+
+extension AsyncDelivery {
+  /// Returns a delivery on a lane that several handlers share.
+  ///
+  /// - Parameters:
+  ///   - lane: The lane.
+  ///   - buffering: How many occurrences of this handler may wait, and which are dropped beyond
+  ///     that.
+  public static func lane(_ lane: Lane, buffering: Buffering = .unbounded) -> AsyncDelivery {
+    AsyncDelivery(.lane(lane, buffering))
+  }
+
+  /// One call at a time, which a new occurrence cancels: see ``Handler/restarting()``.
+  public static var restarting: AsyncDelivery { AsyncDelivery(.restarting) }
+}

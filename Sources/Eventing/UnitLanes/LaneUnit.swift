@@ -1,0 +1,113 @@
+/// One call that waits or runs on a ``UnitLane``, through all of its attempts. In a batch, one call
+/// has several payloads.
+///
+/// A unit is a node of the wait graph: what waits for its occurrence waits for the unit.
+// Safe: each field says what guards it. Exactly one thread or task runs a unit at a time.
+final class LaneUnit: WaitNode, @unchecked Sendable {
+  enum Stage: Sendable {
+    /// A batch that waits for more payloads, and is not in the queue.
+    case gathering
+    case waiting
+    case running
+    /// Between two attempts.
+    case delayed
+    /// Over, or dropped.
+    case ended
+  }
+
+  let lane: UnitLane
+  let key: UnitKey?
+  /// The place in the order of the lane. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var turn: UInt64 = 0
+  /// Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var stage = Stage.waiting
+  /// The number of payloads. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var count = 1
+  /// The completions that wait for the unit as barriers. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var barriers: [Completion] = []
+  /// Whether a newer occurrence has taken the place of the unit. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var isReplaced = false
+  /// Whether the unit keeps its slot during a delay. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var keptSlot: ExecutionSlot?
+  /// The task of the running attempt, if it can be cancelled. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var attempt: CancellableAttempt?
+  /// The slot on which the unit runs. Guarded by: WaitGraph.mutex.
+  @exclusivity(unchecked) var slot: ExecutionSlot?
+
+  // Changed while the unit waits, under `scheduler.mutex`; then by the one that runs the unit.
+  /// The payload of the call; `nil` for a batch that has not begun.
+  @exclusivity(unchecked) var payload: OwnedPayload?
+  /// The payloads of a batch that has not begun; `nil` for a single payload.
+  @exclusivity(unchecked) var gathered: PayloadQueue<UnitHeader>?
+  /// The completions of the occurrences, if they have any.
+  @exclusivity(unchecked) var completions: [Completion] = []
+  /// The number of attempts that have begun.
+  @exclusivity(unchecked) var attempts = 0
+  /// The error of the last attempt.
+  @exclusivity(unchecked) var lastError: (any Error)?
+  /// Whether no further attempt follows.
+  @exclusivity(unchecked) var isLastAttempt = false
+  /// The timer of the batch or of the delay.
+  @exclusivity(unchecked) var timer: UnitTimer?
+
+  init(_ lane: UnitLane, _ key: UnitKey?, _ payload: consuming OwnedPayload, _ completion: Completion?) {
+    self.lane = lane
+    self.key = key
+    super.init()
+    unsafe self.payload = consume payload
+    if let completion { unsafe completions = [completion] }
+  }
+
+  /// Creates a batch without payloads.
+  init(gatheringFor lane: UnitLane, _ key: UnitKey?) {
+    self.lane = lane
+    self.key = key
+    super.init()
+    unsafe gathered = PayloadQueue(lane.type)
+    unsafe count = 0
+    unsafe stage = .gathering
+  }
+
+  /// A unit that runs waits for its slot. One that waits for its key waits for the unit of that key
+  /// that runs, too.
+  override func needs(_ goal: Invocation) -> WaitNeeds {
+    if let slot = unsafe slot { return .any([slot]) }
+    if let slot = unsafe key?.slot { return .any([slot, lane]) }
+    return lane.needs(goal)
+  }
+
+  /// The node that the completions of its occurrences expect.
+  var node: WaitNode { unsafe gathered == nil ? self : lane }
+
+  /// Removes the waiters; `nil` if there are none. The unit waits. The caller holds
+  /// `scheduler.mutex`.
+  func detachWaiters() -> DetachedUnit? {
+    var waiters = DetachedWaiters()
+    for i in unsafe 0..<(gathered?.count ?? 0) {
+      unsafe gathered?[i] = UnitHeader(completion: waiters.detach(gathered?[i].completion))
+    }
+    unsafe completions = completions.compactMap { waiters.detach($0) }
+    guard unsafe !waiters.calls.isEmpty || !barriers.isEmpty else { return nil }
+    defer { unsafe barriers = [] }
+    return unsafe DetachedUnit(unit: self, node: node, completions: waiters.calls, barriers: barriers)
+  }
+
+  /// Releases the payloads and the completions. Not under a mutex.
+  func clear() {
+    unsafe payload = nil
+    unsafe gathered = nil
+    unsafe completions = []
+    unsafe lastError = nil
+    unsafe timer = nil
+  }
+
+  #if DEBUG
+    override var title: String { lane.title }
+  #endif
+}
+
+/// The header of a payload that waits in a batch.
+struct UnitHeader: PayloadHeader {
+  /// The completion of the occurrence, if it has one.
+  let completion: Completion?
+}

@@ -1,0 +1,223 @@
+import Synchronization
+
+/// A handler's pace, in front of the handler: it lets through only some of the occurrences, some of
+/// them later.
+///
+/// All of it runs inside the core. The timer only asks the core for the next step.
+// Safe: what changes is touched inside the core only, or by the `deinit` of the core.
+@usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
+  private let pace: Pace
+  /// The handler behind the pace.
+  let inner: HandlerRunner
+  private let queue: any DelayQueueing
+  private let type: PayloadType
+  /// The occurrence that waits, if there is one.
+  @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
+  /// The timer that runs; `nil` if the next occurrence is the first of a burst.
+  @exclusivity(unchecked) private var timer: UnitTimer?
+  /// The time at which a debounce ends, on the clock of `queue`.
+  @exclusivity(unchecked) private var deadline = Duration.zero
+  /// The time at which a debounce ends at the latest; `nil` for none.
+  @exclusivity(unchecked) private var latest: Duration?
+
+  init(
+    _ record: DetailedRecord, _ identity: EventIdentity, _ pace: Pace, _ inner: HandlerRunner, _ type: PayloadType
+  ) {
+    self.pace = pace
+    self.inner = inner
+    self.type = type
+    queue = DelayQueues.of(pace.clock)
+    unsafe pending = PayloadQueue(type)
+    super.init(record, identity)
+  }
+
+  /// A unit that waits here goes to the lane of the handler next.
+  override func needs(_ goal: Invocation) -> WaitNeeds { inner.lane.map { .any([$0]) } ?? .free }
+
+  /// The lane of the handler counts its calls, if it has one.
+  override var counters: DeliveryTarget { inner.lane ?? self }
+
+  // MARK: For the core
+
+  /// Lets an occurrence through, or keeps it. Returns false if the handler must be skipped.
+  /// Isolation: core.
+  func take(
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
+  ) -> Bool {
+    if tally.hasPassedPace { return pass(payload, owner, &tally) }
+    switch pace.kind {
+    case .throttle(let interval):
+      guard unsafe timer != nil else {
+        startTimer(after: interval)
+        return pass(payload, owner, &tally)
+      }
+      keep(payload, &tally)
+    case .debounce(let pause, let limit):
+      keep(payload, &tally)
+      let now = queue.now
+      if unsafe timer == nil { unsafe latest = limit.map { now + $0 } }
+      unsafe deadline = min(now + pause, latest ?? now + pause)
+      if unsafe timer == nil { startTimer(after: unsafe deadline - now) }
+    }
+    return true
+  }
+
+  private func pass(
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
+  ) -> Bool {
+    let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
+    guard inner.take(payload, owner, record, identity, &tally) else { return false }
+    if inner.lane == nil, tally.report.delivered + tally.report.failures.count > delivered + failed { countCallAlone() }
+    return true
+  }
+
+  /// Keeps an occurrence in place of the one that waits.
+  private func keep(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    let completion = tally.completionForLane()
+    if let completion, completion.isAwaited { completion.expect(self) }
+    dropPending()
+    unsafe pending.append(PacedOccurrence(tally, completion), payload)
+    tally.taken &+= 1
+  }
+
+  private func dropPending() {
+    guard unsafe !pending.isEmpty else { return }
+    let replaced = unsafe pending.takeFirst()
+    unsafe pending.destroyTaken()
+    unsafe pending.recycle()
+    counters.countDropped(replaced.completion)
+    if let completion = replaced.completion, completion.isAwaited { completion.arrive(self, .dropped) }
+  }
+
+  // MARK: The timer
+
+  private func startTimer(after delay: Duration) {
+    let timer = UnitTimer(queue) { [weak self] in self?.askCore() }
+    unsafe self.timer = timer
+    timer.start(after: delay)
+  }
+
+  /// Asks the core to look at the time.
+  private func askCore() {
+    _ = identity.core?.enqueue(drainer: Drainer.pool) { pendingWork in
+      unsafe pendingWork.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
+      return false
+    }
+  }
+
+  /// Isolation: core.
+  private func timerEnded() {
+    guard let timer = unsafe timer, !timer.isWaiting else { return }
+    unsafe self.timer = nil
+    guard unsafe !pending.isEmpty else { return }
+    switch pace.kind {
+    case .throttle(let interval): startTimer(after: interval)
+    case .debounce:
+      let left = unsafe deadline - queue.now
+      if left > .zero { return startTimer(after: left) }
+    }
+    if mutant(.paceForgetsTheLast) { return dropPending() }
+    let core = identity.core
+    deliverPending(in: core)
+    core?.unregisterDead()
+  }
+
+  /// Delivers the occurrence that waits. The caller unregisters the handlers that are found dead.
+  /// Isolation: core.
+  private func deliverPending(in core: EventCore?) {
+    guard unsafe !pending.isEmpty else { return }
+    var taken = PayloadQueue<PacedOccurrence>(type)
+    unsafe swap(&taken, &pending)
+    let occurrence = taken.takeFirst()
+    if let context = occurrence.completion?.context {
+      context.run { deliver(taken.taken, occurrence, in: core) }
+    } else {
+      deliver(taken.taken, occurrence, in: core)
+    }
+    taken.destroyTaken()
+  }
+
+  private func deliver(_ payload: BorrowedPayload, _ occurrence: PacedOccurrence, in core: EventCore?) {
+    var tally = occurrence.tally(payload)
+    if let core, let slot = unsafe core.slot(of: record) {
+      tally.observed = core.observed(occurrence.sequence)
+      _ = unsafe core.visit(slot, payload, &tally)
+    } else {
+      // The handler leaves the table now.
+      let owner = record.options.owner?.object
+      let isGone = record.options.owner != nil && owner == nil
+      if isGone || !pass(payload, owner, &tally) { skip(occurrence, &tally) }
+    }
+    if tally.report.reachedNobody, tally.report.skipped + tally.taken == 0, record.has(HandlerFlags.ended) {
+      skip(occurrence, &tally)
+    }
+    guard let completion = occurrence.completion, completion.isAwaited else { return }
+    completion.arrive(self, outcome(of: tally))
+  }
+
+  /// Counts an occurrence as skipped: the handler was removed or used up while it waited.
+  private func skip(_ occurrence: PacedOccurrence, _ tally: inout DeliveryTally) {
+    tally.report.skipped += 1
+    counters.countSkipped(occurrence.completion)
+  }
+
+  /// Returns the outcome for a report; `nil` if the handler's lane will tell it, or has told it.
+  private func outcome(of tally: borrowing DeliveryTally) -> HandlerOutcome? {
+    if tally.report.delivered > 0 { return .delivered }
+    if let failure = tally.report.failures.first { return .failed(failure) }
+    if tally.report.skipped > 0 { return .skipped }
+    return tally.report.deferred > 0 ? .held : nil
+  }
+
+  // MARK: The end, barriers and locks
+
+  /// Delivers what waits, and ends the lane of the handler. Isolation: core.
+  @usableFromInline override func finish() -> Bool {
+    unsafe timer?.cancel()
+    unsafe timer = nil
+    if inner.lane == nil, identity.core == nil, unsafe !pending.isEmpty {
+      // The event is gone, on whatever thread released it.
+      Scheduling.concurrentBlock { self.deliverPending(in: nil) }
+    } else {
+      deliverPending(in: nil)
+    }
+    guard let lane = inner.lane else {
+      over.publish(true)
+      return true
+    }
+    return lane.finish()
+  }
+
+  /// Delivers what waits, and sends the completion behind it. Isolation: core.
+  @usableFromInline override func sendBarrier(_ completion: Completion) {
+    if unsafe !pending.isEmpty { deliverPending(in: identity.core) }
+    inner.lane?.sendBarrier(completion)
+  }
+
+  override func resume() { inner.lane?.resume() }
+}
+
+/// An occurrence that waits for the pace of a handler.
+struct PacedOccurrence: PayloadHeader {
+  let sequence: UInt64
+  let completion: Completion?
+  private let instant: StableInstant?
+  private weak let sender: (any AnyObject & Sendable)?
+  private let path: ForwardingPath?
+  private let isLateSend: Bool
+
+  init(_ tally: borrowing DeliveryTally, _ completion: Completion?) {
+    sequence = tally.sequence
+    self.completion = completion
+    instant = tally.instant
+    sender = tally.sender
+    path = tally.path
+    isLateSend = tally.isLateSend
+  }
+
+  /// Returns a tally for the later delivery.
+  func tally(_ payload: BorrowedPayload) -> DeliveryTally {
+    DeliveryTally(
+      payload, paced: sequence, completion, from: sender, along: path, at: instant, isLateSend: isLateSend)
+  }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// A key of a handler whose calls for equal keys come in order.
+// Safe: each field says what guards it.
+final class UnitKey: @unchecked Sendable {
+  /// Whether a unit of the key runs, or is between two attempts. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var isActive = false
+  /// The units whose turn came while another one of the key was active. Guarded by:
+  /// scheduler.mutex.
+  @exclusivity(unchecked) var parked = Deque<LaneUnit>()
+  /// The batch that takes further payloads. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var gathering: LaneUnit?
+  /// The slot of the unit that runs. Guarded by: WaitGraph.mutex.
+  @exclusivity(unchecked) var slot: ExecutionSlot?
+  /// The number of payloads of the key that wait or run.
+  let uses = Atomic<Int>(0)
+}
+
+/// The keys of the payloads that wait or run on a lane.
+protocol UnitKeying: AnyObject, Sendable {
+  /// Returns the key of a payload, and counts a use of it. Runs code of the user. Isolation: core.
+  func key(of payload: BorrowedPayload) -> UnitKey
+  /// Forgets the keys without uses. Isolation: core.
+  func sweep()
+  /// The number of keys, with those that are no longer used.
+  var count: Int { get }
+}
+
+// Safe: everything that changes is touched inside the core only.
+final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable {
+  private let keyOf: @Sendable (BorrowedPayload) -> Key
+  @exclusivity(unchecked) private var keys: [Key: UnitKey] = [:]
+  /// The number of keys at which unused ones are forgotten.
+  @exclusivity(unchecked) private var limit = UnitKeyLimit.least
+  private let storedCount = Atomic<Int>(0)
+
+  init(_ keyOf: @escaping @Sendable (BorrowedPayload) -> Key) { self.keyOf = keyOf }
+
+  var count: Int { storedCount.load(ordering: .relaxed) }
+
+  func key(of payload: BorrowedPayload) -> UnitKey {
+    let value = keyOf(payload)
+    if let key = unsafe keys[value] {
+      key.uses.wrappingAdd(1, ordering: .relaxed)
+      return key
+    }
+    if unsafe keys.count >= limit { sweep() }
+    let key = UnitKey()
+    key.uses.wrappingAdd(1, ordering: .relaxed)
+    unsafe keys[value] = key
+    storedCount.store(unsafe keys.count, ordering: .relaxed)
+    return key
+  }
+
+  func sweep() {
+    unsafe keys = keys.filter { $0.value.uses.load(ordering: .acquiring) > 0 }
+    unsafe limit = max(UnitKeyLimit.least, 2 * keys.count)
+    storedCount.store(unsafe keys.count, ordering: .relaxed)
+  }
+}
+
+enum UnitKeyLimit {
+  /// The number of unused keys that a lane may keep.
+  static let least = 64
+}

@@ -1,0 +1,178 @@
+import Synchronization
+
+// From an occurrence to a unit in the queue.
+
+extension UnitLane {
+  /// Enqueues an occurrence. Isolation: core.
+  @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    let completion = tally.completionForLane()
+    if modifiers.batch == nil ? push(payload, completion) : gather(payload, completion) { tally.taken &+= 1 }
+  }
+
+  /// What a push leaves to be done after the mutex.
+  private struct Effects: ~Copyable {
+    var isDropped = false
+    /// An occurrence that waited, and was dropped to make room, with the node that its completion
+    /// expects.
+    var dropped: (completion: Completion?, node: WaitNode)?
+    var droppedPayload: OwnedPayload?
+    var ended: [LaneUnit] = []
+    var detached: [DetachedUnit] = []
+    var start: UnitScheduler.Start?
+    /// The attempt to cancel, if the handler restarts.
+    var replaced: CancellableAttempt?
+  }
+
+  /// Enqueues an occurrence as a unit. Returns false if there is no room, and it is dropped.
+  /// Isolation: core.
+  private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+    let unit = LaneUnit(self, keys?.key(of: payload), OwnedPayload(copying: payload, type), completion)
+    if let completion, completion.isAwaited { completion.expect(unit) }
+    var effects = Effects()
+    scheduler.mutex.lock()
+    makeRoom(completion, &effects)
+    if !effects.isDropped {
+      add(unit)
+      scheduler.append(unit)
+      unsafe waitingCount += 1
+      if modifiers.isRestarting, let current = unsafe current {
+        unsafe current.isReplaced = true
+        effects.replaced = unsafe current.attempt
+      }
+    }
+    complete(&effects, completion)
+    scheduler.mutex.unlock()
+    return finish(effects, completion, at: unit, unit.key)
+  }
+
+  /// Adds an occurrence to a batch. Returns false if there is no room, and it is dropped.
+  /// Isolation: core.
+  private func gather(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+    let key = keys?.key(of: payload)
+    if let completion, completion.isAwaited { completion.expect(self) }
+    var effects = Effects()
+    var timed: LaneUnit?
+    scheduler.mutex.lock()
+    makeRoom(completion, &effects)
+    if !effects.isDropped, let rule = modifiers.batch {
+      let open = unsafe key.map { unsafe $0.gathering } ?? gathering
+      let batch = open ?? LaneUnit(gatheringFor: self, key)
+      unsafe batch.gathered?.append(UnitHeader(completion: completion), payload)
+      unsafe batch.count += 1
+      unsafe waitingCount += 1
+      if open == nil {
+        add(batch)
+        setGathering(batch, key)
+        if batchQueue == nil { enqueue(batch) } else { timed = batch }
+      }
+      if unsafe batch.count >= rule.count + (mutant(.batchIsTooLarge) ? 1 : 0) {
+        setGathering(nil, key)
+        enqueue(batch)
+      }
+      // What does not fit any more must not wait for more.
+      if buffering.isBounded, buffering.isFull(waiting: unsafe waitingCount) { closeBatches() }
+      if unsafe isEnding || batch.stage != .gathering { timed = nil }
+      if unsafe isEnding { enqueue(batch) }
+    }
+    complete(&effects, completion)
+    scheduler.mutex.unlock()
+    if let timed { startTimer(of: timed) }
+    return finish(effects, completion, at: self, key)
+  }
+
+  /// Runs a unit that has a slot: for a `send` to a `.task` handler as a child task of the sender.
+  private func begin(_ start: UnitScheduler.Start, _ completion: Completion?) {
+    guard case .task(let priority) = record.place, let completion, completion.purpose == .send,
+      unsafe start.unit.completions.first === completion
+    else { return scheduler.run(start) }
+    scheduler.register(start)
+    completion.adopt(priority: priority) { await self.scheduler.runAsChild(start.unit, on: start.slot) }
+  }
+
+  private func setGathering(_ batch: LaneUnit?, _ key: UnitKey?) {
+    if let key { unsafe key.gathering = batch } else { unsafe gathering = batch }
+  }
+
+  /// Starts the timer at whose end a batch is enqueued. Not under a mutex.
+  private func startTimer(of batch: LaneUnit) {
+    guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
+    let timer = UnitTimer(queue) { [weak batch] in
+      guard let batch else { return }
+      batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
+      batch.lane.scheduler.startUnits()
+    }
+    let isNeeded = scheduler.mutex.withLock { () -> Bool in
+      guard unsafe batch.stage == .gathering else { return false }
+      unsafe batch.timer = timer
+      return true
+    }
+    if isNeeded { timer.start(after: within) }
+  }
+
+  /// Enters a new unit. The caller holds `scheduler.mutex`.
+  private func add(_ unit: LaneUnit) {
+    unsafe lastTurn += 1
+    unsafe unit.turn = unsafe lastTurn
+    unsafe units.append(unit)
+    unsafe liveCount += 1
+  }
+
+  /// Decides whether there is room for one more occurrence. Drops the oldest one if that makes
+  /// room. The caller holds `scheduler.mutex`.
+  private func makeRoom(_ completion: Completion?, _ effects: inout Effects) {
+    switch buffering.decision(waiting: unsafe waitingCount, isSend: completion?.isSend == true) {
+    case .keep: break
+    case .dropIt: effects.isDropped = true
+    case .dropOldest: dropOldest(&effects)
+    }
+  }
+
+  private func dropOldest(_ effects: inout Effects) {
+    var oldest: LaneUnit?
+    unsafe units.forEach { unit in
+      if oldest == nil, unsafe unit.stage == .waiting || unit.stage == .gathering { oldest = unit }
+    }
+    guard let oldest else { return }
+    if unsafe oldest.count > 1, let header = unsafe oldest.gathered?.takeFirst() {
+      effects.dropped = (header.completion, self)
+      effects.droppedPayload = unsafe oldest.gathered?.ownedPayloadOfTaken()
+      unsafe oldest.count -= 1
+      unsafe waitingCount -= 1
+      oldest.key?.uses.wrappingSubtract(1, ordering: .releasing)
+    } else {
+      let completion = unsafe oldest.gathered == nil ? oldest.completions.first : oldest.gathered?[0].completion
+      effects.dropped = (completion, oldest.node)
+      end(oldest, &effects.ended)
+      effects.ended.append(oldest)
+    }
+  }
+
+  /// Takes out what the lane and its scheduler owe to a push. The caller holds `scheduler.mutex`.
+  private func complete(_ effects: inout Effects, _ completion: Completion?) {
+    if unsafe isPaused, completion?.isToBeTold == true { effects.detached = detachWaiters() }
+    effects.start = scheduler.takeStart(&effects.ended)
+  }
+
+  /// Does what a push has left. Returns whether the occurrence was taken. Not under a mutex.
+  private func finish(
+    _ effects: consuming Effects, _ completion: Completion?, at node: WaitNode, _ key: UnitKey?
+  ) -> Bool {
+    for unit in effects.ended where unsafe unit.stage == .ended { unit.clear() }
+    if let start = effects.start { begin(start, completion) }
+    release(effects.detached)
+    if modifiers.isRestarting {
+      effects.replaced?.cancel()
+      delays?.end()
+    }
+    if let dropped = effects.dropped { conclude(.dropped, dropped.completion, at: dropped.node) }
+    guard effects.isDropped else { return true }
+    key?.uses.wrappingSubtract(1, ordering: .releasing)
+    conclude(.dropped, completion, at: node)
+    return false
+  }
+}
+
+extension Buffering {
+  /// Whether no further occurrence fits, unless another one is dropped.
+  func isFull(waiting: Int) -> Bool { decision(waiting: waiting, isSend: false) != .keep }
+}

@@ -1,0 +1,377 @@
+import Synchronization
+
+// From a unit whose turn has come to its outcome.
+
+/// What becomes of a unit that has left the handler.
+enum UnitResult: Sendable {
+  case ended(HandlerOutcome)
+  /// Another attempt follows after a delay.
+  case delayed(Duration)
+  /// A lock holds the unit.
+  case held
+}
+
+extension UnitLane {
+  /// Returns whether a unit whose turn has come may begin. Keeps it if it may not. The caller holds
+  /// `scheduler.mutex`.
+  func mayBegin(_ unit: LaneUnit) -> Bool {
+    let isDelayed = unsafe unit.stage == .delayed
+    if unsafe isPaused, !isDelayed {
+      unsafe held.append(unit)
+      return false
+    }
+    if let key = unit.key, !isDelayed {
+      if unsafe key.isActive, !mutant(.keysOverlap) {
+        unsafe key.parked.append(unit)
+        return false
+      }
+      unsafe key.isActive = true
+    }
+    unsafe unit.stage = .running
+    if !isDelayed { unsafe waitingCount -= unit.count }
+    if unsafe gathering === unit { unsafe gathering = nil }
+    if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
+    if modifiers.isRestarting { unsafe current = unit }
+    return true
+  }
+
+  /// Notes the slot of a unit, and makes the payload of a batch. The caller is about to run it.
+  private func begin(_ unit: LaneUnit, _ slot: ExecutionSlot) {
+    WaitGraph.mutex.withLock {
+      unsafe unit.slot = slot
+      unsafe unit.key?.slot = slot
+    }
+    guard let rule = modifiers.batch, var gathered = unsafe unit.gathered.take() else { return }
+    for i in 0..<gathered.count {
+      guard let completion = gathered[i].completion else { continue }
+      if completion.isAwaited { completion.moveOutstanding(of: self, on: unit) }
+      unsafe unit.completions.append(completion)
+    }
+    unsafe unit.payload = rule.make(&gathered)
+  }
+
+  // MARK: Attempts
+
+  /// Runs a unit of an asynchronous handler, until it ends or must wait.
+  func run(_ unit: LaneUnit, _ slot: ExecutionSlot, on place: isolated (any Actor)?) async -> UnitResult {
+    begin(unit, slot)
+    while true {
+      if isReplaced(unit) { return .ended(.dropped) }
+      if let result = next(unit, await attempt(unit, on: place)) { return result }
+    }
+  }
+
+  /// Runs a unit of a synchronous handler, until it ends or must wait.
+  func runNow(_ unit: LaneUnit, _ slot: ExecutionSlot) -> UnitResult {
+    begin(unit, slot)
+    while true {
+      if isReplaced(unit) { return .ended(.dropped) }
+      let attempt: UnitAttempt
+      if modifiers.batch == nil, let context = unsafe unit.completions.first?.context {
+        attempt = context.run { attemptNow(unit) }
+      } else {
+        attempt = attemptNow(unit)
+      }
+      if let result = next(unit, attempt) { return result }
+    }
+  }
+
+  /// Whether a newer occurrence has taken the place of a unit.
+  private func isReplaced(_ unit: LaneUnit) -> Bool {
+    modifiers.isRestarting && scheduler.mutex.withLock { unsafe unit.isReplaced }
+  }
+
+  /// Claims an attempt, and counts the call with the first one.
+  private func claimAttempt(_ unit: LaneUnit, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
+    if unsafe unit.attempts == 0 {
+      guard claimed(&owner) else { return false }
+      calls.wrappingAdd(unsafe unit.count, ordering: .relaxed)
+    } else {
+      if let box = record.options.owner {
+        owner = box.object
+        if owner == nil { record.set(HandlerFlags.removed) }
+      }
+      // The first attempt has used up a once handler.
+      guard !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+    }
+    unsafe unit.attempts += 1
+    attemptNumber.store(unsafe unit.attempts, ordering: .relaxed)
+    return true
+  }
+
+  private func attemptNow(_ unit: LaneUnit) -> UnitAttempt {
+    var owner: (any AnyObject & Sendable)?
+    guard let body = unsafe body, let payload = unsafe unit.payload?.borrowed, claimAttempt(unit, &owner) else {
+      return .refused
+    }
+    let observed = began(unit)
+    do {
+      try callDetailed(payload, owner, body)
+      for call in observed { call.ended(nil) }
+      return .returned
+    } catch {
+      for call in observed { call.ended(error) }
+      return .threw(error)
+    }
+  }
+
+  private func attempt(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
+    if limitQueue != nil || modifiers.isRestarting { return await attemptInTask(unit, on: place) }
+    return await attemptHere(unit, on: place)
+  }
+
+  private func attemptHere(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
+    guard modifiers.batch == nil, let context = unsafe unit.completions.first?.context else {
+      return await attemptNow(unit, on: place)
+    }
+    return await context.run(on: place) {
+      _ = place
+      return await attemptNow(unit, on: place)
+    }
+  }
+
+  private func attemptNow(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
+    var owner: (any AnyObject & Sendable)?
+    guard let body = unsafe body, let payload = unsafe unit.payload?.borrowed, claimAttempt(unit, &owner) else {
+      return .refused
+    }
+    let observed = began(unit)
+    do {
+      switch body.body {
+      case .directAsync(let body): try await body(payload, on: place)
+      case .async(let body): try await body(HandlerArguments(payload, owner))
+      case .mainAsync(let body): try await body(HandlerArguments(payload, owner))
+      default: preconditionFailure("a task runs asynchronous handlers only")
+      }
+      for call in observed { call.ended(nil) }
+      return .returned
+    } catch {
+      for call in observed { call.ended(error) }
+      return .threw(error)
+    }
+  }
+
+  /// Makes an attempt in a task of its own, which a time limit or a newer occurrence cancels.
+  private func attemptInTask(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
+    let attempt = CancellableAttempt()
+    let isReplaced = scheduler.mutex.withLock { () -> Bool in
+      unsafe unit.attempt = attempt
+      return unsafe unit.isReplaced
+    }
+    if isReplaced { attempt.cancel() }
+    let timer = limitQueue.map { queue in
+      UnitTimer(queue) {
+        attempt.isLate.publish(true)
+        attempt.cancel()
+      }
+    }
+    if let timer, let limit = modifiers.timeLimit { timer.start(after: limit.duration) }
+    let task = Scheduling.innerTask(on: scheduler.executor) { await self.attemptHere(unit, on: place) }
+    attempt.set(task)
+    let result = await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      attempt.cancel()
+    }
+    timer?.cancel()
+    scheduler.mutex.withLock { unsafe unit.attempt = nil }
+    guard attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else { return result }
+    if case .refused = result { return result }
+    return .threw(limit.error)
+  }
+
+  private func began(_ unit: LaneUnit) -> [ObservedCall] {
+    unsafe unit.completions.isEmpty
+      ? [] : unit.completions.compactMap { unsafe $0.observed?.began(HandlerToken(record, identity)) }
+  }
+
+  // MARK: After an attempt
+
+  /// Decides what follows an attempt; `nil` for another one at once.
+  private func next(_ unit: LaneUnit, _ attempt: UnitAttempt) -> UnitResult? {
+    if isReplaced(unit) { return .ended(.dropped) }
+    switch attempt {
+    case .returned: return .ended(.delivered)
+    case .refused:
+      switch refused(unit) {
+      case .retry: return nil
+      case .pause: return .held
+      case .skip:
+        guard let error = unsafe unit.lastError else { return .ended(.skipped) }
+        return .ended(failure(error, unit))
+      }
+    case .threw(let error):
+      guard let retry = modifiers.retry, unsafe !unit.isLastAttempt, retry.tries(error, after: unsafe unit.attempts)
+      else { return .ended(failure(error, unit)) }
+      unsafe unit.lastError = error
+      let endsDelays = scheduler.mutex.withLock { unsafe self.endsDelays }
+      if endsDelays { unsafe unit.isLastAttempt = true }
+      let delay = endsDelays ? .zero : retry.policy.delay(after: unsafe unit.attempts)
+      return delay > .zero ? .delayed(delay) : nil
+    }
+  }
+
+  /// Decides what becomes of a unit whose claim was refused. Pauses the lane if a lock holds it.
+  private func refused(_ unit: LaneUnit) -> ClaimRefusal {
+    var detached: [DetachedUnit] = []
+    // One critical section: see DeliveryTarget.refusal(isEnding:).
+    let refusal = scheduler.mutex.withLock { () -> ClaimRefusal in
+      let refusal = self.refusal(of: unit)
+      guard case .pause = refusal else { return refusal }
+      if unsafe !isPaused {
+        unsafe isPaused = true
+        detached = detachWaiters()
+      }
+      if let own = unit.detachWaiters() { detached.append(own) }
+      return refusal
+    }
+    release(detached)
+    return refusal
+  }
+
+  /// The caller holds `scheduler.mutex`.
+  private func refusal(of unit: LaneUnit) -> ClaimRefusal {
+    let isEnding = unsafe self.isEnding
+    if unsafe unit.attempts == 0 || record.has(HandlerFlags.removed) { return refusal(isEnding: isEnding) }
+    // A once handler is used up by its first attempt, which does not end the others.
+    let flags = record.state.load(ordering: .acquiring)
+    if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
+    return flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
+  }
+
+  func failure(_ error: any Error, _ unit: LaneUnit) -> HandlerOutcome {
+    let failure = HandlerFailure(
+      HandlerToken(record, identity), error, record.options, attempts: unsafe max(1, unit.attempts))
+    _ = identity.report(failure)  // on a lane, the policy cannot stop the occurrence any more
+    guard let letters = identity.deadLetters, let payload = unsafe unit.payload?.borrowed else {
+      return .failed(failure)
+    }
+    if let batch = modifiers.batch {
+      batch.forEach(payload) { letters.post($0, type, failure) }
+    } else {
+      letters.post(payload, type, failure)
+    }
+    return .failed(failure)
+  }
+
+  // MARK: After a run
+
+  /// Ends the run of a unit on a slot. Returns the next unit for the slot; `nil` if the slot was
+  /// freed, or waits for another attempt.
+  func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneUnit? {
+    // Before the unit ends: nothing that waits for it may find the payload alive.
+    if case .ended(let outcome) = result { settle(unit, outcome) }
+    var (ended, barriers, isOver): ([LaneUnit], [Completion], Bool) = ([], [], false)
+    let next = scheduler.mutex.withLock { () -> LaneUnit? in
+      switch result {
+      case .ended:
+        unsafe swap(&barriers, &unit.barriers)
+        end(unit, &ended)
+        releaseKey(unit)
+        isOver = unsafe isEnding && liveCount == 0
+        if isOver { unsafe isEnding = false }
+      case .delayed:
+        unsafe unit.stage = .delayed
+        let keepsSlot = !scheduler.freesSlotInDelay && !mutant(.retryLosesItsPlace)
+        unsafe unit.keptSlot = keepsSlot ? slot : nil
+        if keepsSlot { return nil }
+      case .held:
+        unsafe unit.stage = .waiting
+        unsafe waitingCount += unit.count
+        var back = [unit]
+        if let key = unit.key {
+          unsafe key.isActive = false
+          while let next = unsafe key.parked.popFirst() { back.append(next) }
+        }
+        // The lock may have ended meanwhile.
+        if unsafe isPaused { unsafe held += back } else { scheduler.insertUrgent(back, of: self) }
+      }
+      return scheduler.takeNext(slot, &ended)
+    }
+    WaitGraph.mutex.withLock {
+      unsafe unit.slot = nil
+      if unsafe unit.key?.slot === slot { unsafe unit.key?.slot = nil }
+    }
+    if case .delayed(let delay) = result { startDelay(of: unit, delay) }
+    for completion in barriers { completion.arrive(unit, nil) }
+    if isOver { closeLate() }
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { identity.core?.requestUnregistration(record) }
+    sweepKeysIfIdle()
+    return next
+  }
+
+  /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys
+  /// the payloads.
+  private func settle(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
+    let completions = unsafe unit.completions
+    let count = unsafe unit.count
+    unit.clear()
+    switch outcome {
+    case .skipped: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
+    case .dropped: dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
+    case .delivered, .held, .failed: break
+    }
+    for completion in completions {
+      if case .skipped = outcome { countSkipped(completion) }
+      if case .dropped = outcome { countDropped(completion) }
+      if completion.isAwaited { completion.arrive(unit, outcome) }
+    }
+  }
+
+  /// Lets the next unit of a key begin. The caller holds `scheduler.mutex`.
+  private func releaseKey(_ unit: LaneUnit) {
+    guard let key = unit.key else { return }
+    unsafe key.isActive = false
+    if unsafe isPaused {
+      while let next = unsafe key.parked.popFirst() { unsafe held.append(next) }
+      return
+    }
+    while let next = unsafe key.parked.popFirst() {
+      // A unit that was dropped stays until its scheduler finds it.
+      scheduler.appendReleased(next)
+      if unsafe next.stage == .waiting { return }
+    }
+  }
+
+  /// Starts the delay before another attempt. Not under a mutex.
+  private func startDelay(of unit: LaneUnit, _ delay: Duration) {
+    guard let queue = retryQueue, let delays else { return }
+    let timer = UnitTimer(queue) { unit.lane.resume(unit) }
+    unsafe unit.timer = timer
+    delays.insert(timer)
+    timer.start(after: delay)
+    // A lock, a removal, the end or a newer occurrence may have come before the timer was there.
+    let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
+    if mustEnd || record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) { timer.fireNow() }
+  }
+
+  /// Ends the delay of a unit.
+  private func resume(_ unit: LaneUnit) {
+    if let timer = unsafe unit.timer { delays?.remove(timer) }
+    let slot = scheduler.mutex.withLock { () -> ExecutionSlot? in
+      // A removed handler, a lock and the end leave one attempt at most.
+      if unsafe endsDelays { unsafe unit.isLastAttempt = true }
+      guard let slot = unsafe unit.keptSlot else {
+        scheduler.appendUrgent(unit)
+        return nil
+      }
+      unsafe unit.keptSlot = nil
+      unsafe unit.stage = .running
+      return slot
+    }
+    if let slot { scheduler.run(unit, on: slot) } else { scheduler.startUnits() }
+  }
+
+  /// Asks the core to forget the keys of a burst, when nothing is left of it.
+  private func sweepKeysIfIdle() {
+    guard let keys, keys.count > UnitKeyLimit.least, !isSweepWanted.load(ordering: .relaxed) else { return }
+    let isIdle = scheduler.mutex.withLock { unsafe liveCount == 0 }
+    guard isIdle, !isSweepWanted.exchange(true, ordering: .relaxed), let core = identity.core else { return }
+    core.enqueue(
+      .change(
+        {
+          self.isSweepWanted.store(false, ordering: .relaxed)
+          keys.sweep()
+        }, by: Thread.current))
+  }
+}

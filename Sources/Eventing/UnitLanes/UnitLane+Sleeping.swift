@@ -1,0 +1,59 @@
+// A `.task` handler of a `send` is a child task of the sender, which sleeps between two attempts, so
+// that cancelling the sender ends the delay.
+
+extension UnitLane {
+  /// Waits for the next attempt of a unit. Returns false if the task was cancelled.
+  func sleep(_ unit: LaneUnit, for delay: Duration) async -> Bool {
+    guard let queue = retryQueue, let delays else { return true }
+    let sleeper = Sleeper()
+    let timer = UnitTimer(queue) { sleeper.wake() }
+    delays.insert(timer)
+    timer.start(after: delay)
+    // A lock, a removal or the end may have come before the timer was there.
+    let mustEnd = scheduler.mutex.withLock { unsafe endsDelays }
+    if mustEnd || record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) { timer.fireNow() }
+    await withTaskCancellationHandler {
+      await sleeper.sleep()
+    } onCancel: {
+      timer.fireNow()
+    }
+    delays.remove(timer)
+    if scheduler.mutex.withLock({ unsafe endsDelays }) { unsafe unit.isLastAttempt = true }
+    return !Task.isCancelled
+  }
+
+  /// Returns the result of a unit that is not tried again, because its task was cancelled.
+  func givenUp(_ unit: LaneUnit, _ result: UnitResult) -> UnitResult {
+    guard case .delayed = result, let error = unsafe unit.lastError else { return result }
+    return .ended(failure(error, unit))
+  }
+
+  /// One task that sleeps until another thread wakes it.
+  // Safe: each field says what guards it.
+  private final class Sleeper: @unchecked Sendable {
+    private let mutex = UnfairMutex()
+    /// Guarded by: mutex.
+    @exclusivity(unchecked) private var isAwake = false
+    /// Guarded by: mutex.
+    @exclusivity(unchecked) private var continuation: CheckedContinuation<Void, Never>?
+
+    func sleep() async {
+      await withCheckedContinuation { continuation in
+        let isLate = mutex.withLock { () -> Bool in
+          if unsafe !isAwake { unsafe self.continuation = continuation }
+          return unsafe isAwake
+        }
+        if isLate { continuation.resume() }
+      }
+    }
+
+    func wake() {
+      let waiting = mutex.withLock { () -> CheckedContinuation<Void, Never>? in
+        unsafe isAwake = true
+        defer { unsafe continuation = nil }
+        return unsafe continuation
+      }
+      waiting?.resume()
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import Synchronization
+
+/// The lane of a handler that has modifiers, or that runs on a shared ``Lane``.
+///
+/// Each occurrence is a ``LaneUnit``, or part of one. The units wait in the queue of a
+/// ``UnitScheduler``, which other handlers may share. The lane decides what a unit does: how it is
+/// made from payloads, whether it may begin, and what follows an attempt.
+// Safe: `scheduler.mutex` guards what changes, unless a field says otherwise.
+@usableFromInline final class UnitLane: HandlerLane, @unchecked Sendable {
+  let scheduler: UnitScheduler
+  /// The shared lane; `nil` if the scheduler is the handler's own.
+  let shared: Lane?
+  let modifiers: HandlerModifiers
+  let buffering: Buffering
+  /// The keys of the payloads that wait or run, if calls are in order by key.
+  let keys: (any UnitKeying)?
+  /// The delays between attempts.
+  let delays: HandlerDelays?
+  let retryQueue: (any DelayQueueing)?
+  let limitQueue: (any DelayQueueing)?
+  let batchQueue: (any DelayQueueing)?
+  /// The units that have not ended, and some that have, in order.
+  @exclusivity(unchecked) var units = Deque<LaneUnit>()
+  /// The number of units that have not ended.
+  @exclusivity(unchecked) var liveCount = 0
+  /// The number of payloads that wait.
+  @exclusivity(unchecked) var waitingCount = 0
+  @exclusivity(unchecked) var lastTurn: UInt64 = 0
+  /// The batch that takes further payloads, if there are no keys.
+  @exclusivity(unchecked) var gathering: LaneUnit?
+  /// The unit that runs, or is between two attempts, if the handler restarts.
+  @exclusivity(unchecked) var current: LaneUnit?
+  /// The units whose turn came while a lock held them.
+  @exclusivity(unchecked) var held: [LaneUnit] = []
+  /// Whether a lock of the handler holds the units that wait.
+  @exclusivity(unchecked) var isPaused = false
+  /// Whether the lane ends after the units that it has.
+  @exclusivity(unchecked) var isEnding = false
+  /// Whether the event has ended, so that delays end.
+  @exclusivity(unchecked) var endsDelays = false
+  /// Whether a sweep of the keys has been asked for. Isolation: core, and the atomic step of the
+  /// one that asks.
+  let isSweepWanted = Atomic<Bool>(false)
+  /// The number of the attempt that began last.
+  let attemptNumber = Atomic<Int>(1)
+
+  override init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
+    var modifiers = record.options.modifiers
+    if case .restarting = record.place { modifiers.isRestarting = true }
+    self.modifiers = modifiers
+    delays = record.delays
+    keys = modifiers.key?.makeKeys()
+    buffering = record.place.buffering
+    retryQueue = modifiers.retry.map { DelayQueues.of($0.clock) }
+    limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock) }
+    batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock) }
+    if case .lane(let lane, _) = record.place {
+      shared = lane
+      scheduler = lane.scheduler
+    } else {
+      shared = nil
+      scheduler = record.place.makeScheduler(isSynchronous: body.isSynchronous)
+    }
+    super.init(record, identity, body, type)
+    shared?.insert(self)
+  }
+
+  /// The node that the completions of waiting payloads expect: the unit, or the lane for a batch,
+  /// whose unit is not known before.
+  override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs }
+
+  /// Tells the observers that a unit was skipped, and releases its payloads. Not under a mutex.
+  private func skip(_ unit: LaneUnit) {
+    var completions: [Completion?] = unsafe unit.completions
+    for i in unsafe 0..<(unit.gathered?.count ?? 0) { unsafe completions.append(unit.gathered?[i].completion) }
+    for completion in completions { countSkipped(completion) }
+    for _ in unsafe min(completions.count, unit.count)..<unit.count { countSkipped(nil) }
+    unit.clear()
+  }
+
+  /// Removes the units that have ended from the front. The caller holds `scheduler.mutex`, and
+  /// releases `ended` after it.
+  func trim(_ ended: inout [LaneUnit]) {
+    while let first = unsafe units.first, unsafe first.stage == .ended {
+      ended.append(first)
+      _ = unsafe units.popFirst()
+    }
+    guard unsafe units.count > 64 + 4 * liveCount else { return }
+    unsafe units.forEach { if unsafe $0.stage == .ended { ended.append($0) } }
+    unsafe units.removeAll { unsafe $0.stage == .ended }
+  }
+
+  // MARK: The end, barriers and locks
+
+  @usableFromInline override func finish() -> Bool {
+    var (ended, skipped): ([LaneUnit], [LaneUnit]) = ([], [])
+    let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
+      unsafe isEnding = true
+      // The slot of a once handler goes when its call has begun, which ends no delay of that call.
+      let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
+      if endsDelays { unsafe self.endsDelays = true }
+      closeBatches()
+      if unsafe isPaused {
+        unsafe units.forEach { if unsafe $0.stage == .waiting { skipped.append($0) } }
+        for unit in skipped { end(unit, &ended) }
+        unsafe isPaused = false
+        unsafe held = []
+      }
+      return unsafe (liveCount == 0, endsDelays)
+    }
+    for unit in skipped { skip(unit) }
+    if endsDelays { delays?.end() }
+    scheduler.startUnits()
+    if isIdle { close() }
+    withExtendedLifetime(ended) {}
+    return isIdle
+  }
+
+  @usableFromInline override func sendBarrier(_ completion: Completion) {
+    completion.expect(self)
+    var waiting: [LaneUnit] = []
+    scheduler.mutex.withLock {
+      closeBatches()
+      // What a lock holds is not waited for.
+      unsafe units.forEach { unit in
+        if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting { waiting.append(unit) }
+      }
+    }
+    if !mutant(.barrierOvertakes) {
+      for unit in waiting { completion.expect(unit) }
+      let late = scheduler.mutex.withLock {
+        waiting.filter { unit in
+          guard unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting else { return true }
+          unsafe unit.barriers.append(completion)
+          return false
+        }
+      }
+      for unit in late { completion.arrive(unit, nil) }
+    }
+    completion.arrive(self, nil)
+    scheduler.startUnits()
+  }
+
+  override func resume() {
+    scheduler.mutex.withLock {
+      guard unsafe isPaused else { return }
+      unsafe isPaused = false
+      scheduler.insertUrgent(unsafe held, of: self)
+      unsafe held = []
+    }
+    scheduler.startUnits()
+  }
+
+  /// Removes the waiters of the units that wait. The caller holds `scheduler.mutex`.
+  func detachWaiters() -> [DetachedUnit] {
+    var detached: [DetachedUnit] = []
+    unsafe units.forEach { unit in
+      guard unsafe unit.stage == .waiting || unit.stage == .gathering else { return }
+      if let one = unit.detachWaiters() { detached.append(one) }
+    }
+    return detached
+  }
+
+  /// Completes the waiters of units that a lock holds. Not under a mutex.
+  func release(_ detached: [DetachedUnit]) {
+    for one in detached {
+      for completion in one.completions { reportHeld(completion, at: one.node) }
+      for completion in one.barriers { completion.arrive(one.unit, nil) }
+    }
+  }
+
+  /// Puts the batches that gather into the queue. The caller holds `scheduler.mutex`.
+  func closeBatches() {
+    guard modifiers.batch != nil else { return }
+    unsafe units.forEach { if unsafe $0.stage == .gathering { enqueue($0) } }
+  }
+
+  /// Puts a batch into the queue, where it still takes payloads until it begins or is full. The
+  /// caller holds `scheduler.mutex`.
+  func enqueue(_ batch: LaneUnit) {
+    guard unsafe batch.stage == .gathering else { return }
+    unsafe batch.stage = .waiting
+    scheduler.append(batch)
+  }
+
+  /// Ends a unit. The caller holds `scheduler.mutex`, and releases `ended` after it.
+  func end(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
+    if unsafe unit.stage != .running && unit.stage != .delayed { unsafe waitingCount -= unit.count }
+    unsafe unit.stage = .ended
+    unsafe liveCount -= 1
+    if unsafe gathering === unit { unsafe gathering = nil }
+    if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
+    if unsafe current === unit { unsafe current = nil }
+    unit.key?.uses.wrappingSubtract(unsafe unit.count, ordering: .releasing)
+    trim(&ended)
+  }
+}
+
+/// The waiters that a unit lost because a lock holds it.
+struct DetachedUnit {
+  let unit: LaneUnit
+  /// The node that the completions expect.
+  let node: WaitNode
+  let completions: [Completion]
+  let barriers: [Completion]
+}

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// A timer of a lane: the end of a delay, of a batch's waiting, of an attempt, or of an interval.
+final class UnitTimer: DelayedWork {
+  private let isOpen = Atomic<Bool>(true)
+  private let action: @Sendable () -> Void
+  private let queue: any DelayQueueing
+
+  private static let lastNumber = Atomic<UInt64>(0)
+
+  /// Creates a timer that does nothing before ``start(after:)``.
+  init(_ queue: any DelayQueueing, _ action: @escaping @Sendable () -> Void) {
+    self.queue = queue
+    self.action = action
+  }
+
+  var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
+
+  /// Starts the timer. Its owner retains it until it fires or is cancelled.
+  func start(after delay: Duration) {
+    guard !delay.isForever else { return }
+    queue.insert(self, number: UnitTimer.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue, after: delay)
+  }
+
+  /// Runs the action, unless it has run or the timer was cancelled.
+  func fire() { if isOpen.exchange(false, ordering: .acquiringAndReleasing) { action() } }
+
+  /// Runs the action at once, and forgets the timer.
+  func fireNow() {
+    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    queue.noteCancelled()
+    action()
+  }
+
+  /// Cancels the timer. Returns false if the action has run.
+  @discardableResult func cancel() -> Bool {
+    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
+    queue.noteCancelled()
+    return true
+  }
+}
+
+/// The delays of a handler between two attempts, which end when the handler is locked or removed.
+// Safe: each field says what guards it.
+final class HandlerDelays: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var timers: [ObjectIdentifier: UnitTimer] = [:]
+
+  func insert(_ timer: UnitTimer) { mutex.withLock { unsafe timers[ObjectIdentifier(timer)] = timer } }
+
+  func remove(_ timer: UnitTimer) {
+    let removed = mutex.withLock { unsafe timers.removeValue(forKey: ObjectIdentifier(timer)) }
+    withExtendedLifetime(removed) {}  // released after the mutex
+  }
+
+  /// Ends all delays. Not under a mutex.
+  func end() {
+    let ended = mutex.withLock { () -> [UnitTimer] in
+      defer { unsafe timers = [:] }
+      return unsafe Array(timers.values)
+    }
+    for timer in ended { timer.fireNow() }
+  }
+}
+
+/// The task of an attempt that can be cancelled: because of a time limit, or of a newer occurrence.
+// Safe: each field says what guards it.
+final class CancellableAttempt: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var task: Task<UnitAttempt, Never>?
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var isCancelled = false
+  /// Whether the time limit was over before the attempt returned.
+  let isLate = Atomic<Bool>(false)
+
+  /// Sets the task, and cancels it if the attempt was cancelled before.
+  func set(_ task: Task<UnitAttempt, Never>) {
+    let isLate = mutex.withLock { () -> Bool in
+      unsafe self.task = task
+      return unsafe isCancelled
+    }
+    if isLate { task.cancel() }
+  }
+
+  func cancel() {
+    let task = mutex.withLock { () -> Task<UnitAttempt, Never>? in
+      unsafe isCancelled = true
+      return unsafe self.task
+    }
+    task?.cancel()
+  }
+}
+
+/// The outcome of one attempt.
+enum UnitAttempt: Sendable {
+  case returned
+  case threw(any Error)
+  /// The claim was refused, and the handler was not called.
+  case refused
+}

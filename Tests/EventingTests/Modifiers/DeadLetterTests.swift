@@ -1,0 +1,62 @@
+@testable import Eventing
+import EventingTesting
+import Testing
+
+/// H3: what handlers failed at.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeadLetterTests {
+  struct Refused: Error {}
+
+  @Test(arguments: RetryTests.places) func aLetterComesAfterTheLastAttempt(place: String) async {
+    let (event, letters) = (Event<Int>(), Recorder<[Int]>())
+    event.deadLetters.addHandler { letters.record([$0.payload, $0.attempts]) }
+    event.add(RetryTests.handler(place, .init(failures: 9)).retrying(.immediately(attempts: 2)))
+    event.add(RetryTests.handler(place, .init(failures: 1)).retrying(.immediately(attempts: 2)))
+    event.add(RetryTests.handler(place, .init(failures: 9)))
+    _ = await event.send(7)
+    #expect(letters.values.sorted { $0[1] < $1[1] } == [[7, 1], [7, 2]])
+  }
+
+  @Test func eachPayloadOfABatchMakesALetter() async {
+    let (event, letters) = (Event<Int>(), Recorder<Int>())
+    event.deadLetters.addHandler { letters.record($0.payload) }
+    event.add(Handler(batchesOf: 3, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() })
+    for payload in 1...3 { event.post(payload) }
+    #expect(await eventually { letters.count == 3 })
+    #expect(letters.values == [1, 2, 3])
+  }
+
+  @Test func aViewThatChangesThePayloadMakesNoWrongLetter() async {
+    let (event, letters) = (Event<Int>(), Recorder<Int>())
+    event.deadLetters.addHandler { letters.record($0.payload) }
+    event.map { "\($0)" }.addHandler { (_: String) in throw Refused() }
+    #expect(await event.send(1).failures.count == 1)
+    #expect(letters.values == [1])
+    event.removeAll()
+    event.map { "\($0)" }.addHandler { (_: String) async throws in throw Refused() }
+    #expect(await event.send(2).failures.count == 1)
+    #expect(letters.values == [1])
+    event.removeAll()
+    event.filter { $0 > 2 }.addHandler { (_: Int) async throws in throw Refused() }
+    #expect(await event.send(3).failures.count == 1)
+    #expect(letters.values == [1, 3])
+  }
+
+  @Test func anEndBetweenAttemptsMakesALetterToo() async {
+    let (event, clock, letters) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    event.deadLetters.addHandler { letters.record($0.attempts) }
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 9, jitter: false)
+    let token = event.attach(RetryTests.handler("inOrder", .init(failures: 9)).retrying(policy, clock: clock))
+    event.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.remove(token)
+    #expect(await eventually { letters.count == 1 })
+    #expect(letters.values == [1])
+  }
+
+  @Test func nothingIsMadeForAnEventThatNobodyAsks() async {
+    let event = Event<Int>()
+    event.addHandler { _ in throw Refused() }
+    _ = await event.send(1)
+    #expect(event.core.identity.deadLetters == nil)
+  }
+}

@@ -1,0 +1,172 @@
+import Dispatch
+import Eventing
+import EventingTesting
+import Testing
+
+/// H6: handlers that get only some of the occurrences.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceTests {
+  /// The places in which a handler can have a pace, by name.
+  private func add(_ place: String, to event: Event<Int>, _ seen: Recorder<Int>, _ pace: (Handler<Int>) -> Handler<Int>)
+    -> HandlerToken
+  {
+    let handler: Handler<Int> =
+      switch place {
+      case "inline": Handler { seen.record($0) }
+      case "background": Handler(on: .background) { seen.record($0) }
+      case "main": Handler(on: .main) { payload in seen.record(payload) }
+      default: Handler { payload async throws in seen.record(payload) }
+      }
+    return event.attach(pace(handler))
+  }
+  private static let places = ["inline", "background", "main", "inOrder"]
+
+  /// Waits until the handlers' calls have ended, without ending the waiting of a pace.
+  private func settle(_ seen: Recorder<Int>, _ count: Int) async {
+    #expect(await eventually { seen.count >= count })
+    for _ in 0..<200 { await Task.yield() }
+  }
+
+  @Test(arguments: places) func aThrottleDeliversTheFirstThenTheLatestOfEachIntervalAndTheLast(place: String) async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    _ = add(place, to: event, seen) { $0.throttled(to: .milliseconds(100), clock: clock) }
+    for payload in 1...5 { event.post(payload) }
+    #expect(await eventually { clock.sleeperCount == 1 })
+    await settle(seen, 1)
+    #expect(seen.values == [1])
+    clock.advance(by: .milliseconds(100))
+    await settle(seen, 2)
+    #expect(seen.values == [1, 5])
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.post(6)
+    clock.advance(by: .milliseconds(100))
+    await settle(seen, 3)
+    #expect(seen.values == [1, 5, 6])
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .milliseconds(100))  // an interval without occurrences: the next one comes at once
+    #expect(await eventually { clock.sleeperCount == 0 })
+    event.post(7)
+    await settle(seen, 4)
+    #expect(seen.values == [1, 5, 6, 7])
+    let handlers = await event.handlers
+    #expect(handlers.map(\.droppedCount) == [3] && handlers.map(\.callCount) == [4])
+  }
+
+  @Test(arguments: places) func aDebounceDeliversTheLastAfterAPause(place: String) async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    _ = add(place, to: event, seen) { $0.debounced(for: .milliseconds(300), clock: clock) }
+    for payload in 1...3 {
+      event.post(payload)
+      #expect(await eventually { clock.sleeperCount == 1 })
+      clock.advance(by: .milliseconds(200))
+    }
+    for _ in 0..<200 { await Task.yield() }
+    #expect(seen.values == [])
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .milliseconds(100))
+    await settle(seen, 1)
+    #expect(seen.values == [3])
+  }
+
+  @Test func aDebounceWithALimitDeliversWithinAStreamThatNeverPauses() async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    _ = add("inline", to: event, seen) {
+      $0.debounced(for: .milliseconds(300), atMost: .milliseconds(500), clock: clock)
+    }
+    for payload in 1...6 {
+      event.post(payload)
+      #expect(await eventually { clock.sleeperCount == 1 })
+      clock.advance(by: .milliseconds(100))
+      for _ in 0..<200 { await Task.yield() }
+    }
+    #expect(await eventually { seen.count == 1 })
+    #expect(seen.values == [5] || seen.values == [6])
+  }
+
+  @Test func aSendReturnsWhenItsOccurrenceIsReplacedOrDelivered() async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    _ = add("inOrder", to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    let (first, second) = (event.submit(1), event.submit(2))
+    #expect(await first.report.dropped == 1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(await second.report.delivered == 1)
+    #expect(seen.values == [2])
+  }
+
+  @Test(arguments: places) func quiesceAndFinishDeliverAtOnce(place: String) async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    _ = add(place, to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    event.post(1)
+    await event.quiesce()
+    #expect(seen.values == [1])
+    let ticket = event.submit(2)
+    event.finish()
+    #expect(await ticket.report.delivered == 1)
+    #expect(seen.values == [1, 2])
+  }
+
+  @Test(arguments: places) func theEventsEndDeliversWhatWaits(place: String) async {
+    let (clock, seen) = (ManualClock(), Recorder<Int>())
+    var event: Event<Int>? = Event()
+    _ = add(place, to: event!, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    event?.post(1)
+    event = nil
+    #expect(await eventually { seen.values == [1] })
+  }
+
+  @Test(arguments: places) func aRemovedHandlerGetsNothing(place: String) async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    let token = add(place, to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    let ticket = event.submit(1)
+    event.remove(token)
+    #expect(await ticket.report.skipped == 1)
+    #expect(seen.values == [])
+  }
+
+  @Test func aLockSkipsOrHoldsWhatThePaceLetsThrough() async {
+    for holding in [Holding.nothing, .upTo(9)] {
+      let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+      let token = add("inline", to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+      let ticket = event.submit(1)
+      event.lock(token, holding: holding)
+      #expect(await eventually { clock.sleeperCount == 1 })
+      clock.advance(by: .seconds(1))
+      let report = await ticket.report
+      #expect(holding == .nothing ? report.skipped == 1 : report.deferred == 1)
+      event.unlock(token)
+      await event.quiesce()
+      #expect(seen.values == (holding == .nothing ? [] : [1]))
+    }
+  }
+
+  @Test func anOwnerThatIsGoneGetsNothing() async {
+    let (event, clock, seen, live) = (Event<Int>(), ManualClock(), Recorder<Int>(), LiveCount())
+    var owner: Canary? = Canary(live)
+    event.add(Handler { seen.record($0) }.debounced(for: .seconds(1), clock: clock).owned(by: owner!))
+    let ticket = event.submit(1)
+    owner = nil
+    #expect(live.alive == 0)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(await ticket.report.skipped == 1)
+    #expect(seen.values == [])
+  }
+
+  @Test func whileASlowCallRunsOnlyTheLatestWaits() async {
+    let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Int>())
+    event.add(
+      Handler { payload async throws in
+        seen.record(payload)
+        if payload == 1 { await gate.opened() }
+      }.throttled(to: .seconds(1), clock: clock))
+    for payload in 1...5 {
+      event.post(payload)
+      #expect(await eventually { clock.sleeperCount == 1 })
+      clock.advance(by: .seconds(1))
+      #expect(await eventually { clock.sleeperCount == 0 })
+    }
+    gate.open()
+    await event.quiesce()
+    #expect(seen.values == [1, 5])
+  }
+}

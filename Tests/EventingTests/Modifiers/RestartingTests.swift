@@ -1,0 +1,79 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// H11: a new occurrence cancels the call that runs.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingTests {
+  @Test(arguments: [false, true]) func aNewOccurrenceCancelsTheCallThatRuns(isOnMain: Bool) async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<String>())
+    let body: @Sendable (Int) async throws -> Void = { payload in
+      seen.record("\(payload) begins")
+      do {
+        if payload < 3 { try await clock.sleep(for: .seconds(1)) }
+        seen.record("\(payload) ends")
+      } catch { seen.record("\(payload) is cancelled") }
+    }
+    if isOnMain {
+      event.add(Handler(on: .main) { payload async throws in try await body(payload) }.restarting())
+    } else {
+      event.addHandler(on: .restarting, body)
+    }
+    async let first = event.send(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    async let second = event.send(2)
+    #expect(await first.dropped == 1)  // whatever the call returned
+    #expect(await eventually { clock.sleeperCount == 1 })
+    #expect(await event.send(3).delivered == 1)
+    #expect(await second.dropped == 1)
+    #expect(
+      seen.values == ["1 begins", "1 is cancelled", "2 begins", "2 is cancelled", "3 begins", "3 ends"])
+    #expect(await event.handlers.map(\.droppedCount) == [2])
+  }
+
+  @Test func theNextCallBeginsWhenTheCancelledOneHasReturnedAndOnlyTheNewestWaits() async {
+    let (event, gate, seen, sent) = (Event<Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
+    event.addHandler { sent.record($0) }
+    event.addHandler(on: .restarting) { payload in
+      seen.record(payload)
+      if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
+    }
+    event.post(1)
+    #expect(await eventually { seen.count == 1 })
+    async let replaced = event.send(2)
+    #expect(await eventually { sent.count == 2 })
+    async let last = event.send(3)
+    #expect(await replaced.dropped == 1)
+    #expect(seen.values == [1])
+    gate.open()
+    #expect(await last.delivered == 2)
+    #expect(seen.values == [1, 3])
+  }
+
+  @Test func aNewOccurrenceEndsTheDelayBeforeAnotherAttempt() async {
+    let (event, clock, unsteady) = (Event<Int>(), ManualClock(), RetryTests.Unsteady(failures: 1))
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+    event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).restarting())
+    let first = event.submit(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.post(2)
+    #expect(await first.report.dropped == 1)
+    #expect(await eventually { unsteady.attempts.count == 2 })
+    #expect(unsteady.attempts.values == [1, 2])
+    event.removeAll()
+  }
+
+  @Test func removingTheHandlerCancelsNoCall() async {
+    let (event, gate, isCancelled, began) = (Event<Int>(), Gate(), Recorder<Bool>(), Gate())
+    let token = event.addHandler(on: .restarting) { _ in
+      began.open()
+      await gate.opened()
+      isCancelled.record(Task.isCancelled)
+    }
+    async let report = event.send(1)
+    await began.opened()
+    event.remove(token)
+    gate.open()
+    #expect(await report.delivered == 1)
+    #expect(isCancelled.values == [false])
+  }
+}

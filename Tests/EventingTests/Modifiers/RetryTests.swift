@@ -1,0 +1,202 @@
+@testable import Eventing
+import EventingTesting
+import Testing
+
+/// H1 and H2: handlers that are called again when they throw.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryTests {
+  struct Refused: Error {}
+
+  /// A handler that throws a number of times for each payload.
+  final class Unsteady: Sendable {
+    let attempts = Recorder<Int>()
+    private let failures: Int
+
+    init(failures: Int) { self.failures = failures }
+
+    func call(_ payload: Int) throws {
+      attempts.record(payload)
+      if attempts.values.count(where: { $0 == payload }) <= failures { throw Refused() }
+    }
+  }
+
+  /// The places in which a handler can be tried again, by name.
+  static func handler(_ place: String, _ unsteady: Unsteady) -> Handler<Int> {
+    switch place {
+    case "inline": Handler { try unsteady.call($0) }
+    case "background": Handler(on: .background) { try unsteady.call($0) }
+    case "inOrder": Handler { payload async throws in try unsteady.call(payload) }
+    case "concurrent": Handler(on: .concurrent(limit: 3)) { payload async throws in try unsteady.call(payload) }
+    case "task": Handler(on: .task) { payload async throws in try unsteady.call(payload) }
+    case "main": Handler(on: .main) { payload in try unsteady.call(payload) }
+    default: Handler(on: .main) { payload async throws in try unsteady.call(payload) }
+    }
+  }
+  static let places = ["inline", "background", "inOrder", "concurrent", "task", "main", "main, async"]
+
+  @Test(arguments: places) func aSendWaitsForTheLastAttemptAndCountsTheHandlerOnce(place: String) async {
+    let (event, unsteady) = (Event<Int>(), Unsteady(failures: 2))
+    event.add(RetryTests.handler(place, unsteady).retrying(.immediately(attempts: 3)))
+    let report = await event.send(1)
+    #expect(report.delivered == 1 && report.failures.isEmpty)
+    #expect(unsteady.attempts.values == [1, 1, 1])
+  }
+
+  @Test(arguments: places) func theLastErrorIsTheOutcomeWithTheNumberOfAttempts(place: String) async {
+    let (event, unsteady, failures) = (Event<Int>(), Unsteady(failures: 9), Recorder<Int>())
+    event.failures.addHandler { failures.record($0.attempts) }
+    event.add(RetryTests.handler(place, unsteady).retrying(.immediately(attempts: 3)))
+    let report = await event.send(1)
+    #expect(report.delivered == 0 && report.failures.map(\.attempts) == [3])
+    #expect(failures.values == [3] && unsteady.attempts.count == 3)
+    let handlers = await event.handlers
+    #expect(handlers.map(\.callCount) == [1])
+  }
+
+  @Test func onlyErrorsThatAreWorthItAreTriedAgain() async {
+    let (event, calls) = (Event<Int>(), Recorder<Int>())
+    event.add(
+      Handler {
+        calls.record($0)
+        throw CancellationError()
+      }.retrying(.immediately(attempts: 5)) { !($0 is CancellationError) })
+    #expect(await event.send(1).failures.count == 1 && calls.count == 1)
+  }
+
+  @Test func laterOccurrencesWaitInOrderDuringADelay() async {
+    let (event, clock, unsteady, other) = (Event<Int>(), ManualClock(), Unsteady(failures: 1), Recorder<Int>())
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
+    event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock))
+    event.addHandler { other.record($0) }
+    event.post(1)
+    event.post(2)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    #expect(unsteady.attempts.values == [1] && other.values == [1, 2])
+    clock.advance(by: .milliseconds(999))
+    #expect(unsteady.attempts.values == [1])
+    clock.advance(by: .milliseconds(1))
+    #expect(await eventually { unsteady.attempts.count == 3 && clock.sleeperCount == 1 })
+    #expect(unsteady.attempts.values == [1, 1, 2])
+    clock.advance(by: .seconds(1))
+    await event.quiesce()
+    #expect(unsteady.attempts.values == [1, 1, 2, 2])
+  }
+
+  @Test func otherCallsOfAConcurrentHandlerGoOnDuringADelay() async {
+    let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
+    event.add(
+      Handler(on: .concurrent(limit: 1)) { payload async throws in if payload == 1 { try unsteady.call(payload) } }
+        .retrying(policy, clock: clock))
+    event.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    #expect(await event.send(2).delivered == 1)
+    clock.advance(by: .seconds(1))
+    await event.quiesce()
+    #expect(unsteady.attempts.values == [1, 1])
+  }
+
+  @Test func delaysDoubleAndAreDrawnBetweenHalfAndAll() {
+    let policy = RetryPolicy.backoff(from: .milliseconds(100), to: .milliseconds(500), attempts: 9)
+    let full = (1...5).map { policy.fullDelay(after: $0) }
+    #expect(full == [100, 200, 400, 500, 500].map { .milliseconds($0) })
+    let drawn = (0..<200).map { _ in policy.delay(after: 2) }
+    #expect(drawn.allSatisfy { $0 >= .milliseconds(100) && $0 <= .milliseconds(200) } && Set(drawn).count > 50)
+    #expect(RetryPolicy.immediately(attempts: -1).attempts == 1)
+  }
+
+  /// Ends a delay, and returns the report of the `send` that waited.
+  private func report(place: String = "inOrder", _ end: @Sendable (Event<Int>, HandlerToken) -> Void) async -> (
+    SendReport, Int
+  ) {
+    let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
+    let token = event.attach(RetryTests.handler(place, unsteady).retrying(policy, clock: clock))
+    async let report = event.send(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    end(event, token)
+    return (await report, unsteady.attempts.count)
+  }
+
+  @Test(arguments: ["inOrder", "background", "concurrent", "task"])
+  func aRemovalEndsTheDelayWithTheLastError(place: String) async {
+    let (report, attempts) = await report(place: place) { $0.remove($1) }
+    #expect(report.failures.map(\.attempts) == [1] && attempts == 1)
+  }
+
+  @Test(arguments: ["inOrder", "background", "concurrent", "task"])
+  func aLockEndsTheDelayWithTheLastError(place: String) async {
+    let (one, attempts) = await report(place: place) { $0.lock($1) }
+    #expect(one.failures.map(\.attempts) == [1] && attempts == 1)
+    let (other, _) = await report(place: place) { event, _ in event.lock() }
+    #expect(other.failures.map(\.attempts) == [1])
+  }
+
+  @Test(arguments: ["inOrder", "background", "concurrent", "task"])
+  func theEndOfTheEventEndsTheDelayAndOneAttemptFollows(place: String) async {
+    let (report, attempts) = await report(place: place) { event, _ in event.finish() }
+    #expect(report.failures.map(\.attempts) == [2] && attempts == 2)
+  }
+
+  @Test func aLockThatHoldsKeepsTheCallAndItsAttempts() async {
+    let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
+    let token = event.attach(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock))
+    async let report = event.send(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.lock(token, holding: .upTo(9))
+    #expect(await report.deferred == 1)
+    event.post(2)
+    event.unlock(token)
+    #expect(await eventually { unsteady.attempts.count == 3 })
+    #expect(unsteady.attempts.values == [1, 1, 2])
+    event.removeAll()
+  }
+
+  @Test func aOnceHandlerIsUsedUpAfterItsLastAttempt() async {
+    let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
+    event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).once())
+    event.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.post(2)  // finds the handler used up, which does not end the delay
+    #expect(clock.sleeperCount == 1 && unsteady.attempts.values == [1])
+    clock.advance(by: .seconds(1))
+    await event.quiesce()
+    #expect(unsteady.attempts.values == [1, 1] && event.handlerCount == 0)
+  }
+
+  @Test func cancellingTheSenderEndsTheDelayOfATaskHandlerOnly() async {
+    for (place, ends) in [("task", true), ("inOrder", false)] {
+      let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
+      let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+      event.add(RetryTests.handler(place, unsteady).retrying(policy, clock: clock))
+      let sending = Task { await event.send(1) }
+      #expect(await eventually { clock.sleeperCount == 1 })
+      sending.cancel()
+      if !ends {
+        for _ in 0..<100 { await Task.yield() }
+        #expect(unsteady.attempts.count == 1)
+        clock.advance(by: .seconds(1))
+      }
+      #expect(await sending.value.failures.map(\.attempts) == [ends ? 1 : 2])
+    }
+  }
+
+  @Test func observersSeeEachAttempt() async {
+    final class Watcher: EventObserver {
+      let seen = Recorder<String>()
+      func began(_ handler: HandlerToken, sequence: UInt64) { seen.record("began") }
+      func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
+        seen.record(error == nil ? "returned" : "threw")
+      }
+    }
+    for place in RetryTests.places {
+      let (event, watcher) = (Event<Int>(), Watcher())
+      event.add(RetryTests.handler(place, Unsteady(failures: 1)).retrying(.immediately(attempts: 2)))
+      let observation = event.observe(with: watcher)
+      _ = await event.send(1)
+      #expect(watcher.seen.values == ["began", "threw", "began", "returned"], "\(place)")
+      withExtendedLifetime(observation) {}
+    }
+  }
+}
