@@ -267,6 +267,47 @@ extension BusTests {
     }
   }
 
+  @Test func anEventHasTheHandlerBeforeAnyThreadFindsIt() async {
+    final class Stage: Sendable {
+      let (bus, calls, owner) = (EventBus(), Counter(), Owner())
+      init() { bus.addHandler(forAll: Int.self) { [calls] _ in calls.add() } }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(3) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage()
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during {
+        if index == 0 {
+          stage.bus.post(index)
+        } else {
+          try? stage.bus.event(BusTests.number, of: stage.owner).post(index)
+        }
+      }
+    }
+    for stage in stages.values {
+      await stage.bus.quiesce()
+      #expect(stage.calls.value == 3)
+      stage.bus.finish()
+    }
+  }
+
+  @Test func aHandlerThatIsUsedUpWhileItIsAddedStaysInNoEvent() async throws {
+    for _ in 0..<300 {
+      let (bus, owner, isAdded) = (EventBus(), Owner(), Gate())
+      let events = try (0..<20).map { try bus.event(EventKey<Int>("\($0)"), of: owner) }
+      let poster = startThread { while !isAdded.isOpen { for event in events { event.post(1) } } }
+      bus.addHandler(forAll: Int.self, once: true) { _ in }
+      isAdded.open()
+      await poster.opened()
+      for event in events { event.post(2) }
+      #expect(events.allSatisfy { $0.handlerCount == 0 })
+    }
+  }
+
   @Test func handlersComeAndGoWhileEventsDo() async {
     let (bus, live) = (EventBus(), LiveCount())
     await onThreads(4) { index in
