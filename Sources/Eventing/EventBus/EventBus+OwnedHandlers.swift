@@ -37,23 +37,4 @@ extension EventBus {
   ) -> HandlerToken {
     event(for: type).addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner, body)
   }
-
-  /// Removes a handler of any event of the bus; see ``Event/remove(_:)-(HandlerToken)``.
-  ///
-  /// - Returns: Whether this call ended the handler: `false` if it had ended, or is none of an
-  ///   event of the bus.
-  /// - Complexity: O(events of the bus).
-  @discardableResult public func remove(_ token: HandlerToken) -> Bool {
-    for event in all {
-      if let event = event as? any CoreOwner, event.core.owns(token) { return event.core.remove(token.record) }
-    }
-    return false
-  }
 }
-
-/// An event of any payload, as its core.
-private protocol CoreOwner {
-  nonisolated var core: EventCore { get }
-}
-
-extension Event: CoreOwner {}

@@ -2,6 +2,7 @@
 ///
 ///     let bus = EventBus()                                    // or EventBus.shared
 ///     bus.addHandler(for: OrderPlaced.self) { order in print(order) }
+///     bus.addHandler(forAll: (any Auditable).self) { entry in print(entry) }
 ///     bus.post(OrderPlaced(id: 1))
 ///     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
 ///
@@ -15,23 +16,15 @@ public final class EventBus: Sendable {
   /// A bus for the whole process.
   public static let shared = EventBus()
 
-  /// The events of one owner, in the order in which they were made.
-  private struct Owned: Sendable {
-    let owner: Owner
-    var events: [(key: String, event: any EventProtocol)] = []
-  }
-
-  private let mutex = UnfairMutex()
-  // Safe: all four fields are guarded by `mutex`. No user code runs under the mutex, and no weak
+  let mutex = UnfairMutex()
+  // Safe: all three fields are guarded by `mutex`. No user code runs under the mutex, and no weak
   // reference is read there.
   /// The events of types. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any EventProtocol] = [:]
-  /// The events of owners, by the owner's address. Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) private var byOwner: [ObjectIdentifier: Owned] = [:]
-  /// The owners, in the order in which `sweep` checks them. Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) private var owners: [ObjectIdentifier] = []
-  /// The index in `owners` of the owner that `sweep` checked last. Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) private var nextOwner = 0
+  /// The events of owners. Guarded by: mutex.
+  @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
+  /// The handlers of all events, in the order in which they were added. Guarded by: mutex.
+  @exclusivity(unchecked) nonisolated(unsafe) var everywhere: [BusHandler] = []
 
   /// Creates a bus without events.
   public init() {}
@@ -48,7 +41,8 @@ public final class EventBus: Sendable {
     let id = ObjectIdentifier(type)
     if let event = mutex.withLock({ unsafe byType[id] }) as? Event<Payload> { return event }
     let made = Event<Payload>("\(type)")
-    let event = mutex.withLock {
+    var known: [BusHandler] = []
+    let event = publish(made, &known) {
       if let event = unsafe byType[id] { return event }
       unsafe byType[id] = made
       return made
@@ -75,7 +69,7 @@ public final class EventBus: Sendable {
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) throws(EventingError) -> Event<Payload> {
     sweep()
-    let found = owned(owner) { events in events.first { $0.key == key.name }?.event } ?? nil
+    let found = events(of: owner) { events in events.first { $0.key == key.name }?.event } ?? nil
     let event = found ?? add(Event<Payload>(key.name), key.name, owner)
     guard let event = event as? Event<Payload> else {
       let expected = "an event of \(Payload.self) named \"\(key.name)\""
@@ -91,7 +85,7 @@ public final class EventBus: Sendable {
   /// - Complexity: O(events of the owner).
   public func events(of owner: some AnyObject & Sendable) -> [any EventProtocol] {
     sweep()
-    return owned(owner) { $0.map(\.event) } ?? []
+    return events(of: owner) { $0.map(\.event) } ?? []
   }
 
   /// Returns the names of an owner's events, in the order in which they were made.
@@ -99,7 +93,7 @@ public final class EventBus: Sendable {
   /// - Complexity: O(events of the owner).
   public func names(of owner: some AnyObject & Sendable) -> [String] {
     sweep()
-    return owned(owner) { $0.map(\.key) } ?? []
+    return events(of: owner) { $0.map(\.key) } ?? []
   }
 
   /// Removes an event from the bus, so that the next use of its key makes a new one.
@@ -115,14 +109,11 @@ public final class EventBus: Sendable {
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) -> Bool {
     sweep()
-    guard let box = box(of: owner) else { return false }
-    let removed = mutex.withLock { () -> (any EventProtocol)? in
-      guard let owned = unsafe byOwner[box.objectID], owned.owner === box,
-        let at = owned.events.firstIndex(where: { $0.key == key.name })
-      else { return nil }
-      return unsafe byOwner[box.objectID]?.events.remove(at: at).event
+    guard let box = box(of: owner), let removed = mutex.withLock({ unsafe ofOwners.remove(key.name, of: box) }) else {
+      return false
     }
-    return removed != nil
+    leave([removed])
+    return true
   }
 
   /// Removes all events of an owner from the bus: see ``remove(_:of:)``.
@@ -132,11 +123,8 @@ public final class EventBus: Sendable {
   @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
     sweep()
     guard let box = box(of: owner) else { return 0 }
-    let removed = mutex.withLock { () -> [(key: String, event: any EventProtocol)] in
-      guard let owned = unsafe byOwner[box.objectID], owned.owner === box else { return [] }
-      unsafe byOwner[box.objectID]?.events = []
-      return owned.events
-    }
+    let removed = mutex.withLock { unsafe ofOwners.removeAll(of: box) }
+    leave(removed)
     return removed.count
   }
 
@@ -152,43 +140,42 @@ public final class EventBus: Sendable {
 
   /// Ends all events of the bus, as ``Event/finish()`` does, and removes them from the bus.
   ///
-  /// The bus can still be used. It makes new events then.
+  /// The handlers of all events end with them. The bus can still be used. It makes new events then.
   ///
   /// - Complexity: O(events), and for each event O(handlers).
   public func finish() {
-    let (types, owned) = mutex.withLock {
-      defer { unsafe (byType, byOwner, owners, nextOwner) = ([:], [:], [], 0) }
-      return unsafe (byType, byOwner)
+    let (types, owned, handlers) = mutex.withLock {
+      defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), []) }
+      return unsafe (byType, ofOwners, everywhere)
     }
     for event in types.values { event.finish() }
-    for event in owned.values.flatMap(\.events) { event.event.finish() }
+    for event in owned.all { event.finish() }
+    withExtendedLifetime(handlers) {}  // released outside of the mutex
   }
 
   /// The events of all types and owners.
-  var all: [any EventProtocol] {
-    mutex.withLock { unsafe byType.values + byOwner.values.flatMap { $0.events.map(\.event) } }
-  }
+  var all: [any EventProtocol] { mutex.withLock { allEvents } }
+
+  /// The events of all types and owners. The caller holds `mutex`.
+  var allEvents: [any EventProtocol] { unsafe byType.values + ofOwners.all }
+
+  // MARK: Owners
 
   /// Adds an event of an owner, unless another thread has just added one of that name.
   ///
   /// - Returns: The owner's event of that name: `made`, or the one that was there.
   private func add(_ made: any EventProtocol, _ name: String, _ owner: some AnyObject & Sendable) -> any EventProtocol {
-    let id = ObjectIdentifier(owner)
+    let address = ObjectIdentifier(owner)
     let box = Owner(owner)
-    var stale: Owned?
+    var known: [BusHandler] = []
+    var stale: OwnedEvents.Entry?
     defer { withExtendedLifetime(stale) {} }  // released outside the mutex
     while true {
-      let seen = mutex.withLock { unsafe byOwner[id]?.owner }
-      let isThere = seen?.isSame(as: owner) ?? false
-      let event = mutex.withLock { () -> (any EventProtocol)? in
-        guard unsafe byOwner[id]?.owner === seen else { return nil }  // another thread was faster: retry
-        if !isThere {
-          stale = unsafe byOwner.updateValue(Owned(owner: box), forKey: id)
-          if seen == nil { unsafe owners.append(id) }
-        }
-        if let found = unsafe byOwner[id]?.events.first(where: { $0.key == name }) { return found.event }
-        unsafe byOwner[id]?.events.append((name, made))
-        return made
+      let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
+      let newOwner = seen?.isSame(as: owner) == true ? nil : box
+      let event = publish(made, &known) { () -> (any EventProtocol)? in
+        guard unsafe ofOwners.owner(at: address) === seen else { return nil }  // another thread was faster: retry
+        return unsafe ofOwners.add(made, name, at: address, newOwner: newOwner, stale: &stale)
       }
       if let event { return event }
     }
@@ -199,7 +186,7 @@ public final class EventBus: Sendable {
   /// A box may belong to a dead object at the owner's address. That is checked outside the mutex,
   /// because it reads a weak reference.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
-    guard let box = mutex.withLock({ unsafe byOwner[ObjectIdentifier(owner)]?.owner }), box.isSame(as: owner) else {
+    guard let box = mutex.withLock({ unsafe ofOwners.owner(at: ObjectIdentifier(owner)) }), box.isSame(as: owner) else {
       return nil
     }
     return box
@@ -207,21 +194,17 @@ public final class EventBus: Sendable {
 
   /// Returns the result of `body` for the events of an owner, or `nil` if there are none.
   ///
-  /// `body` runs under `mutex`, and the array does not leave it. The array is changed in place
-  /// under the mutex. The thread sanitizer does not see that its reference count orders those
-  /// accesses.
-  private func owned<Result>(
-    _ owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol)]) -> Result
+  /// `body` runs under `mutex`, and the array does not leave it.
+  private func events<Result>(
+    of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {
     guard let box = box(of: owner) else { return nil }
-    return mutex.withLock { unsafe byOwner[box.objectID].flatMap { $0.owner === box ? body($0.events) : nil } }
+    return mutex.withLock { unsafe ofOwners.with(box, body) }
   }
 
   /// Sweeps the owners. If one has been released, releases its events.
   private func sweep() {
-    var candidates = mutex.withLock {
-      unsafe owners.isEmpty ? [] : (0..<Sweep.count).compactMap { _ in nextToSweep() }
-    }
+    var candidates = mutex.withLock { unsafe ofOwners.nextToSweep() }
     if candidates.isEmpty { return }
     Sweep.step {
       candidates.popLast()
@@ -229,28 +212,9 @@ public final class EventBus: Sendable {
       candidate.owner.object == nil
     } remove: { candidate in
       // Released outside of the mutex.
-      withExtendedLifetime(mutex.withLock { take(candidate.owner, at: candidate.index) }) {}
+      let gone = mutex.withLock { unsafe ofOwners.take(candidate.owner, at: candidate.index) }
+      if let gone { leave(gone.events.map(\.event)) }
     }
-  }
-
-  /// Returns the owner that is swept next, round and round. The caller holds `mutex`.
-  private func nextToSweep() -> (index: Int, owner: Owner)? {
-    unsafe nextOwner = unsafe (nextOwner + 1) % owners.count
-    return unsafe byOwner[owners[nextOwner]].map { unsafe (nextOwner, $0.owner) }
-  }
-
-  /// Removes and returns the events of an owner, unless another thread has removed them. The caller
-  /// holds `mutex`.
-  private func take(_ owner: Owner, at index: Int) -> Owned? {
-    guard unsafe index < owners.count, let owned = unsafe byOwner[owners[index]], owned.owner === owner else {
-      return nil
-    }
-    unsafe byOwner[owners[index]] = nil
-    unsafe owners.swapAt(index, owners.count - 1)
-    unsafe owners.removeLast()
-    unsafe byOwner.giveBackRoom()
-    unsafe owners.giveBackRoom()
-    return owned
   }
 }
 

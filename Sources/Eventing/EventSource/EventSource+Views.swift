@@ -1,4 +1,4 @@
-// Views convert payloads inline, in order, where the event delivers, and buffer nothing. The
+// These views convert payloads inline, in order, where the event delivers, and buffer nothing. The
 // closure of a view is called once for each handler and occurrence. The handler then runs where it
 // was added to run. A view keeps its event alive.
 

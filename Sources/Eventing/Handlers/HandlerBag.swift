@@ -59,6 +59,19 @@ public final class HandlerBag: Sendable {
     }
     return taken.count { $0.identity.remove($0.record) }
   }
+
+  /// Removes the handlers of some tokens, and takes these out of the bag.
+  ///
+  /// - Parameter isRemoved: Whether the handler of a token is removed. It is called under a mutex.
+  func removeAll(where isRemoved: (HandlerToken) -> Bool) {
+    let (before, removed) = mutex.withLock {
+      let before = unsafe tokens
+      unsafe tokens = before.filter { !isRemoved($0) }
+      return (before, before.filter(isRemoved))
+    }
+    for token in removed { _ = token.identity.remove(token.record) }
+    withExtendedLifetime(before) {}  // released outside the mutex
+  }
 }
 
 extension HandlerBag {

@@ -1,14 +1,15 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
   /// Locks the mutex if a value may change at once: if no work is enqueued, no handler is called
-  /// before a change, and no `update` computes a value. Isolation: core.
+  /// before a change, no `update` computes a value, and no combination has the value.
+  /// Isolation: core.
   ///
   /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
   ///   unlocks it.
   @usableFromInline func beginChange(_ pendingWork: PendingWork) -> Bool {
     mutex.lock()
     if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0
-      && !pendingWork.replayValue.isComputing
+      && !pendingWork.replayValue.needsSlowChange
     {
       return true
     }

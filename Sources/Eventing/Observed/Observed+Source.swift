@@ -43,7 +43,12 @@ extension Observed: EventSource {
 
   /// Waits until no handler is running because of a change made before this call; see
   /// ``Event/quiesce()``.
-  public nonisolated(nonsending) func quiesce() async { await storage.event.quiesce() }
+  ///
+  /// Handlers of ``combineLatest(_:_:)`` with this value count, too.
+  public nonisolated(nonsending) func quiesce() async {
+    await storage.event.quiesce()
+    for combination in storage.combinations { await combination.quiesce() }
+  }
 }
 
 /// A source of the changes of a value, reduced to the parts that the options select.

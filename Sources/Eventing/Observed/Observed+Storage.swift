@@ -15,8 +15,11 @@ extension Observed {
     /// The threads in a second or later attempt of `update`, with the version that each expects.
     /// Guarded by: core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
-      didSet { unsafe pendingWork.replayValue.isComputing = unsafe !computing.isEmpty }
+      didSet { choosePath() }
     }
+    /// The combinations that the value is part of. Never changed in place, because the array leaves
+    /// the mutex. Guarded by: core.mutex.
+    @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
 
     init(_ value: Value) {
       event = Event<Change<Value>>()
@@ -33,6 +36,15 @@ extension Observed {
         let change = payload.payload(Change<Value>.self)
         return change.isPrior ? nil : OwnedPayload(Change<Value>(old: nil, new: change.new))
       }
+    }
+
+    deinit {
+      for membership in unsafe memberships { membership.combination.end() }
+    }
+
+    /// Decides whether changes take the slow path. The caller holds `core.mutex`.
+    private func choosePath() {
+      unsafe pendingWork.replayValue.needsSlowChange = unsafe !computing.isEmpty || !memberships.isEmpty
     }
 
     @inlinable var value: Value { core.mutex.withLock { unsafe current } }
@@ -63,8 +75,7 @@ extension Observed {
 
     /// Sets the value of an idle event on the slow path, and leaves the core. Isolation: core.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
-      _ = setInside(new, ifStill: nil)
-      core.leave(own)
+      _ = setInside(new, ifStill: nil, own)
     }
 
     /// Sets the value of a busy event.
@@ -94,9 +105,7 @@ extension Observed {
         let own = mayEnter ? core.enter() : 0
         mayEnter = false
         if own != 0 {
-          let isSet = setInside(new, ifStill: ifStill)
-          core.leave(own)
-          if isSet { return }
+          if setInside(new, ifStill: ifStill, own) { return }
         } else if let mustSlowDown = queue(new, ifStill: ifStill) {
           if mustSlowDown { OverloadControl.slowDown() }
           return
@@ -136,11 +145,12 @@ extension Observed {
       )
     }
 
-    /// Sets the value and delivers the change on an event that was idle. Isolation: core.
+    /// Sets the value, delivers the change on an event that was idle, and leaves the core. Then
+    /// delivers it to the combinations. Isolation: core, until it leaves.
     ///
     /// - Parameter seen: The version that the value must still have; `nil` for any.
     /// - Returns: `false` if another thread has changed the value.
-    private func setInside(_ new: Value, ifStill seen: UInt64?) -> Bool {
+    private func setInside(_ new: Value, ifStill seen: UInt64?, _ own: UInt) -> Bool {
       let core = event.core
       let pendingWork = core.pendingWork
       let completion = completionOfSender
@@ -149,12 +159,14 @@ extension Observed {
       core.mutex.lock()
       if let seen, unsafe version != seen {
         core.mutex.unlock()
+        core.leave(own)
         return false
       }
       keepReplayValue()
       let change = unsafe Change(old: current, new: new)
       unsafe current = new
       let isNested = noteChange()
+      let memberships = push(new, completion)
       // Enqueued work comes first: it may be another change, or a new handler that must receive
       // this one.
       let isNext = unsafe pendingWork.mailbox.items.isEmpty
@@ -162,10 +174,12 @@ extension Observed {
       core.mutex.unlock()
       if isNested { refuseNested() }
       if isNext { lend(change) { core.deliverQueued($0, nil) } }
+      core.leave(own)
+      if collect(memberships) { OverloadControl.slowDown() }
       return true
     }
 
-    /// Sets the value and enqueues the change on a busy event.
+    /// Sets the value, enqueues the change on a busy event, and delivers it to the combinations.
     ///
     /// - Parameter seen: The version that the value must still have; `nil` for any.
     /// - Returns: `nil` if another thread has changed the value; otherwise whether the caller must
@@ -173,6 +187,7 @@ extension Observed {
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
       var old: Value?  // Released after the mutex.
       var isNested = false
+      var memberships: [CombinationMembership<Value>] = []
       let completion = completionOfSender
       let isOverloaded = event.core.enqueue { pendingWork in
         if let seen, unsafe version != seen { return false }
@@ -181,11 +196,14 @@ extension Observed {
         unsafe old = current
         unsafe current = new
         isNested = noteChange()
+        memberships = push(new, completion)
         append(change, to: pendingWork, completion, isPriorTold: false)
         return pendingWork.isOverloaded
       }
       if isNested { refuseNested() }
-      return old == nil ? nil : isOverloaded
+      if old == nil { return nil }
+      let isCombinationOverloaded = collect(memberships)
+      return isOverloaded || isCombinationOverloaded
     }
 
     /// Fixes the replay value before a change that is delivered later. The caller holds

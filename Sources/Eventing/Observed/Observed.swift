@@ -13,6 +13,8 @@
 /// Reading, computing and setting are three steps, so one of two racing threads may overwrite the
 /// other's result. Use ``update(_:)`` to compute a value from the old one.
 ///
+/// ``combineLatest(_:_:)`` is a view of two values together.
+///
 /// An `Observed` is a reference: its copies share one value and one event.
 @propertyWrapper
 public struct Observed<Value: Sendable>: Sendable {

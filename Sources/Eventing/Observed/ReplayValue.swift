@@ -12,9 +12,9 @@ struct ReplayValue: ~Copyable {
   /// Guarded by: core.mutex.
   var isCurrent = false
 
-  /// Whether an `update` computes a value for the second time, or more often.
-  /// Guarded by: core.mutex.
-  var isComputing = false
+  /// Whether each change takes the slow path: an `update` computes a value for the second time, or
+  /// more often, or the value is part of a combination. Guarded by: core.mutex.
+  var needsSlowChange = false
 
   /// Takes the value out. The caller holds `core.mutex`, and destroys the value after the mutex.
   mutating func take() -> OwnedPayload? {

@@ -21,6 +21,7 @@ extension EventSource {
   ///   the loop's own.
   /// - An iterator belongs to one task at a time. If a second task calls `next` while another task
   ///   waits, the second one gets `nil`, and a warning is written to standard error.
+  /// - ``EventSequence/batches(of:)`` gives all payloads that wait as one array.
   /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type the
   ///   compiler does not see that `next()` does not throw.
   ///
@@ -30,7 +31,7 @@ extension EventSource {
   /// - Complexity: O(1) for each payload, however many wait.
   @inlinable public nonisolated func payloads(
     buffering: Buffering = .unbounded
-  ) -> some AsyncSequence<Payload, Never> & Sendable {
+  ) -> some EventSequence<Payload> {
     PayloadSequence(Subscription(to: self, buffering))
   }
 
@@ -38,7 +39,7 @@ extension EventSource {
   /// were dropped. Otherwise like ``payloads(buffering:)``.
   @inlinable public nonisolated func arrivals(
     buffering: Buffering = .unbounded
-  ) -> some AsyncSequence<Arrival<Payload>, Never> & Sendable {
+  ) -> some EventSequence<Arrival<Payload>> {
     ArrivalSequence(Subscription(to: self, buffering))
   }
 }
@@ -52,7 +53,7 @@ extension EventSource {
   ///   - buffering: How many payloads each iterator keeps, and what happens with more.
   @inlinable public nonisolated func payloads(
     named name: String, buffering: Buffering = .unbounded
-  ) -> some AsyncSequence<Payload, Never> & Sendable {
+  ) -> some EventSequence<Payload> {
     PayloadSequence(Subscription(to: self, buffering, named: name))
   }
 
@@ -64,7 +65,7 @@ extension EventSource {
   ///   - buffering: How many arrivals each iterator keeps, and what happens with more.
   @inlinable public nonisolated func arrivals(
     named name: String, buffering: Buffering = .unbounded
-  ) -> some AsyncSequence<Arrival<Payload>, Never> & Sendable {
+  ) -> some EventSequence<Arrival<Payload>> {
     ArrivalSequence(Subscription(to: self, buffering, named: name))
   }
 }
@@ -74,7 +75,7 @@ extension Event {
   /// sequence number and instant. Otherwise like ``EventSource/payloads(buffering:)``.
   public nonisolated func occurrences(
     buffering: Buffering
-  ) -> some AsyncSequence<Occurrence<Payload>, Never> & Sendable {
+  ) -> some EventSequence<Occurrence<Payload>> {
     occurrences.payloads(buffering: buffering)
   }
 }
@@ -91,7 +92,7 @@ extension Event {
   deinit { hub.drop(nil) }
 }
 
-@usableFromInline struct PayloadSequence<Payload: Sendable>: AsyncSequence, Sendable {
+@usableFromInline struct PayloadSequence<Payload: Sendable>: EventSequence {
   @usableFromInline typealias Element = Payload
   @usableFromInline typealias Failure = Never
   @usableFromInline let subscription: Subscription<Payload>
@@ -113,7 +114,7 @@ extension Event {
   }
 }
 
-@usableFromInline struct ArrivalSequence<Payload: Sendable>: AsyncSequence, Sendable {
+@usableFromInline struct ArrivalSequence<Payload: Sendable>: EventSequence {
   @usableFromInline typealias Element = Arrival<Payload>
   @usableFromInline typealias Failure = Never
   @usableFromInline let subscription: Subscription<Payload>

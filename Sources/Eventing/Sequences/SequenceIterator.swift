@@ -90,6 +90,15 @@
     return false
   }
 
+  /// Takes payloads, or a number of dropped ones, from the buffer, and never waits.
+  ///
+  /// - Returns: `false` if there are none now, or no more may be taken.
+  func refill() -> Bool {
+    unsafe batch.recycle()
+    guard mayGoOn, case .something = unsafe hub.take(buffer, &batch, &lag) else { return false }
+    return true
+  }
+
   /// Suspends the task until there may be something to take.
   ///
   /// - Returns: `false` if another task waits with this iterator. Which of the two would receive a

@@ -148,4 +148,34 @@ import Testing
   @Test func payloadsOfManyShapesHaveCallSites() {
     CallSites.shapes(Event(), Event(), Event(), Event(), Event(), Event())
   }
+
+  // MARK: Views, buses, batches
+
+  @MainActor @Test func callSitesOfSeveralValuesReachTheirHandlers() async {
+    let (person, auditor) = (CallSites.Person(), CallSites.Auditor())
+    let tokens = CallSites.combined(person, auditor)
+    person.last.value = "Byron"
+    await person.first.quiesce()
+    #expect(tokens.count == 10 && Set(tokens).count == 10)
+    #expect(auditor.seen.values == ["AdaLovelace", "AdaByron"])
+  }
+
+  @Test func callSitesOfAllEventsOfABusReachThePayloads() async {
+    struct Entry: CallSites.Auditable { var text = "entry" }
+    let (bus, auditor) = (EventBus(), CallSites.Auditor())
+    #expect(CallSites.everywhere(bus, auditor).count == 7)
+    let report = await bus.send(Entry())
+    #expect(report.delivered == 6 && report.skipped == 1)
+    #expect(auditor.seen.values == ["entry", "entry", "entry"])
+  }
+
+  @Test func callSitesOfBatchesTakeThePayloads() async {
+    let orders = Event<CallSites.Order>()
+    async let counts = CallSites.inBatches(orders)
+    while !orders.isFinished {
+      orders.post(CallSites.Order())
+      await Task.yield()
+    }
+    #expect(await counts.reduce(0, +) >= 1)
+  }
 }

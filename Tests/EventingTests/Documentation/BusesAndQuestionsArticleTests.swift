@@ -8,7 +8,8 @@ struct User: Sendable { var name = "Ada" }
 
 /// Runs the examples of the article "Buses and questions".
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusesAndQuestionsArticleTests {
-  struct OrderPlaced: Sendable { var id: Int }
+  protocol Auditable: Sendable {}
+  struct OrderPlaced: Auditable { var id: Int }
   final class Account: Sendable {}
   actor Shop { func price(of item: String) throws -> Double? { item == "tea" ? 2.5 : nil } }
 
@@ -18,6 +19,16 @@ struct User: Sendable { var name = "Ada" }
     bus.post(OrderPlaced(id: 1))
 
     #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
+  }
+
+  @Test func payloadsByProtocol() async {
+    let (bus, audited) = (EventBus(), Recorder<any Auditable>())
+    @Sendable func audit(_ entry: any Auditable) async { audited.record(entry) }
+
+    bus.addHandler(forAll: (any Auditable).self) { entry in await audit(entry) }
+
+    #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
+    #expect(audited.count == 1)
   }
 
   @Test func eventsByOwnerAndKey() async throws {
@@ -42,7 +53,7 @@ struct User: Sendable { var name = "Ada" }
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "BusesAndQuestionsArticleTests")
     let code = try Documentation.examples(Documentation.article("BusesAndQuestions.md"))
-    #expect(code.count == 4)
+    #expect(code.count == 5)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in BusesAndQuestionsArticleTests.swift as it stands in the article: \(example.first ?? "")")

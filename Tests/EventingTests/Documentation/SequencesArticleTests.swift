@@ -27,6 +27,20 @@ import Testing
     #expect(seen.values == ["0.5", "0.5"])
   }
 
+  @Test func batches() async {
+    struct Order: Sendable {}
+    let (orders, stored) = (Event<Order>(), Recorder<Int>())
+    @Sendable func store(_ batch: [Order]) async { stored.record(batch.count) }
+    let loop = Task {
+      for await batch in orders.payloads(buffering: .newest(1_000)).batches(of: 100) { await store(batch) }
+    }
+    #expect(await eventually { orders.handlerCount == 1 })
+    for _ in 0..<250 { orders.post(Order()) }
+    orders.finish()
+    await loop.value
+    #expect(stored.values.reduce(0, +) == 250 && stored.values.allSatisfy { 1...100 ~= $0 })
+  }
+
   @Test func onePayload() async throws {
     let progress = Event<Double>(replaying: .current(0.25))
     let sender = Task {
@@ -54,7 +68,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "SequencesArticleTests")
     let code = try Documentation.examples(Documentation.article("Sequences.md"))
-    #expect(code.count == 4)
+    #expect(code.count == 5)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in SequencesArticleTests.swift as it stands in the article: \(example.first ?? "")")

@@ -35,6 +35,21 @@ import Testing
     #expect(await progress.send(0.5).delivered == 2)
   }
 
+  // swift-format-ignore
+  @MainActor @Test func severalValues() async {
+    let shown = Recorder<String>()
+    @Sendable func show(_ name: String) { shown.record(name) }
+    var title = ""
+
+    let (first, last) = (Observed("Ada"), Observed("King"))
+    combineLatest(first, last).addHandler { first, last in show(first + " " + last) }   // Ada King
+    last.value = "Lovelace"                                                             // Ada Lovelace
+    combineLatest(first, last).removeDuplicates(by: ==).addHandler(on: .main) { first, last in title = first + last }
+
+    await last.quiesce()
+    #expect(shown.values == ["Ada King", "Ada Lovelace"] && title == "AdaLovelace")
+  }
+
   @Test func keysAndObservedValuesHaveViews() {
     let heard = Recorder<String>()
     let moved = KeyedEvent<String, Int>()
@@ -86,7 +101,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "ViewsArticleTests")
     let code = try Documentation.examples(Documentation.article("Views.md"))
-    #expect(code.count == 2)
+    #expect(code.count == 3)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in ViewsArticleTests.swift as it stands in the article: \(example.first ?? "")")

@@ -1,0 +1,106 @@
+/// A handler of all events of a bus: a handler in each, and one token and one life for all of them.
+///
+/// The token names the only handler of an event of its own, to which nothing is sent. Each call
+/// claims that handler, too, in an atomic step directly before the user's closure. So a removal
+/// holds on return, and `once` is once in all. When that handler goes, its closure ends the
+/// handlers in the events of the bus.
+///
+/// The bus retains it, and so do the closures of the handlers in the events. After the bus is
+/// finished, the last closure releases it.
+final class BusHandler: Sendable {
+  let token: HandlerToken
+  /// The event that the token belongs to.
+  private let registration: Event<Void>
+  /// The handlers in the events of the bus.
+  private let members: HandlerBag
+  /// Adds a handler to an event of the bus.
+  private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
+
+  init(
+    on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?,
+    attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
+  ) {
+    let (registration, members) = (Event<Void>(), HandlerBag())
+    let end = BusHandlerEnd(bus, members)
+    self.registration = registration
+    self.members = members
+    self.attach = attach
+    token = registration.attach(Handler { _ = end }, name, 0, isOnce, owner)
+  }
+
+  deinit { registration.remove(token) }
+
+  // MARK: Events
+
+  /// Adds a handler to an event.
+  func join(_ event: any EventProtocol) {
+    guard registration.contains(token), let event = event as? any BusEvent else {
+      end()
+      return
+    }
+    members.insert(attach(self, event))
+    // The end may have come between the two steps. Then it has not seen the new handler.
+    if isOver { members.removeAll() }
+  }
+
+  /// Removes the handler of an event.
+  func leave(_ event: any EventProtocol) {
+    guard let event = event as? any BusEvent else { return }
+    members.removeAll { token in event.core.owns(token) }
+  }
+
+  // MARK: Calls
+
+  /// Whether no call begins any more.
+  var isOver: Bool { token.record.has(HandlerFlags.ended) }
+
+  /// Claims a call; false if the handler was removed, or is used up.
+  func claim() -> Bool { token.record.claim() }
+
+  /// Ends the handler after a call that used it up.
+  func endIfUsedUp() {
+    if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
+  }
+
+  /// Ends the handler in all events.
+  ///
+  /// - Returns: Whether this call ended it.
+  @discardableResult func end() -> Bool { registration.remove(token) }
+
+  /// Returns whether a token is that of this handler.
+  func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
+
+  /// Returns whether two handlers have the same members. Complexity: O(1).
+  func has(_ members: HandlerBag) -> Bool { self.members === members }
+}
+
+/// The end of a handler of all events. Released with the closure of the handler that has the token.
+private final class BusHandlerEnd: Sendable {
+  private weak let bus: EventBus?
+  private weak let members: HandlerBag?
+
+  init(_ bus: EventBus, _ members: HandlerBag) {
+    self.bus = bus
+    self.members = members
+  }
+
+  deinit {
+    guard let members else { return }
+    bus?.forget { $0.has(members) }
+    members.removeAll()
+  }
+}
+
+/// An event of any payload, as its bus knows it.
+protocol BusEvent: Actor {
+  nonisolated var core: EventCore { get }
+  /// Returns a source of the payloads that are of another type, as `as?` finds, until a handler of
+  /// all events is over.
+  nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
+}
+
+extension Event: BusEvent {
+  nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
+    compactMap { payload in handler.isOver ? nil : payload as? Other }
+  }
+}

@@ -1,0 +1,206 @@
+// Handlers of every payload of a type, in all events of a bus.
+
+extension EventBus {
+  /// Adds a handler of every payload of a type, whatever event of the bus it is sent through.
+  ///
+  ///     bus.addHandler(forAll: (any Auditable).self) { entry in print(entry) }
+  ///
+  /// The type may be that of a protocol that refines `Sendable`, of a class, or of one payload. The
+  /// handler is called with each payload that can be cast to it by `as?`. It is a handler of each
+  /// event of the bus, of types and of owners, and of each event that is made later:
+  ///
+  /// - Among the handlers of an event it has a place of its own, and the reports, failures and
+  ///   snapshots of the event have it. A payload that is not of the type counts as skipped.
+  /// - There is one order for each event, and none over several events. Calls for different events
+  ///   may overlap, unless the handler runs on the main actor or on one serial queue.
+  /// - The one token stands for all: ``remove(_:)`` and ``HandlerBag`` end the handler in all
+  ///   events. A verb of one event, such as ``Event/removeAll()``, ends it there. An event that is
+  ///   removed from the bus loses it.
+  /// - It is called once in all if `once` is true, even if events race.
+  /// - ``finish()`` ends it, after the calls for what was sent before.
+  ///
+  /// Every payload that is sent after this call has returned reaches the handler. Callable from any
+  /// thread, and inside any handler. A bus without such handlers does no work for them.
+  ///
+  /// - Parameters:
+  ///   - type: The type to which payloads are cast.
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first, in each event.
+  ///   - once: Whether the handler is called at most once.
+  ///   - body: The closure that is called with each payload of the type.
+  /// - Returns: A token for the handler in all events. Dropping it changes nothing.
+  /// - Complexity: O(events of the bus). Each occurrence of any event then costs a cast.
+  @discardableResult public func addHandler<P: Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    once: Bool = false,
+    _ body: @escaping @Sendable (P) throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, nil) { handler in
+      Handler(on: delivery) { payload in
+        guard handler.claim() else { return }
+        defer { handler.endIfUsedUp() }
+        try body(payload)
+      }
+    }
+  }
+
+  /// Adds an asynchronous handler, of every payload of a type: see
+  /// ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  @discardableResult public func addHandler<P: Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
+    once: Bool = false,
+    _ body: @escaping @Sendable (P) async throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, nil) { handler in
+      Handler(on: delivery) { payload in
+        guard handler.claim() else { return }
+        defer { handler.endIfUsedUp() }
+        try await body(payload)
+      }
+    }
+  }
+
+  /// Adds a synchronous handler on the main actor, of every payload of a type: see
+  /// ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  @discardableResult public func addHandler<P: Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    _ body: @escaping @MainActor @Sendable (P) throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, nil) { handler in
+      Handler(on: delivery) { payload in
+        guard handler.claim() else { return }
+        defer { handler.endIfUsedUp() }
+        try body(payload)
+      }
+    }
+  }
+
+  /// Adds an asynchronous handler on the main actor, of every payload of a type: see
+  /// ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  @discardableResult public func addHandler<P: Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    _ body: @escaping @MainActor @Sendable (P) async throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, nil) { handler in
+      Handler(on: delivery) { payload in
+        guard handler.claim() else { return }
+        defer { handler.endIfUsedUp() }
+        try await body(payload)
+      }
+    }
+  }
+}
+
+// Handlers with an owner, which is held weakly, and strongly for the length of a call.
+extension EventBus {
+  /// Adds a handler of every payload of a type that is given its owner, and ends with it. Otherwise
+  /// like ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - type: The type to which payloads are cast.
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first, in each event.
+  ///   - once: Whether the handler is called at most once.
+  ///   - owner: The object that the handler belongs to. It is held weakly, and strongly for the
+  ///     length of a call.
+  ///   - body: The closure that is called with the owner and each payload of the type.
+  /// - Returns: A token for the handler in all events. Dropping it changes nothing.
+  @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    once: Bool = false,
+    owner: Owner, _ body: @escaping @Sendable (Owner, P) throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, owner) { handler in
+      Handler(
+        delivery.place,
+        .sync { arguments in
+          guard handler.claim() else { return }
+          defer { handler.endIfUsedUp() }
+          try body(arguments.owner(), arguments.payload.payload())
+        })
+    }
+  }
+
+  /// Adds an asynchronous handler that is given its owner: see
+  /// ``addHandler(forAll:named:on:priority:once:owner:_:)-(_,_,Delivery,_,_,_,_)``.
+  @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
+    once: Bool = false,
+    owner: Owner, _ body: @escaping @Sendable (Owner, P) async throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, owner) { handler in
+      Handler(
+        delivery.place,
+        .async { arguments in
+          guard handler.claim() else { return }
+          defer { handler.endIfUsedUp() }
+          try await body(arguments.owner(), arguments.payload.payload())
+        })
+    }
+  }
+
+  /// Adds a synchronous handler on the main actor that is given its owner: see
+  /// ``addHandler(forAll:named:on:priority:once:owner:_:)-(_,_,Delivery,_,_,_,_)``.
+  @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    owner: Owner, _ body: @escaping @MainActor @Sendable (Owner, P) throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, owner) { handler in
+      Handler(
+        delivery.place,
+        .sync(
+          RuntimeSPI.withoutMainActor { arguments in
+            guard handler.claim() else { return }
+            defer { handler.endIfUsedUp() }
+            try body(arguments.owner(), arguments.payload.payload())
+          }))
+    }
+  }
+
+  /// Adds an asynchronous handler on the main actor that is given its owner: see
+  /// ``addHandler(forAll:named:on:priority:once:owner:_:)-(_,_,Delivery,_,_,_,_)``.
+  @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
+    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    owner: Owner, _ body: @escaping @MainActor @Sendable (Owner, P) async throws -> Void
+  ) -> HandlerToken {
+    addEverywhere(type, name, priority, once, owner) { handler in
+      Handler(
+        delivery.place,
+        .mainAsync { arguments in
+          guard handler.claim() else { return }
+          defer { handler.endIfUsedUp() }
+          try await body(arguments.owner(), arguments.payload.payload())
+        })
+    }
+  }
+
+  /// Adds a handler to all events.
+  ///
+  /// - Parameter make: A closure that makes the handler for one event.
+  private func addEverywhere<P: Sendable>(
+    _ type: P.Type, _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
+    _ make: @escaping @Sendable (BusHandler) -> Handler<P>
+  ) -> HandlerToken {
+    let owner = owner.map { Eventing.Owner($0) }
+    let handler = BusHandler(on: self, name, isOnce: once, owner) { handler, event in
+      event.source(of: type, for: handler).attach(make(handler), name, priority, once, owner)
+    }
+    add(handler)
+    return handler.token
+  }
+
+  /// Removes a handler of any event of the bus, or of all of them; see
+  /// ``Event/remove(_:)-(HandlerToken)``.
+  ///
+  /// - Returns: Whether this call ended the handler: `false` if it had ended, or is none of the
+  ///   bus.
+  /// - Complexity: O(events of the bus).
+  @discardableResult public func remove(_ token: HandlerToken) -> Bool {
+    for event in all {
+      if let event = event as? any BusEvent, event.core.owns(token) { return event.core.remove(token.record) }
+    }
+    return busHandlers.first { $0.owns(token) }?.end() ?? false
+  }
+}

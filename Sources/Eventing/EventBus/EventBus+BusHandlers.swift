@@ -1,0 +1,55 @@
+// The handlers of all events of a bus: `addHandler(forAll:)`.
+extension EventBus {
+  /// Adds a handler to all events, those of later times too.
+  func add(_ handler: BusHandler) {
+    let events = mutex.withLock {
+      unsafe everywhere.append(handler)
+      return allEvents
+    }
+    for event in events { handler.join(event) }
+    // An event that has left the bus meanwhile may have left before the handler came to it.
+    let left = Set(events.map { ObjectIdentifier($0) }).subtracting(all.map { ObjectIdentifier($0) })
+    for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
+  }
+
+  /// Removes a handler of all events.
+  func forget(where isForgotten: (BusHandler) -> Bool) {
+    let before = mutex.withLock {
+      let before = unsafe everywhere
+      unsafe everywhere = before.filter { !isForgotten($0) }
+      return before
+    }
+    withExtendedLifetime(before) {}  // released outside of the mutex
+  }
+
+  /// The handlers of all events.
+  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.map { $0 } } }
+
+  /// Publishes a new event, once it has exactly the handlers of all events.
+  ///
+  /// - Parameters:
+  ///   - known: The handlers that the event has. Empty for an event that was never published.
+  ///   - insert: A closure that adds the event to the bus, under `mutex`.
+  /// - Returns: The result of `insert`.
+  func publish<Result>(
+    _ made: any EventProtocol, _ known: inout [BusHandler], _ insert: () -> Result
+  ) -> Result {
+    while true {
+      var current: [BusHandler] = []
+      let result = mutex.withLock { () -> Result? in
+        if unsafe everywhere.isEmpty && known.isEmpty { return insert() }
+        current = unsafe everywhere.map { $0 }
+        return current.elementsEqual(known, by: ===) ? insert() : nil
+      }
+      if let result { return result }
+      for handler in current where !known.contains(where: { $0 === handler }) { handler.join(made) }
+      for handler in known where !current.contains(where: { $0 === handler }) { handler.leave(made) }
+      known = current
+    }
+  }
+
+  /// Ends the handlers of all events in events that are not of the bus any more.
+  func leave(_ events: [any EventProtocol]) {
+    for handler in busHandlers { for event in events { handler.leave(event) } }
+  }
+}

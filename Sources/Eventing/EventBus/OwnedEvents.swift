@@ -1,0 +1,89 @@
+/// The events of owners on a bus, by owner and name.
+///
+/// A value without synchronization. Guarded by: EventBus.mutex. No weak reference is read here: the
+/// bus finds the owner of a box outside of the mutex.
+struct OwnedEvents: Sendable {
+  /// The events of one owner, in the order in which they were made.
+  struct Entry: Sendable {
+    let owner: Owner
+    var events: [(key: String, event: any EventProtocol)] = []
+  }
+
+  /// By the owner's address.
+  private var entries: [ObjectIdentifier: Entry] = [:]
+  /// The owners, in the order in which they are swept.
+  private var addresses: [ObjectIdentifier] = []
+  /// The index in `addresses` of the owner that was swept last.
+  private var swept = 0
+
+  /// The events of all owners.
+  var all: [any EventProtocol] { entries.values.flatMap { $0.events.map(\.event) } }
+
+  /// Returns the box of the owner at an address. It may belong to an object that is gone.
+  func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
+
+  /// Returns the result of `body` for the events of an owner; `nil` if there are none. The array
+  /// must not leave `body`: it is changed in place under the mutex, and the thread sanitizer does
+  /// not see that its reference count orders those accesses.
+  func with<Result>(
+    _ owner: Owner, _ body: ([(key: String, event: any EventProtocol)]) -> Result
+  ) -> Result? {
+    entries[owner.objectID].flatMap { $0.owner === owner ? body($0.events) : nil }
+  }
+
+  /// Adds an event, unless the owner has one of that name.
+  ///
+  /// - Parameters:
+  ///   - owner: The box of the owner, if its address has no entry, or that of an object that is
+  ///     gone.
+  ///   - stale: Receives the entry of the object that is gone. The caller releases it after the
+  ///     mutex.
+  /// - Returns: The owner's event of that name.
+  mutating func add(
+    _ made: any EventProtocol, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,
+    stale: inout Entry?
+  ) -> any EventProtocol {
+    if let owner {
+      stale = entries.updateValue(Entry(owner: owner), forKey: address)
+      if stale == nil { addresses.append(address) }
+    }
+    if let found = entries[address]?.events.first(where: { $0.key == name }) { return found.event }
+    entries[address]?.events.append((name, made))
+    return made
+  }
+
+  /// Removes and returns an event of an owner; `nil` if there is none of that name.
+  mutating func remove(_ name: String, of owner: Owner) -> (any EventProtocol)? {
+    guard let at = with(owner, { $0.firstIndex { $0.key == name } }) ?? nil else { return nil }
+    return entries[owner.objectID]?.events.remove(at: at).event
+  }
+
+  /// Removes and returns all events of an owner, whose entry stays.
+  mutating func removeAll(of owner: Owner) -> [any EventProtocol] {
+    guard let events = with(owner, { $0.map(\.event) }) else { return [] }
+    entries[owner.objectID]?.events = []
+    return events
+  }
+
+  // MARK: Sweeping
+
+  /// Returns the owners that are swept next, round and round.
+  mutating func nextToSweep() -> [(index: Int, owner: Owner)] {
+    if addresses.isEmpty { return [] }
+    return (0..<Sweep.count).compactMap { _ in
+      swept = (swept + 1) % addresses.count
+      return entries[addresses[swept]].map { (swept, $0.owner) }
+    }
+  }
+
+  /// Removes and returns the entry of an owner, unless another thread has removed it.
+  mutating func take(_ owner: Owner, at index: Int) -> Entry? {
+    guard index < addresses.count, let entry = entries[addresses[index]], entry.owner === owner else { return nil }
+    entries[addresses[index]] = nil
+    addresses.swapAt(index, addresses.count - 1)
+    addresses.removeLast()
+    entries.giveBackRoom()
+    addresses.giveBackRoom()
+    return entry
+  }
+}

@@ -1,0 +1,144 @@
+import Synchronization
+
+/// The values of a combination, as far as they are known.
+struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
+  var first: First?
+  var second: Second?
+  var third: Third?
+}
+
+/// The event of several ``Observed`` values together, and the changes on their way to it.
+///
+/// Each set pushes its change onto one stack, in the critical section in which the value changes.
+/// So the order of the pushes is an order of the sets of all values, and no thread holds two
+/// mutexes. After that section the thread takes all changes off the stack. In the critical section
+/// of the event it applies them to the latest values one by one, and enqueues the result of each.
+///
+/// A value begins with a push, too: that of its current value. Before each value has begun there is
+/// no handler.
+///
+/// A combination exists while it has a ``CombinationUse``. Until then, each value holds it.
+final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: ValueCombination {
+  typealias Values = LatestValues<First, Second, Third>
+
+  /// The event. Its history is the latest values: those of the last change that was enqueued.
+  let event = Event<Values>(replaying: .current(Values()))
+  let key: [ObjectIdentifier]
+  private let changes = AtomicStack<CombinedChange<Values>>()
+  private let uses = Atomic<Int>(0)
+  private weak let first: Observed<First>.Storage?
+  private weak let second: Observed<Second>.Storage?
+  private weak let third: Observed<Third>.Storage?
+
+  init(
+    _ first: Observed<First>.Storage, _ second: Observed<Second>.Storage, _ third: Observed<Third>.Storage?,
+    _ key: [ObjectIdentifier]
+  ) {
+    self.first = first
+    self.second = second
+    self.third = third
+    self.key = key
+  }
+
+  // MARK: Beginning
+
+  /// The membership of the first value. That value may also be another one of the combination:
+  /// then both change in one step.
+  var firstMembership: CombinationMembership<First> {
+    let (isSecond, isThird) = (key[1] == key[0], key.count > 2 && key[2] == key[0])
+    return membership { value, values in
+      values.first = value
+      if isSecond { values.second = value as? Second }
+      if isThird { values.third = value as? Third }
+    }
+  }
+
+  /// Adds the combination to the other values, unless it is there.
+  func enlistOthers(_ second: Observed<Second>.Storage, _ third: Observed<Third>.Storage?) {
+    if key[1] != key[0] {
+      let isThird = key.count > 2 && key[2] == key[1]
+      _ = second.enlist(
+        membership { value, values in
+          values.second = value
+          if isThird { values.third = value as? Third }
+        }, isUsed: false)
+    }
+    if let third, key[2] != key[0], key[2] != key[1] {
+      _ = third.enlist(membership { value, values in values.third = value }, isUsed: false)
+    }
+  }
+
+  private func membership<Value: Sendable>(
+    _ set: @escaping @Sendable (Value, inout Values) -> Void
+  ) -> CombinationMembership<Value> {
+    CombinationMembership(combination: self) { value, completion in
+      self.changes.push(CombinedChange(thread: Thread.current, completion: completion) { set(value, &$0) })
+    }
+  }
+
+  // MARK: Changes
+
+  func collect() -> Bool {
+    // A thread that took the changes out holds the mutex until it has enqueued them.
+    if changes.isEmpty { return false }
+    // Released after the mutex. Until then they hold each value that is replaced meanwhile.
+    var taken: [CombinedChange<Values>] = []
+    var values = Values()
+    var before: OwnedPayload?
+    var replaced: OwnedPayload?
+    let mustSlowDown = event.core.enqueue { pendingWork in
+      taken = changes.takeAll()
+      guard !taken.isEmpty, let history = pendingWork.history else { return false }
+      before = history.copyOfLatest()
+      if let latest = before?.borrowed { values = latest.payload(Values.self) }
+      for change in taken {
+        change.apply(&values)
+        lend(values) { unsafe pendingWork.mailbox.append($0, change.completion, by: change.thread) }
+      }
+      lend(values) { replaced = history.replaceLatest($0) }
+      return pendingWork.isOverloaded
+    }
+    _ = consume before
+    _ = consume replaced
+    return mustSlowDown
+  }
+
+  func quiesce() async { await event.quiesce() }
+
+  // MARK: Ending
+
+  func use() { uses.wrappingAdd(1, ordering: .relaxed) }
+  func endUse() -> Bool { uses.wrappingSubtract(1, ordering: .relaxed).newValue == 0 }
+
+  func drop() {
+    guard let first, first.drop(self) else { return }
+    second?.forget(self)
+    third?.forget(self)
+  }
+
+  func end() {
+    event.finish()
+    first?.forget(self)
+    second?.forget(self)
+    third?.forget(self)
+  }
+}
+
+/// One change of one value of a combination.
+struct CombinedChange<Values: Sendable>: Sendable {
+  /// The thread that set the value.
+  let thread: UInt
+  /// The completion that carries the task-local values of the setter; `nil` if none are carried.
+  let completion: Completion?
+  /// Puts the new value in the place of the old one.
+  let apply: @Sendable (inout Values) -> Void
+}
+
+/// The use of a combination by handlers that were added together. When their closures are gone, it
+/// is released, and the last use ends the combination.
+final class CombinationUse: Sendable {
+  private weak let combination: (any ValueCombination)?
+
+  init(_ combination: any ValueCombination) { self.combination = combination }
+  deinit { combination?.drop() }
+}

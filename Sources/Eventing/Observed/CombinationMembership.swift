@@ -1,0 +1,110 @@
+/// A ``Combination``, as one of its values knows it.
+protocol ValueCombination: AnyObject, Sendable {
+  /// The values that are combined, in order, by the addresses of their storages.
+  var key: [ObjectIdentifier] { get }
+
+  /// Enqueues the changes that were pushed, and delivers them as a post does.
+  ///
+  /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
+  func collect() -> Bool
+  /// Waits until no handler is running because of a change that was enqueued before this call.
+  nonisolated(nonsending) func quiesce() async
+
+  /// Counts a use. The caller holds `core.mutex` of the first value.
+  func use()
+  /// Ends a use. The caller holds `core.mutex` of the first value.
+  ///
+  /// - Returns: Whether it was the last one.
+  func endUse() -> Bool
+  /// Ends a use. After the last one, removes the combination from its values.
+  func drop()
+  /// Ends the event, and removes the combination from its values, because one of them ends.
+  func end()
+}
+
+/// The part of a value in a combination.
+struct CombinationMembership<Value: Sendable>: Sendable {
+  let combination: any ValueCombination
+  /// Pushes a new value. The caller holds `core.mutex` of the value.
+  let push: @Sendable (Value, Completion?) -> Void
+}
+
+// The combinations of a value. A combination is found by its first value, whose mutex guards the
+// number of its uses, too.
+extension Observed.Storage {
+  /// Returns the combination of certain values, of which this is the first; `nil` if there is none.
+  ///
+  /// - Parameter isUsed: Whether to count a use.
+  func combination(of key: [ObjectIdentifier], isUsed: Bool) -> (any ValueCombination)? {
+    core.mutex.withLock {
+      let found = unsafe memberships.first { $0.combination.key == key }?.combination
+      if isUsed { found?.use() }
+      return found
+    }
+  }
+
+  /// Adds the value to a combination, which begins with the current value. If the value belongs to
+  /// a combination of this key, does nothing.
+  ///
+  /// - Parameter isUsed: Whether to count a use.
+  /// - Returns: The combination that the value belongs to now.
+  func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
+    core.mutex.withLock {
+      let made = membership.combination
+      let found = unsafe memberships.first { isUsed ? $0.combination.key == made.key : $0.combination === made }
+      let combination = found?.combination ?? made
+      if isUsed { combination.use() }
+      if found == nil {
+        unsafe memberships = unsafe memberships + [membership]
+        unsafe membership.push(current, nil)
+      }
+      return combination
+    }
+  }
+
+  /// Ends a use of a combination, of which this is the first value. Removes the combination after
+  /// the last use.
+  ///
+  /// - Returns: Whether the combination was removed.
+  func drop(_ combination: any ValueCombination) -> Bool {
+    let replaced = core.mutex.withLock { combination.endUse() ? take(combination) : nil }
+    return replaced != nil
+  }
+
+  /// Removes a combination from this value.
+  func forget(_ combination: any ValueCombination) {
+    withExtendedLifetime(core.mutex.withLock { take(combination) }) {}
+  }
+
+  /// Removes a combination. The caller holds `core.mutex`.
+  ///
+  /// - Returns: The memberships before, which the caller releases after the mutex.
+  private func take(_ combination: any ValueCombination) -> [CombinationMembership<Value>] {
+    let before = unsafe memberships
+    unsafe memberships = before.filter { $0.combination !== combination }
+    return before
+  }
+
+  /// The combinations of the value.
+  var combinations: [any ValueCombination] {
+    core.mutex.withLock { unsafe memberships }.map(\.combination)
+  }
+
+  /// Pushes a new value to each combination. The caller holds `core.mutex`.
+  ///
+  /// - Returns: The memberships, for ``collect(_:)`` after the mutex.
+  func push(_ new: Value, _ completion: Completion?) -> [CombinationMembership<Value>] {
+    let memberships = unsafe memberships
+    for membership in memberships { membership.push(new, completion?.withoutWaiting) }
+    return memberships
+  }
+
+  /// Delivers the values that were pushed.
+  ///
+  /// - Returns: Whether the caller must slow down.
+  func collect(_ memberships: [CombinationMembership<Value>]) -> Bool {
+    var mustSlowDown = false
+    for membership in memberships where membership.combination.collect() { mustSlowDown = true }
+    return mustSlowDown
+  }
+}

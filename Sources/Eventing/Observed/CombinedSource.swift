@@ -1,0 +1,119 @@
+/// Returns a view of two values together: the pair as it is, and then a pair for each change.
+///
+///     combineLatest(first, last).addHandler { first, last in print(first, last) }
+///
+/// - **Order.** The sets of both values, by any threads, have one order, and each makes one pair.
+///   A pair is what both values were between two of these sets. So no pair comes that never was.
+/// - **Begin.** A handler receives the pair as it is when the handler is added. Then it receives a
+///   pair for each later change, without a gap.
+/// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
+///   inline handlers have returned when the setter does. A handler may set either value. The pair
+///   that this makes is delivered after the current one has reached every handler.
+/// - **End.** When one of the values ends, its handlers and sequences end. The view keeps the
+///   values alive; a handler that was added through it does not.
+///
+/// Handlers of a combination are not handlers of its values: verbs such as
+/// ``Observed/removeAll()`` do not reach them. Remove one with its token, which every combination
+/// of these values in this order accepts: `combineLatest(first, last).remove(token)`. There is no
+/// order between them and the handlers of the values. ``Observed/quiesce()`` of a value waits for
+/// them, too.
+///
+/// A value that is part of a combination with handlers, or with sequences, takes longer to set.
+///
+/// - Parameters:
+///   - first: The first value of each pair.
+///   - second: The second value of each pair.
+/// - Returns: A view of the pairs.
+/// - Complexity: O(1). Setting a value then costs O(combinations) more, and their handlers.
+public func combineLatest<First: Sendable, Second: Sendable>(
+  _ first: Observed<First>, _ second: Observed<Second>
+) -> some EventSource<(First, Second)> {
+  CombinedSource(first: first.storage, second: second.storage, third: Observed<Void>.Storage?.none) { values in
+    guard let first = values.first, let second = values.second else { return nil }
+    return (first, second)
+  }
+}
+
+/// Returns a view of three values together. Otherwise like ``combineLatest(_:_:)``.
+///
+/// - Parameters:
+///   - first: The first value of each triple.
+///   - second: The second value of each triple.
+///   - third: The third value of each triple.
+/// - Returns: A view of the triples.
+public func combineLatest<First: Sendable, Second: Sendable, Third: Sendable>(
+  _ first: Observed<First>, _ second: Observed<Second>, _ third: Observed<Third>
+) -> some EventSource<(First, Second, Third)> {
+  CombinedSource(first: first.storage, second: second.storage, third: third.storage) { values in
+    guard let first = values.first, let second = values.second, let third = values.third else { return nil }
+    return (first, second, third)
+  }
+}
+
+/// A source of the values of two or three ``Observed`` together.
+///
+/// The handlers are those of a ``Combination``, which exists while it has any. All equal sources
+/// add to the same one.
+struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payload: Sendable>: EventSource {
+  let first: Observed<First>.Storage
+  let second: Observed<Second>.Storage
+  /// `nil` for a source of pairs.
+  let third: Observed<Third>.Storage?
+  /// Returns the payload for a handler; `nil` before all values are known.
+  let combine: @Sendable (LatestValues<First, Second, Third>) -> Payload?
+
+  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
+    let (combination, use) = join()
+    return combination.event.add(handlers.map { combined($0, use) })
+  }
+
+  func attach(_ handler: Handler<Payload>) -> HandlerToken {
+    let (combination, use) = join()
+    return combination.event.attach(combined(handler, use))
+  }
+
+  func remove(_ token: HandlerToken) -> Bool {
+    guard let combination = first.combination(of: key, isUsed: false) as? Combination<First, Second, Third> else {
+      return false
+    }
+    return combination.event.remove(token)
+  }
+
+  /// The values that are combined, in order.
+  private var key: [ObjectIdentifier] {
+    [ObjectIdentifier(first), ObjectIdentifier(second)] + (third.map { [ObjectIdentifier($0)] } ?? [])
+  }
+
+  /// Returns a handler of the latest values. It holds the use of the combination until its closure
+  /// is released.
+  private func combined(_ handler: Handler<Payload>, _ use: CombinationUse) -> Handler<
+    LatestValues<First, Second, Third>
+  > {
+    handler.viewed { [combine] values in
+      _ = use  // retained by the closure
+      return combine(values)
+    }
+  }
+
+  /// Returns the combination, which has enqueued every change that was made before this call.
+  private func join() -> (Combination<First, Second, Third>, CombinationUse) {
+    let combination: Combination<First, Second, Third>
+    if let found = first.combination(of: key, isUsed: true) {
+      combination = typed(found)
+    } else {
+      combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isUsed: true))
+    }
+    let use = CombinationUse(combination)
+    // Another thread may have made the combination a moment ago, and not come to this.
+    combination.enlistOthers(second, third)
+    _ = combination.collect()
+    return (combination, use)
+  }
+
+  private func typed(_ combination: any ValueCombination) -> Combination<First, Second, Third> {
+    guard let combination = combination as? Combination<First, Second, Third> else {
+      preconditionFailure("a key stands for values of certain types")
+    }
+    return combination
+  }
+}

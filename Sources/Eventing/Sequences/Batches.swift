@@ -1,0 +1,90 @@
+extension PayloadSequence {
+  @usableFromInline func batches(of count: Int) -> PayloadBatches<Payload> {
+    PayloadBatches(subscription: subscription, count: Swift.max(1, count))
+  }
+}
+
+extension ArrivalSequence {
+  @usableFromInline func batches(of count: Int) -> ArrivalBatches<Payload> {
+    ArrivalBatches(subscription: subscription, count: Swift.max(1, count))
+  }
+}
+
+/// The payloads of a sequence, in arrays.
+@usableFromInline struct PayloadBatches<Payload: Sendable>: AsyncSequence, Sendable {
+  @usableFromInline typealias Element = [Payload]
+  @usableFromInline typealias Failure = Never
+  let subscription: Subscription<Payload>
+  let count: Int
+
+  @usableFromInline func makeAsyncIterator() -> Iterator {
+    withExtendedLifetime(subscription) { Iterator(reader: SequenceIterator(subscription.hub), count: count) }
+  }
+
+  @usableFromInline struct Iterator: AsyncIteratorProtocol {
+    let reader: SequenceIterator
+    let count: Int
+
+    @usableFromInline mutating func next(isolation actor: isolated (any Actor)?) async -> [Payload]? {
+      await reader.nextBatch(of: count, isolation: actor)
+    }
+  }
+}
+
+/// The arrivals of a sequence, in arrays.
+@usableFromInline struct ArrivalBatches<Payload: Sendable>: AsyncSequence, Sendable {
+  @usableFromInline typealias Element = [Arrival<Payload>]
+  @usableFromInline typealias Failure = Never
+  let subscription: Subscription<Payload>
+  let count: Int
+
+  @usableFromInline func makeAsyncIterator() -> Iterator {
+    withExtendedLifetime(subscription) { Iterator(reader: SequenceIterator(subscription.hub), count: count) }
+  }
+
+  @usableFromInline struct Iterator: AsyncIteratorProtocol {
+    let reader: SequenceIterator
+    let count: Int
+
+    @usableFromInline mutating func next(isolation actor: isolated (any Actor)?) async -> [Arrival<Payload>]? {
+      await reader.nextArrivalBatch(of: count, isolation: actor)
+    }
+  }
+}
+
+extension SequenceIterator {
+  /// Returns all payloads that wait, at most `count`; `nil` at the end, and if the task is
+  /// cancelled. Waits for the first one only.
+  func nextBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [Payload]? {
+    var batch: [Payload] = []
+    while batch.count < count {
+      if let payload = unsafe takeNext() {
+        unsafe batch.append(payload.assumingMemoryBound(to: Payload.self).move())
+      } else if batch.isEmpty {
+        guard await fill(isolation: isolation) else { return nil }
+      } else if !refill() {
+        break
+      }
+    }
+    return batch
+  }
+
+  /// Returns all payloads that wait, and the numbers of dropped ones, in their places; at most
+  /// `count` of both. Otherwise like ``nextBatch(of:isolation:)``.
+  func nextArrivalBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [Arrival<Payload>]? {
+    var batch: [Arrival<Payload>] = []
+    while batch.count < count {
+      // The number stands before the payload that was taken with it.
+      if let missing = takeLag() {
+        batch.append(.lagged(missing))
+      } else if let payload = unsafe takeNext() {
+        unsafe batch.append(.payload(payload.assumingMemoryBound(to: Payload.self).move()))
+      } else if batch.isEmpty {
+        guard await fill(isolation: isolation) else { return nil }
+      } else if !refill() {
+        break
+      }
+    }
+    return batch
+  }
+}

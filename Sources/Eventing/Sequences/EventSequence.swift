@@ -1,0 +1,28 @@
+/// A sequence of what an event delivers, such as ``EventSource/payloads(buffering:)``.
+///
+/// Its iterators have buffers in which elements wait. So it can also give them in batches.
+public protocol EventSequence<Element>: AsyncSequence, Sendable where Element: Sendable, Failure == Never {
+  /// The type of ``batches(of:)``.
+  associatedtype Batches: AsyncSequence<[Element], Never> & Sendable
+
+  /// Returns a sequence of arrays: all elements that wait, but not more than `count`.
+  ///
+  ///     for await batch in orders.payloads(buffering: .newest(1_000)).batches(of: 100) {
+  ///       try await database.insert(batch)
+  ///     }
+  ///
+  /// If no element waits, the iterator waits for one, and never for a second one to fill the batch.
+  /// So a slow loop gets large batches, and a fast one small ones. The
+  /// batches in their order have every element, in order. All else is as for the sequence itself:
+  /// what its iterators have, when they end, and what their buffers drop.
+  ///
+  /// If the task is cancelled, or the handler of the sequence is removed, elements that were not
+  /// given are lost with the buffer. A batch that the iterator has begun to take is given.
+  ///
+  /// A sequence that was transformed, such as by `map`, has no batches: make the batches first.
+  ///
+  /// - Parameter count: The largest number of elements in a batch. A number below 1 counts as 1.
+  /// - Returns: A sequence of arrays that are never empty.
+  /// - Complexity: O(1) for each element.
+  func batches(of count: Int) -> Batches
+}

@@ -1,0 +1,52 @@
+// Call sites of views of several values, of handlers of all events of a bus, and of batches.
+// swift-format-ignore-file
+
+import Eventing
+
+extension CallSites {
+protocol Auditable: Sendable { var text: String { get } }
+
+final class Person: Sendable {
+  let first = Observed("Ada"), last = Observed("Lovelace"), born = Observed(1815)
+}
+
+final class Auditor: Sendable {
+  let seen = Recorder<String>()
+  func audit(_ entry: any Auditable) async { seen.record(entry.text) }
+}
+
+@MainActor static func combined(_ person: Person, _ auditor: Auditor) -> [HandlerToken] {
+  let names = combineLatest(person.first, person.last)
+  var name = ""
+  var tokens = [
+    combineLatest(person.first, person.last).addHandler { first, last in print(first, last) },
+    names.addHandler(on: .main) { first, last in name = first + last; print(name) },
+    names.addHandler { first, last in await Task.yield(); print(first, last) },
+    names.addHandler(owner: auditor) { auditor, names in auditor.seen.record(names.0 + names.1) },
+    names.map { first, last in "\(first) \(last)" }.removeDuplicates().addHandler { name in print(name) },
+    names.filter { first, last in first != last }.addHandler(named: "filtered", on: .background) { first, last in print(first, last) },
+    names.removeDuplicates(by: ==).once { first, last in print(first, last) },
+    combineLatest(person.first, person.last, person.born).addHandler { first, last, born in print(first, last, born) },
+  ]
+  tokens += names.add(Handler { first, last in print(first, last) }, Handler(on: .main) { names in print(names) })
+  return tokens
+}
+
+static func everywhere(_ bus: EventBus, _ auditor: Auditor) -> [HandlerToken] {
+  [
+    bus.addHandler(forAll: (any Auditable).self) { entry in await auditor.audit(entry) },
+    bus.addHandler(forAll: (any Auditable).self) { entry in print(entry.text) },
+    bus.addHandler(forAll: (any Auditable).self, named: "main", on: .main) { entry in print(entry.text) },
+    bus.addHandler(forAll: (any Auditable).self, on: .main) { entry in await auditor.audit(entry) },
+    bus.addHandler(forAll: (any Auditable).self, on: .background, once: true) { entry in print(entry.text) },
+    bus.addHandler(forAll: (any Auditable).self, owner: auditor) { auditor, entry in await auditor.audit(entry) },
+    bus.addHandler(forAll: Order.self) { order in print(order.id) },
+  ]
+}
+
+static func inBatches(_ orders: Event<Order>) async -> [Int] {
+  var counts: [Int] = []
+  for await batch in orders.payloads(buffering: .newest(1_000)).batches(of: 100) { counts.append(batch.count); orders.finish() }
+  return counts
+}
+}

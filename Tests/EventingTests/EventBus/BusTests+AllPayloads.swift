@@ -1,0 +1,330 @@
+import Eventing
+import Testing
+
+/// H15: handlers of every payload of a type.
+extension BusTests {
+  protocol Auditable: Sendable { var entry: String { get } }
+  private struct Placed: Auditable {
+    var id = 1
+    var entry: String { "placed \(id)" }
+  }
+  private enum Paid: Auditable {
+    case cash
+    var entry: String { "paid" }
+  }
+  private class Message: @unchecked Sendable {}
+  private final class Letter: Message, Auditable, @unchecked Sendable { var entry: String { "letter" } }
+  private final class Owner: Sendable {}
+  private static let number = EventKey<Int>("number")
+
+  @Test func everyPayloadOfATypeArrivesOfEventsBeforeAndAfter() async throws {
+    let (bus, owner, seen) = (EventBus(), Owner(), Recorder<String>())
+    _ = bus.event(for: Placed.self)
+    let owned = try bus.event(EventKey<Placed>("owned"), of: owner)
+    bus.addHandler(forAll: (any Auditable).self) { seen.record($0.entry) }
+    bus.addHandler(forAll: Message.self, priority: -1) { _ in seen.record("message") }
+    bus.post(Placed())
+    owned.post(Placed(id: 2))
+    bus.post(Paid.cash)
+    try bus.event(EventKey<Paid?>("later"), of: owner).post(.cash)
+    let report = await bus.send(5)
+    #expect(report.reachedNobody && report.skipped == 2)
+    bus.post(Letter() as Message)
+    bus.post(Message())
+    bus.post(Letter() as any Auditable)
+    #expect(
+      seen.values == [
+        "placed 1", "placed 2", "paid", "paid", "letter", "message", "message", "letter", "message",
+      ])
+  }
+
+  @MainActor @Test func itHasEveryFormAndEndsWithItsOwner() async {
+    let (bus, seen) = (EventBus(), Recorder<String>())
+    var owner: Owner? = Owner()
+    bus.addHandler(forAll: Placed.self) { seen.record("inline \($0.id)") }
+    bus.addHandler(forAll: Placed.self) { placed async in seen.record("async \(placed.id)") }
+    bus.addHandler(forAll: Placed.self, on: .main) { placed in
+      MainActor.preconditionIsolated()
+      seen.record("main \(placed.id)")
+    }
+    bus.addHandler(forAll: Placed.self, on: .main) { placed async in
+      MainActor.preconditionIsolated()
+      seen.record("main async \(placed.id)")
+    }
+    let unowned = ["inline", "async", "main", "main async"]
+    bus.addHandler(forAll: Placed.self, owner: owner!) { _, placed in seen.record("owned inline \(placed.id)") }
+    bus.addHandler(forAll: Placed.self, owner: owner!) { _, placed async in seen.record("owned async \(placed.id)") }
+    bus.addHandler(forAll: Placed.self, on: .main, owner: owner!) { _, placed in
+      MainActor.preconditionIsolated()
+      seen.record("owned main \(placed.id)")
+    }
+    bus.addHandler(forAll: Placed.self, on: .main, owner: owner!) { _, placed async in
+      MainActor.preconditionIsolated()
+      seen.record("owned main async \(placed.id)")
+    }
+    #expect(await bus.send(Placed()).delivered == 8)
+    #expect(Set(seen.values) == Set((unowned + unowned.map { "owned \($0)" }).map { "\($0) 1" }))
+    seen.removeAll()
+    owner = nil
+    #expect(await bus.send(Placed(id: 2)).delivered == 4)
+    #expect(Set(seen.values) == Set(unowned.map { "\($0) 2" }))
+    #expect(await bus.send("later").skipped == 4)
+  }
+
+  @Test func itIsAHandlerOfEachEvent() async {
+    struct Problem: Error {}
+    let (bus, seen) = (EventBus(), Recorder<String>())
+    let event = bus.event(for: Placed.self)
+    event.addHandler { _ in seen.record("own") }
+    bus.addHandler(forAll: Placed.self, named: "audit", priority: 1) { placed in
+      seen.record("all")
+      throw Problem()
+    }
+    let failures = Recorder<String?>()
+    event.failures.addHandler { failures.record($0.name) }
+    let report = await event.send(Placed())
+    #expect(report.delivered == 1 && report.failures.count == 1 && failures.values == ["audit"])
+    #expect(seen.values == ["all", "own"])
+    #expect(await event.handlers.map(\.name) == ["audit", nil])
+    event.lock(named: "audit")
+    #expect(await event.send(Placed()).skipped == 1)
+    #expect(event.remove(named: "audit") == 1)
+    bus.event(for: Paid.self).post(.cash)
+    #expect(event.handlerCount == 1 && bus.event(for: Paid.self).handlerCount == 1)
+  }
+
+  @Test func oneTokenRemovesItEverywhere() async throws {
+    let (bus, owner, seen, live) = (EventBus(), Owner(), Recorder<Int>(), LiveCount())
+    let tokens = (1...2).map { factor in
+      let canary = Canary(live)
+      return bus.addHandler(forAll: Int.self, named: "sum") {
+        canary.sing()
+        seen.record(factor * $0)
+      }
+    }
+    let event = try bus.event(Self.number, of: owner)
+    event.post(1)
+    bus.post(2)
+    #expect(tokens[0].name == "sum" && !EventBus().remove(tokens[0]))
+    #expect(bus.remove(tokens[0]) && !bus.remove(tokens[0]))
+    event.post(3)
+    bus.post(4)
+    #expect(seen.values == [1, 2, 2, 4, 6, 8] && live.alive == 1)
+    let bag = HandlerBag()
+    tokens[1].store(in: bag)
+    #expect(bag.count == 1 && bag.removeAll() == 1)
+    event.post(5)
+    bus.post(6)
+    bus.post("new")
+    #expect(seen.count == 6 && live.alive == 0 && event.handlerCount == 0)
+    #expect(bus.event(for: String.self).handlerCount == 0)
+  }
+
+  @Test func aRemovalHoldsOnReturnForQueuedCallsToo() async {
+    let (bus, began, gate, seen) = (EventBus(), Gate(), Gate(), Recorder<Int>())
+    let token = bus.addHandler(forAll: Int.self) { number async in
+      seen.record(number)
+      began.open()
+      await gate.opened()
+    }
+    bus.post(1)
+    bus.post(2)
+    await began.opened()
+    #expect(bus.remove(token))
+    gate.open()
+    await bus.quiesce()
+    #expect(seen.values == [1])
+  }
+
+  @Test func finishEndsItAfterTheCallsForWhatWasSent() async {
+    let (bus, began, gate, seen, live) = (EventBus(), Gate(), Gate(), Recorder<Int>(), LiveCount())
+    do {
+      let canary = Canary(live)
+      bus.addHandler(forAll: Int.self) { number async in
+        canary.sing()
+        seen.record(number)
+        began.open()
+        await gate.opened()
+      }
+    }
+    let event = bus.event(for: Int.self)
+    event.post(1)
+    event.post(2)
+    await began.opened()
+    bus.finish()
+    bus.post(3)
+    gate.open()
+    await event.quiesce()
+    #expect(seen.values == [1, 2])
+    #expect(await eventually { live.alive == 0 })
+    #expect(bus.event(for: Int.self).handlerCount == 0)
+  }
+
+  @Test func anEventThatLeavesTheBusLosesIt() throws {
+    let (bus, owner, seen, live) = (EventBus(), Owner(), Recorder<Int>(), LiveCount())
+    let canary = Canary(live)
+    bus.addHandler(forAll: Int.self) { [canary] number in
+      canary.sing()
+      seen.record(number)
+    }
+    let (event, other) = (try bus.event(Self.number, of: owner), try bus.event(EventKey<Int>("other"), of: owner))
+    bus.remove(Self.number, of: owner)
+    event.post(1)
+    other.post(2)
+    bus.removeAll(of: owner)
+    other.post(3)
+    #expect(seen.values == [2] && event.handlerCount == 0 && other.handlerCount == 0)
+    withExtendedLifetime(canary) {}
+  }
+
+  @Test func itOutlivesTheBusInEventsThatAreHeld() {
+    let (seen, bag) = (Recorder<Int>(), HandlerBag())
+    var bus: EventBus? = EventBus()
+    bus?.addHandler(forAll: Int.self) { seen.record($0) }.store(in: bag)
+    let event = bus!.event(for: Int.self)
+    bus = nil
+    event.post(1)
+    bag.removeAll()
+    event.post(2)
+    #expect(seen.values == [1] && event.handlerCount == 0)
+  }
+
+  // MARK: Once
+
+  @Test func onceIsOnceInAll() async throws {
+    let (bus, owner, seen) = (EventBus(), Owner(), Recorder<Int>())
+    let event = try bus.event(Self.number, of: owner)
+    let token = bus.addHandler(forAll: Int.self, once: true) { seen.record($0) }
+    #expect(await bus.send("no number").skipped == 1)
+    event.lock()
+    event.post(1)
+    event.unlock()
+    #expect(seen.values.isEmpty)
+    event.post(2)
+    bus.post(3)
+    event.post(4)
+    #expect(seen.values == [2] && !bus.remove(token))
+    #expect(event.handlerCount == 0 && bus.event(for: Int.self).handlerCount == 0)
+    bus.post(1.5)
+    #expect(bus.event(for: Double.self).handlerCount == 0)
+  }
+
+  @Test(arguments: [false, true]) func ofTwoEventsThatRaceOneCallsAOnceHandler(isAsync: Bool) async {
+    final class Stage: Sendable {
+      let (bus, calls) = (EventBus(), Counter())
+      let events: [Event<Int>]
+      let owner = Owner()
+      init(_ isAsync: Bool) {
+        events = (0..<2).compactMap { [bus, owner] in try? bus.event(EventKey<Int>("\($0)"), of: owner) }
+        if isAsync {
+          bus.addHandler(forAll: Int.self, once: true) { [calls] _ async in calls.add() }
+        } else {
+          bus.addHandler(forAll: Int.self, once: true) { [calls] _ in calls.add() }
+        }
+      }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(2) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage(isAsync)
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during { stage.events[index].post(index) }
+    }
+    #expect(stages.count >= 1_000)
+    for stage in stages.values {
+      await stage.bus.quiesce()
+      #expect(stage.calls.value == 1)
+      #expect(stage.events.allSatisfy { !$0.hasHandlers })
+    }
+  }
+
+  // MARK: Races
+
+  @Test func anEventThatIsMadeWhileAHandlerIsAddedHasItOnce() async {
+    final class Stage: Sendable {
+      let (bus, calls, owner) = (EventBus(), Counter(), Owner())
+      var event: Event<Int>? { try? bus.event(BusTests.number, of: owner) }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(3) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage()
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during {
+        if index == 0 { stage.bus.addHandler(forAll: Int.self) { _ in stage.calls.add() } } else { _ = stage.event }
+      }
+    }
+    for stage in stages.values {
+      stage.event?.post(1)
+      #expect(stage.calls.value == 1)
+      stage.bus.finish()
+    }
+  }
+
+  @Test func anEventHasTheHandlerBeforeAnyThreadFindsIt() async {
+    final class Stage: Sendable {
+      let (bus, calls, owner) = (EventBus(), Counter(), Owner())
+      init() { bus.addHandler(forAll: Int.self) { [calls] _ in calls.add() } }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(3) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage()
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during {
+        if index == 0 {
+          stage.bus.post(index)
+        } else {
+          try? stage.bus.event(BusTests.number, of: stage.owner).post(index)
+        }
+      }
+    }
+    for stage in stages.values {
+      await stage.bus.quiesce()
+      #expect(stage.calls.value == 3)
+      stage.bus.finish()
+    }
+  }
+
+  @Test func aHandlerThatIsUsedUpWhileItIsAddedStaysInNoEvent() async throws {
+    for _ in 0..<300 {
+      let (bus, owner, isAdded) = (EventBus(), Owner(), Gate())
+      let events = try (0..<20).map { try bus.event(EventKey<Int>("\($0)"), of: owner) }
+      let poster = startThread { while !isAdded.isOpen { for event in events { event.post(1) } } }
+      bus.addHandler(forAll: Int.self, once: true) { _ in }
+      isAdded.open()
+      await poster.opened()
+      for event in events { event.post(2) }
+      #expect(events.allSatisfy { $0.handlerCount == 0 })
+    }
+  }
+
+  @Test func handlersComeAndGoWhileEventsDo() async {
+    let (bus, live) = (EventBus(), LiveCount())
+    await onThreads(4) { index in
+      for round in 0..<300 {
+        if index < 2 {
+          let canary = Canary(live)
+          let token = bus.addHandler(forAll: Int.self, once: round % 3 == 0) { _ in canary.sing() }
+          if round % 5 != 0 { bus.remove(token) } else { bus.finish() }
+        } else {
+          let owner = Owner()
+          try? bus.event(Self.number, of: owner).post(round)
+          if round % 2 == 0 { bus.removeAll(of: owner) }
+          bus.post(round)
+        }
+      }
+    }
+    bus.finish()
+    #expect(live.alive == 0)
+  }
+}
