@@ -67,7 +67,7 @@ public import Synchronization
     failureReference.load() ?? failureReference.set(Failures(policy))
   }
 
-  /// The sink of dead letters; `nil` if nobody has asked for them.
+  /// The sink of dead letters; `nil` before the first access to `Event.deadLetters`.
   var deadLetters: DeadLetters? { failureReference.load()?.deadLettersReference.load() }
 
   /// Reports a failure. Returns whether the policy stops the occurrence.

@@ -22,9 +22,9 @@ extension Event {
   /// each failure; a batch makes one for each of its payloads. A handler on a lane behind a view
   /// that changes the payload makes none: its payload is not one of this event.
   ///
-  /// A letter is sent as soon as the handler has failed. No ``send(_:from:)`` waits for the handlers
-  /// of letters. Failures from before the first access to this property make no letters. The source
-  /// does not keep the event alive.
+  /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
+  /// handlers of letters. Failures from before the first access to this property make no letters.
+  /// The source does not keep the event alive.
   public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
     let failures = core.identity.failures()
     let made = DeadLetters(Payload.self)

@@ -31,7 +31,8 @@ extension EventCore {
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
   ) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
-      // A once handler is used up by its first attempt. The lock holds nothing, but ends the others.
+      // A once handler is used up by its first attempt. The lock holds nothing, but ends the other
+      // attempts.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return false
     }

@@ -83,7 +83,7 @@ extension Handler {
 struct BatchRule: Sendable {
   /// The largest number of payloads in a batch.
   let count: Int
-  /// How long the first payload waits for others; `nil` for not at all.
+  /// The time for which the first payload waits for others; `nil` for none.
   let within: Duration?
   let clock: any Clock<Duration>
   /// Moves the payloads of a queue into an array, and returns the array as one payload.

@@ -53,7 +53,7 @@ extension Handler {
   /// Returns a copy of which a new occurrence cancels the call that runs.
   ///
   /// The next call begins when the cancelled one has returned. Only the newest occurrence waits.
-  /// Those that were replaced, and those whose call was cancelled, count as dropped, whatever the
+  /// Occurrences that were replaced, or whose call was cancelled, count as dropped, whatever the
   /// call returned. A new occurrence also ends the delay before another attempt. Removing the
   /// handler and ``Event/finish()`` cancel no call that runs.
   ///

@@ -1,4 +1,4 @@
-/// How often a handler that throws is called again, and after which delays.
+/// The number of attempts of a handler that throws, and the delays between them.
 public struct RetryPolicy: Hashable, Sendable {
   /// The largest number of attempts, the first one included.
   let attempts: Int

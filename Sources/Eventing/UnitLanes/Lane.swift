@@ -8,8 +8,8 @@
 /// For each handler, all else is as on a lane of its own: locks, owners, bounds, reports, and that
 /// no call begins after its removal has returned. A lock that holds pauses its handler only.
 ///
-/// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that could
-/// not run before the call has returned: see ``SendReport/deferred``.
+/// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that
+/// could not run before the call has returned: see ``SendReport/deferred``.
 ///
 /// A lane lives as long as a handler or another holder does.
 public final class Lane: Sendable {
@@ -34,9 +34,9 @@ public final class Lane: Sendable {
 
   /// Waits until no call for an occurrence sent before is running or queued on the lane.
   ///
-  /// It ends the waiting of batches and of paces. What a lock holds does not count. Called inside a
-  /// call on the lane, it waits neither for that call nor for what waits for it. Cancellation of the
-  /// task does not shorten the wait.
+  /// It ends the waiting of batches and of paces. Occurrences that a lock holds do not count.
+  /// Inside a call on the lane, it waits neither for that call nor for work that waits for the
+  /// call. Cancellation of the task does not shorten the wait.
   ///
   /// - Complexity: O(handlers and waiting calls).
   public nonisolated(nonsending) func quiesce() async {

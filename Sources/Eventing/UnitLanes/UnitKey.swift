@@ -22,7 +22,7 @@ protocol UnitKeying: AnyObject, Sendable {
   func key(of payload: BorrowedPayload) -> UnitKey
   /// Forgets the keys without uses. Isolation: core.
   func sweep()
-  /// The number of keys, with those that are no longer used.
+  /// The number of keys, unused ones included.
   var count: Int { get }
 }
 

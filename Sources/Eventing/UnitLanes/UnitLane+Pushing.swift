@@ -9,7 +9,7 @@ extension UnitLane {
     if modifiers.batch == nil ? push(payload, completion) : gather(payload, completion) { tally.taken &+= 1 }
   }
 
-  /// What a push leaves to be done after the mutex.
+  /// The steps of a push that come after the mutex.
   private struct Effects: ~Copyable {
     var isDropped = false
     /// An occurrence that waited, and was dropped to make room, with the node that its completion
@@ -69,7 +69,7 @@ extension UnitLane {
         setGathering(nil, key)
         enqueue(batch)
       }
-      // What does not fit any more must not wait for more.
+      // A full lane takes nothing more, so its batches must not wait.
       if buffering.isBounded, buffering.isFull(waiting: unsafe waitingCount) { closeBatches() }
       if unsafe isEnding || batch.stage != .gathering { timed = nil }
       if unsafe isEnding { enqueue(batch) }

@@ -2,7 +2,7 @@ import Synchronization
 
 // From a unit whose turn has come to its outcome.
 
-/// What becomes of a unit that has left the handler.
+/// The result of a unit's run.
 enum UnitResult: Sendable {
   case ended(HandlerOutcome)
   /// Another attempt follows after a delay.

@@ -1,4 +1,4 @@
-// A `.task` handler of a `send` is a child task of the sender, which sleeps between two attempts, so
+// A `.task` handler of a `send` is a child task of the sender. It sleeps between two attempts, so
 // that cancelling the sender ends the delay.
 
 extension UnitLane {

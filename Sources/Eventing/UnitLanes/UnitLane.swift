@@ -121,7 +121,7 @@ import Synchronization
     var waiting: [LaneUnit] = []
     scheduler.mutex.withLock {
       closeBatches()
-      // What a lock holds is not waited for.
+      // A barrier does not wait for units that a lock holds.
       unsafe units.forEach { unit in
         if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting { waiting.append(unit) }
       }

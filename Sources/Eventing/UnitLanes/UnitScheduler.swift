@@ -139,7 +139,7 @@ final class UnitScheduler: @unchecked Sendable {
     }
   }
 
-  /// Runs a unit, and those that follow it, in a block or task of its own.
+  /// Runs a unit, and the units that follow it, in a block or task of its own.
   func run(_ unit: LaneUnit, on slot: ExecutionSlot) {
     switch driver {
     case .queue(let queue):
