@@ -46,6 +46,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   let checks: Checks
   /// The divisor of the payload numbers for which the handler throws. 0 for no payloads.
   let throwsEvery: Int
+  /// Whether no call throws, also if a fault is due.
+  var neverThrows = false
   /// The seed of the random numbers that decide which calls meet a fault. It derives from the seed
   /// of the run.
   var fate: UInt64 = 0
@@ -162,6 +164,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   /// Returns whether the handler throws for this payload. The verifiers use it to predict failures.
   func isFailing(_ senderLog: Int, _ index: Int) -> Bool {
+    if neverThrows { return false }
     if throwsEvery > 0, index % throwsEvery == 0 { return true }
     var luck = luck(senderLog, index).throwing
     return checks.faults.isDue(.throw, &luck)

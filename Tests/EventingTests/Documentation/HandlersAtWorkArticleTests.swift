@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func paces() async {
-    let (search, progress, model) = (Event<String>(), Event<Double>(), await Model())
+    let (search, progress, model) = (Event<String>(), Event<Double>(), Model())
     let (show, results) = (HandlersAtWorkArticleTests.show, HandlersAtWorkArticleTests.results)
     search.add(Handler(on: .main) { text in model.query = text }.debounced(for: .milliseconds(300)))
     progress.add(Handler(on: .main) { fraction in model.fraction = fraction }.throttled(to: .milliseconds(100)))
@@ -69,7 +69,7 @@ import Testing
     let ship = HandlersAtWorkArticleTests.ship
     orders.add(Handler(on: .concurrent(limit: 8)) { order in try await ship(order) }.inOrder(by: \.customer))
 
-    func save(_ value: some Sendable) async throws { try await HandlersAtWorkArticleTests.save(value) }
+    @Sendable func save(_ value: some Sendable) async throws { try await HandlersAtWorkArticleTests.save(value) }
     let database = Lane("database")
     orders.addHandler(on: .lane(database)) { order in try await save(order) }
     payments.addHandler(on: .lane(database)) { payment in try await save(payment) }

@@ -1,0 +1,49 @@
+import Eventing
+import Synchronization
+
+/// Posts to handlers that want only some of the occurrences. What they leave out is counted, the
+/// order stays, and the last occurrence is delivered (H6).
+struct Pacing: Scenario {
+  static let name = "pace"
+  static let summary = "throttled and debounced handlers: all is counted, and the last is delivered"
+
+  func round(_ context: ScenarioContext) async {
+    let (trial, paced) = (Trial(context), Event<Int>("paced"))
+    context.watch(paced)
+    let posted = Counter()
+    // Posts in the order of the event: an inline handler is called with one occurrence at a time.
+    trial.witness.reaction = { _ in
+      posted.add()
+      paced.post(posted.value)
+    }
+    let calls = [Calls(), Calls(), Calls()]
+    paced.add(Handler { calls[0].note($0, context.checks) }.throttled(to: .microseconds(500)))
+    paced.add(Handler(on: .background) { calls[1].note($0, context.checks) }.debounced(for: .microseconds(200)))
+    paced.add(
+      Handler { payload async throws in calls[2].note(payload, context.checks) }
+        .debounced(for: .microseconds(200), atMost: .milliseconds(1)))
+    await context.race(steps: 120) { worker in worker.post(to: trial.event) }
+    await trial.finish()
+    await paced.quiesce()
+    for (number, handler) in await paced.handlers.enumerated() {
+      let sum = handler.callCount + handler.droppedCount
+      context.checks.expect(
+        .g21, sum == posted.value, "handler \(number) counts \(sum) of \(posted.value) occurrences: \(handler)")
+      context.checks.expect(
+        .g21, calls[number].last == posted.value,
+        "handler \(number) got \(calls[number].last) last, not \(posted.value)")
+    }
+  }
+
+  /// The calls of one handler.
+  private final class Calls: Sendable {
+    private let latest = Atomic<Int>(0)
+
+    var last: Int { latest.load(ordering: .acquiring) }
+
+    func note(_ payload: Int, _ checks: Checks) {
+      let before = latest.exchange(payload, ordering: .acquiringAndReleasing)
+      checks.expect(.g13, before < payload, "\(payload) came after \(before)")
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Eventing
+import Synchronization
+
+/// Sends to handlers whose first attempt often fails. Each occurrence reaches each handler, in
+/// order, once after all attempts, and a `send` waits for the last one (H1, H2).
+struct Retrying: Scenario {
+  static let name = "retry"
+  static let summary = "handlers that are tried again keep their order, and are awaited"
+
+  private struct FirstAttempt: Error {}
+
+  func round(_ context: ScenarioContext) async {
+    let trial = Trial(context)
+    for place in [Place.inOrder, .background, .concurrent, .task] { add(place, to: trial) }
+    await context.race(steps: 100) { worker in
+      if worker.random.oneIn(4) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
+    } inTask: { worker in
+      if worker.random.oneIn(6) { await worker.send(to: trial.event) } else { worker.post(to: trial.event) }
+    }
+    await trial.finish()
+  }
+
+  private func add(_ place: Place, to trial: Trial) {
+    let (handlerLog, canary) = (HandlerLog(place, trial.checks), Canary(.handler))
+    let attempts = Attempts()
+    handlerLog.fate = trial.context.makeFate()
+    handlerLog.adding = .open
+    @Sendable func attempt(_ payload: StressPayload) throws {
+      if payload.index % 5 == 0, attempts.isFirst(payload) { throw FirstAttempt() }
+    }
+    let handler: Handler<StressPayload> =
+      switch place {
+      case .background:
+        Handler(on: .background) { payload in
+          try attempt(payload)
+          try handlerLog.call(payload, canary)
+        }
+      default:
+        Handler(on: place == .inOrder ? .inOrder : place == .task ? .task : .concurrent(limit: Place.limit)) {
+          payload async throws in
+          try attempt(payload)
+          try await handlerLog.call(payload, canary, pausing: true)
+        }
+      }
+    let policy = RetryPolicy.backoff(from: .microseconds(100), to: .milliseconds(1), attempts: 3)
+    handlerLog.token = trial.event.attach(handler.retrying(policy) { $0 is FirstAttempt })
+    handlerLog.adding.finish()
+    trial.extraHandlerLogs.append(handlerLog)
+  }
+
+  /// The payloads that a handler was tried with.
+  private final class Attempts: Sendable {
+    private let seen = Mutex<Set<Int64>>([])
+
+    func isFirst(_ payload: StressPayload) -> Bool {
+      seen.withLock { $0.insert(Int64(payload.senderLog) << 32 | Int64(payload.index)).inserted }
+    }
+  }
+}
