@@ -1,21 +1,36 @@
-/// The later posts that wait for one clock, whatever its type.
-protocol DelayQueueing: AnyObject, Sendable {
-  /// Notes that an item of the queue has been cancelled.
-  func noteCancelled()
+/// Work that waits for an instant of a clock. Its owner holds it; the queue holds it weakly.
+protocol DelayedWork: AnyObject, Sendable {
+  /// Whether the work has neither been done nor cancelled.
+  var isWaiting: Bool { get }
+  /// Does the work, if it still waits. Called on a task of the clock's timer, without a mutex.
+  func fire()
 }
 
-/// The later posts that wait for one clock, in the order of their deadlines: a binary heap, and one
-/// task that sleeps until the first deadline.
+/// The delayed work of one clock, whatever the type of the clock.
+protocol DelayQueueing: AnyObject, Sendable {
+  /// Adds work that is due after a delay. The delay is not longer than a hundred years.
+  ///
+  /// - Parameter number: Of two items that are due at one instant, the one with the lower number
+  ///   comes first.
+  func insert(_ work: any DelayedWork, number: UInt64, after delay: Duration)
+  /// Notes that an item of the queue has been cancelled.
+  func noteCancelled()
+  /// The time of the clock, since the queue was made.
+  var now: Duration { get }
+}
+
+/// The delayed work of one clock, in the order of the deadlines: a binary heap, and one task that
+/// sleeps until the first deadline.
 ///
 /// Adding costs O(log n). A cancelled item stays in the heap until half of the heap is cancelled.
 // Safe: what changes is guarded by `mutex`.
 final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Duration == Duration {
   private struct Entry: Sendable {
     let deadline: C.Instant
-    /// Of two entries with one deadline, the one that was made first comes first.
+    /// Of two entries with one deadline, the one with the lower number comes first.
     let number: UInt64
-    /// The item; `nil` if its event is gone.
-    let item: @Sendable () -> LaterItem?
+    /// The work; `nil` if its owner is gone.
+    let work: @Sendable () -> (any DelayedWork)?
 
     func isBefore(_ other: Entry) -> Bool {
       deadline != other.deadline ? deadline < other.deadline : number < other.number
@@ -23,6 +38,7 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
   }
 
   private let clock: C
+  private let origin: C.Instant
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var heap: [Entry] = []
@@ -35,11 +51,16 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var lastTimer: UInt64 = 0
 
-  init(_ clock: C) { self.clock = clock }
+  init(_ clock: C) {
+    self.clock = clock
+    origin = clock.now
+  }
 
-  func insert(_ item: LaterItem, after delay: Duration) {
+  var now: Duration { origin.duration(to: clock.now) }
+
+  func insert(_ work: any DelayedWork, number: UInt64, after delay: Duration) {
     let entry = Entry(
-      deadline: clock.now.advanced(by: delay), number: item.id, item: { [weak item] in item })
+      deadline: clock.now.advanced(by: delay), number: number, work: { [weak work] in work })
     let number = mutex.withLock { () -> UInt64? in
       unsafe heap.append(entry)
       siftUp()
@@ -56,13 +77,13 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
     if mustCompact { compact() }
   }
 
-  /// Removes cancelled entries. Items are asked outside of the mutex: they are held weakly.
+  /// Removes cancelled entries. The work is asked outside of the mutex: it is held weakly.
   private func compact() {
     let entries = mutex.withLock { () -> [Entry] in
       defer { unsafe (heap, cancelledCount) = ([], 0) }
       return unsafe heap
     }
-    let waiting = entries.filter { $0.item()?.stage == .waiting }
+    let waiting = entries.filter { $0.work()?.isWaiting == true }
     let number = mutex.withLock { () -> (UInt64, C.Instant)? in
       for entry in waiting {
         unsafe heap.append(entry)
@@ -98,7 +119,7 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
     withExtendedLifetime(replaced) {}  // a timer that another one has replaced is cancelled here
   }
 
-  /// Posts what is due, unless a later timer has taken over.
+  /// Does the work that is due, unless a later timer has taken over.
   private func fire(_ number: UInt64) {
     let now = clock.now
     var due: [Entry] = []
@@ -110,7 +131,7 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
       return (number, timer.deadline)
     }
     if let (number, deadline) = next { startTimer(number, deadline) }
-    for entry in due { entry.item()?.post() }
+    for entry in due { entry.work()?.fire() }
   }
 
   // MARK: The heap. The caller holds `mutex`
@@ -140,10 +161,4 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
     unsafe heap.giveBackRoom()
     return first
   }
-}
-
-/// The queues of the standard library's clocks, for the whole process.
-enum DelayQueues {
-  static let continuous = DelayQueue(ContinuousClock())
-  static let suspending = DelayQueue(SuspendingClock())
 }

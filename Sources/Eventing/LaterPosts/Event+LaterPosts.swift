@@ -79,21 +79,19 @@ extension EventCore {
     return LaterPost(item: item)
   }
 
-  private func schedule<C: Clock<Duration>>(_ item: LaterItem, after delay: Duration, _ clock: C) {
+  private func schedule(_ item: LaterItem, after delay: Duration, _ clock: any Clock<Duration>) {
     let queue = queue(of: clock)
     // Before the event has the item, whose end may cancel it at any time from then on.
     unsafe item.queue = queue
     guard insert(item) else { return _ = item.cancel() }
-    if !delay.isForever { queue.insert(item, after: delay) }
+    if !delay.isForever { queue.insert(item, number: item.id, after: delay) }
   }
 
-  private func queue<C: Clock<Duration>>(of clock: C) -> DelayQueue<C> {
-    if let shared = DelayQueues.continuous as? DelayQueue<C> { return shared }
-    if let shared = DelayQueues.suspending as? DelayQueue<C> { return shared }
-    let made = DelayQueue(clock)
-    guard C.self is AnyObject.Type else { return made }
+  private func queue(of clock: any Clock<Duration>) -> any DelayQueueing {
+    if let shared = DelayQueues.shared(clock) { return shared }
+    let made = DelayQueues.make(clock)
+    guard type(of: clock) is AnyObject.Type else { return made }
     let pendingWork = pendingWork
-    return mutex.withLock { unsafe pendingWork.laterPosts.queue(of: clock as AnyObject, made) } as? DelayQueue<C>
-      ?? made
+    return mutex.withLock { unsafe pendingWork.laterPosts.queue(of: clock as AnyObject, made) }
   }
 }

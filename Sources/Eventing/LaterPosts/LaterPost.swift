@@ -24,7 +24,7 @@ extension LaterPost: CustomStringConvertible {
 ///
 /// The queue of its clock holds it weakly.
 // Safe: `state` is atomic; what changes besides says what guards it.
-@usableFromInline final class LaterItem: @unchecked Sendable {
+@usableFromInline final class LaterItem: DelayedWork, @unchecked Sendable {
   enum Stage: UInt8, AtomicRepresentable, Sendable { case waiting, posted, cancelled }
 
   let id: UInt64
@@ -48,6 +48,7 @@ extension LaterPost: CustomStringConvertible {
   }
 
   var stage: Stage { state.load(ordering: .acquiring) }
+  var isWaiting: Bool { stage == .waiting }
 
   /// Returns true for the one caller that ends the waiting.
   private func end(_ stage: Stage) -> Bool {
@@ -64,7 +65,7 @@ extension LaterPost: CustomStringConvertible {
   }
 
   /// Posts the payload, on the event's own queue: a handler that blocks must not hold the timer up.
-  func post() {
+  func fire() {
     guard end(.posted) else { return }
     guard let core, core.takeLaterPost(id), let payload = takePayload() else { return }
     let post = {
