@@ -48,6 +48,9 @@ public final actor Event<Payload: Sendable> {
     if policy != .collect { _ = core.identity.failures(policy) }
     NewEvents.tell(core, name)
   }
+
+  // Not in the core's `deinit`: a drain may retain the core for long.
+  deinit { core.cancelLaterPosts() }
 }
 
 /// An event that carries no value.
