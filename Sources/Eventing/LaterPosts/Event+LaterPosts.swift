@@ -60,6 +60,25 @@ extension KeyedEvent {
   ) -> LaterPost {
     event.post(KeyedPayload(key, payload), after: delay, clock: clock, from: sender)
   }
+
+  /// Posts a payload to no key at a later time: see ``postUntargeted(_:from:)`` and
+  /// ``Event/post(_:after:clock:from:)``.
+  @discardableResult public func postUntargeted(
+    _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    from sender: (any AnyObject & Sendable)? = nil
+  ) -> LaterPost {
+    event.post(KeyedPayload(nil, payload), after: delay, clock: clock, from: sender)
+  }
+}
+
+extension KeyedEvent where Key == ObjectKey {
+  /// Posts a payload to an object at a later time: see ``Event/post(_:after:clock:from:)``.
+  @discardableResult public func post(
+    _ payload: Payload, to object: some AnyObject & Sendable, after delay: Duration,
+    clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
+  ) -> LaterPost {
+    post(payload, to: ObjectKey(object), after: delay, clock: clock, from: sender)
+  }
 }
 
 extension EventBus {

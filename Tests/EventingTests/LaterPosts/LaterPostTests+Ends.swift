@@ -61,4 +61,19 @@ extension LaterPostTests {
     #expect(await eventually { seen.count >= 3 })
     #expect(seen.values == [0, 2, 3])
   }
+
+  @Test func objectsAndNoKeyCanBePostedToLater() async {
+    final class Player: Sendable {}
+    let (clock, seen) = (ManualClock(), Recorder<String>())
+    let (scored, me, other) = (KeyedEvent<ObjectKey, Int>(), Player(), Player())
+    scored[me].addHandler { seen.record("me \($0)") }
+    scored[other].addHandler { seen.record("other \($0)") }
+    scored.untargeted.addHandler { seen.record("none \($0)") }
+    scored.post(1, to: me, after: .seconds(1), clock: clock)
+    scored.postUntargeted(2, after: .seconds(2), clock: clock)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(2))
+    #expect(await eventually { seen.count == 2 })
+    #expect(seen.values == ["me 1", "none 2"])
+  }
 }
