@@ -41,7 +41,8 @@ public enum Simulation {
   public static var executor: (any TaskExecutor)? { Simulator.current }
 
   /// The clock of the simulation that the caller belongs to. It moves to the next sleeper when
-  /// nothing else can run. Outside of a simulation this is a new clock.
+  /// nothing else can run. Later posts in the simulation wait for this clock in place of a clock of
+  /// the standard library. Outside of a simulation this is a new clock.
   public static var clock: ManualClock { Simulator.current?.clock ?? ManualClock() }
 
   /// Runs a closure once, in the order that a seed chooses.

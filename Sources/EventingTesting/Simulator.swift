@@ -12,6 +12,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   }
 
   let clock = ManualClock()
+  let delayQueues = DelayQueueTable()
+  var delayClock: any Clock<Duration> { clock }
   let mutant: Mutant?
   private var owner = Thread.current
   private var chooser: Chooser

@@ -111,7 +111,7 @@ extension EventCore {
   ///
   /// Handlers may block. On `DispatchQueue.global()`, two blocked blocks delay a third one by a
   /// second. In Swift's pool they would delay it for as long as they block.
-  private func handOff(_ pendingWork: PendingWork) {
+  func handOff(_ pendingWork: PendingWork) {
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
     Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
   }

@@ -67,6 +67,27 @@ extension EventCore {
   @usableFromInline @inline(__always) func enqueue(
     drainer: UInt = Thread.current, _ append: (PendingWork) -> Bool
   ) -> Bool {
+    let (old, isOverloaded) = appendWork(append)
+    if old & ~CoreState.mustEnqueue == 0 {
+      drain(drainer)
+      return false
+    }
+    return isOverloaded && old & ~CoreState.flags != Thread.current
+  }
+
+  /// Lets a closure enqueue work. If the event became idle meanwhile, the event's own queue drains
+  /// it: the calling thread runs no code of the user, and releases nothing.
+  func enqueueForQueue(_ append: (PendingWork) -> Void) {
+    let (old, _) = appendWork {
+      append($0)
+      return false
+    }
+    if old & ~CoreState.mustEnqueue == 0 { handOff(pendingWork) }
+  }
+
+  /// Lets a closure enqueue work, and marks the event as busy. Returns the state word before that,
+  /// and the result of the closure.
+  @inline(__always) private func appendWork(_ append: (PendingWork) -> Bool) -> (old: UInt, isOverloaded: Bool) {
     syncPoint(.foundBusy)
     // Safe: the core retains it.
     let pendingWork = unsafe pendingWorkReference.lend() ?? .passUnretained(pendingWork)
@@ -75,11 +96,7 @@ extension EventCore {
     syncPoint(.queued)
     let old = stateWord.bitwiseOr(CoreState.busy | CoreState.queued, ordering: .acquiringAndReleasing).oldValue
     mutex.unlock()
-    if old & ~CoreState.mustEnqueue == 0 {
-      drain(drainer)
-      return false
-    }
-    return isOverloaded && old & ~CoreState.flags != Thread.current
+    return (old, isOverloaded)
   }
 
   /// Whether the calling thread is inside the core.

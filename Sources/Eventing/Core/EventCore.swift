@@ -48,7 +48,6 @@ public import Synchronization
   @usableFromInline init(_ type: PayloadType) { self.type = type }
 
   deinit {
-    cancelLaterPosts()
     // No thread is inside: senders, drains and waiters retain the core. Lanes still run waiting
     // calls.
     unsafe forEachSlot { slot in

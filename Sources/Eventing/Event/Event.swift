@@ -48,6 +48,19 @@ public final actor Event<Payload: Sendable> {
     if policy != .collect { _ = core.identity.failures(policy) }
     NewEvents.tell(core, name)
   }
+
+  /// Creates an event that the observers of new events do not know yet: another thread may be
+  /// faster, and then this one is not used. Otherwise call ``tellObservers()``.
+  init(untold name: String?) {
+    self.name = name
+    core = EventCore(Payload.self)
+  }
+
+  /// Tells the observers of new events of this one.
+  nonisolated func tellObservers() { NewEvents.tell(core, name) }
+
+  // Not in the core's `deinit`: a drain may retain the core for long.
+  deinit { core.cancelLaterPosts() }
 }
 
 /// An event that carries no value.

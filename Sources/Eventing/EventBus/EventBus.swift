@@ -40,7 +40,7 @@ public final class EventBus: Sendable {
     sweep()
     let id = ObjectIdentifier(type)
     if let event = mutex.withLock({ unsafe byType[id] }) as? Event<Payload> { return event }
-    let made = Event<Payload>("\(type)")
+    let made = Event<Payload>(untold: "\(type)")
     var known: [BusHandler] = []
     let event = publish(made, &known) {
       if let event = unsafe byType[id] { return event }
@@ -48,6 +48,7 @@ public final class EventBus: Sendable {
       return made
     }
     guard let event = event as? Event<Payload> else { preconditionFailure("the event of a type carries that") }
+    if event === made { event.tellObservers() }
     return event
   }
 
@@ -70,13 +71,22 @@ public final class EventBus: Sendable {
   ) throws(EventingError) -> Event<Payload> {
     sweep()
     let found = events(of: owner) { events in events.first { $0.key == key.name }?.event } ?? nil
-    let event = found ?? add(Event<Payload>(key.name), key.name, owner)
+    var made: Event<Payload>?
+    let event: any EventProtocol
+    if let found {
+      event = found
+    } else {
+      let new = Event<Payload>(untold: key.name)
+      made = new
+      event = add(new, key.name, owner)
+    }
     guard let event = event as? Event<Payload> else {
       let expected = "an event of \(Payload.self) named \"\(key.name)\""
       throw EventingError(
         code: .payloadMismatch,
         description: "expected \(expected); there is an event of \(type(of: event).payloadDescription)")
     }
+    if event === made { event.tellObservers() }
     return event
   }
 

@@ -1,12 +1,17 @@
+import Synchronization
+
 extension EventSource where Payload: Equatable {
   /// Returns a view whose handlers are called if a payload differs from the one before it.
   ///
   ///     volume.values.removeDuplicates().addHandler { volume in print(volume) }
   ///
-  /// Each handler compares with the last payload that it was called with, or refused by throwing:
-  /// the first one always comes. A payload that the view leaves out counts as skipped, and uses up
-  /// no once handler. A payload that comes while the handler, or the event, is locked is not
-  /// remembered.
+  /// Each handler compares with the last payload that it was called with, or that its lane has
+  /// taken: the first one always comes. An error that the handler throws changes nothing. A payload
+  /// that the view leaves out counts as skipped, and uses up no once handler.
+  ///
+  /// A payload that does not reach the handler is not remembered: because of a lock, a filter
+  /// behind this view, or a claim that is refused. If a lane skips or drops payloads that it has
+  /// taken, the next payload always comes, even if it equals the one before.
   ///
   /// Payloads are compared where the event delivers, one at a time and in order, under no mutex.
   ///
@@ -36,30 +41,65 @@ struct DistinctSource<Source: EventSource>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
 
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
-    let (last, areEqual) = (LastPayload<Source.Payload>(), areEqual)
-    return handler.viewed { payload in
-      // Compared outside of the mutex: `==` is the user's code. The core lets one thread in at a
-      // time.
-      if let before = last.value, areEqual(before, payload) { return nil }
-      last.value = payload
-      return payload
+    let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
+    let (place, body, type) = (inner.place, inner.body, inner.type)
+    let makeDistinct: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in
+      let runner = HandlerRunner(place, body, type, record, identity)
+      let lane = runner.lane
+      return TransformedHandler(lane: lane) { incoming, owner, tally in
+        let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.losses ?? 0)
+        if last.isEqual(to: payload, losses) { return false }
+        guard runner.take(incoming, owner, record, identity, &tally) else { return false }
+        last.set(payload, losses)
+        return true
+      }
     }
+    let view = inner.viewTarget.map { target in
+      ViewClosure<Source.Payload> { payload in
+        if last.isEqual(to: payload, 0) { return false }
+        var isCalled = true
+        defer { if isCalled { last.set(payload, 0) } }  // also if the handler throws
+        isCalled = try unsafe withUnsafePointer(to: payload) { unsafe try target(BorrowedPayload($0)) }
+        return isCalled
+      }.erased
+    }
+    var distinct = Handler<Source.Payload>(place, view.map { .view($0, makeDistinct) } ?? .relay(makeDistinct))
+    distinct.options = inner.options
+    distinct.isOnce = inner.isOnce
+    return distinct
   }
 }
 
-/// The payload that a handler was called with last.
-// Safe: guarded by `mutex`.
-private final class LastPayload<Payload: Sendable>: @unchecked Sendable {
-  private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
-  @exclusivity(unchecked) private var payload: Payload?
+/// The payload that a handler was called with last, or that its lane has taken last.
+///
+/// Payloads are compared outside of the mutex: `==` is the user's code. The core lets one thread in
+/// at a time.
+private final class LastPayload<Payload: Sendable>: Sendable {
+  private let areEqual: @Sendable (Payload, Payload) -> Bool
+  private let last = Guarded<(payload: Payload, losses: Int)?>(nil)
 
-  var value: Payload? {
-    get { mutex.withLock { unsafe payload } }
-    set {
-      var replaced = newValue
-      mutex.withLock { unsafe swap(&payload, &replaced) }
-      withExtendedLifetime(replaced) {}  // released outside of the mutex
-    }
+  init(_ areEqual: @escaping @Sendable (Payload, Payload) -> Bool) { self.areEqual = areEqual }
+
+  /// Returns whether the last payload equals a new one.
+  ///
+  /// - Parameter losses: The number of payloads that the handler's lane has lost. If it has changed
+  ///   since the last payload, that one may be among them.
+  func isEqual(to payload: Payload, _ losses: Int) -> Bool {
+    guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
+    return areEqual(last.payload, payload)
   }
+
+  /// - Parameter losses: The number of payloads that the handler's lane had lost before it got this
+  ///   one.
+  func set(_ payload: Payload, _ losses: Int) {
+    var replaced: (payload: Payload, losses: Int)? = (payload, losses)
+    last.withLock { swap(&$0, &replaced) }
+    withExtendedLifetime(replaced) {}  // released outside of the mutex
+  }
+}
+
+extension DeliveryTarget {
+  /// The number of occurrences that the lane took, or had no room for, and that did not reach the
+  /// handler.
+  fileprivate var losses: Int { skipped.load(ordering: .acquiring) &+ dropped.load(ordering: .acquiring) }
 }

@@ -32,7 +32,8 @@ extension SerialLane {
       unsafe batch.append(.call(completion), payload)
     }
     phase = .paused
-    let waiters = detachWaiters()
+    // A call that was to be made at once is the only item, and its caller reports it as held.
+    let waiters = isTaken ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
     release(waiters)
     return .pause

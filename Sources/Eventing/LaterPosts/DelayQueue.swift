@@ -1,164 +1,149 @@
-/// Work that waits for an instant of a clock. Its owner holds it; the queue holds it weakly.
-protocol DelayedWork: AnyObject, Sendable {
-  /// Whether the work has neither been done nor cancelled.
-  var isWaiting: Bool { get }
-  /// Does the work, if it still waits. Called on a task of the clock's timer, without a mutex.
-  func fire()
-}
-
-/// The delayed work of one clock, whatever the type of the clock.
-protocol DelayQueueing: AnyObject, Sendable {
-  /// Adds work that is due after a delay. The delay is not longer than a hundred years.
-  ///
-  /// - Parameter number: Of two items that are due at one instant, the one with the lower number
-  ///   comes first.
-  func insert(_ work: any DelayedWork, number: UInt64, after delay: Duration)
-  /// Notes that an item of the queue has been cancelled.
-  func noteCancelled()
-  /// The time of the clock, since the queue was made.
-  var now: Duration { get }
-}
-
-/// The delayed work of one clock, in the order of the deadlines: a binary heap, and one task that
-/// sleeps until the first deadline.
+/// The delayed work of one clock, in the order of the deadlines, and one timer for the first of
+/// them.
 ///
-/// Adding costs O(log n). A cancelled item stays in the heap until half of the heap is cancelled.
-// Safe: what changes is guarded by `mutex`.
-final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Duration == Duration {
-  private struct Entry: Sendable {
-    let deadline: C.Instant
-    /// Of two entries with one deadline, the one with the lower number comes first.
-    let number: UInt64
-    /// The work; `nil` if its owner is gone.
-    let work: @Sendable () -> (any DelayedWork)?
-
-    func isBefore(_ other: Entry) -> Bool {
-      deadline != other.deadline ? deadline < other.deadline : number < other.number
-    }
+/// The timer may ring too early: it is set again then. So it need not be set anew when the first
+/// work is cancelled. When the last one is cancelled, a timer that keeps a task asleep stops.
+final class DelayQueue: DelayQueueing, Sendable {
+  /// A change of the timer that one thread makes, outside of the mutex.
+  private enum Alarm {
+    case at(Duration)
+    case off
   }
 
-  private let clock: C
-  private let origin: C.Instant
-  private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
-  @exclusivity(unchecked) private var heap: [Entry] = []
-  /// Guarded by: mutex.
-  @exclusivity(unchecked) private var cancelledCount = 0
-  /// The deadline for which a task sleeps, and the number of that task. Guarded by: mutex.
-  @exclusivity(unchecked) private var timer: (deadline: C.Instant, number: UInt64)?
-  /// Cancels the task when it is released. Guarded by: mutex.
-  @exclusivity(unchecked) private var sleeper: (any AnyObject & Sendable)?
-  /// Guarded by: mutex.
-  @exclusivity(unchecked) private var lastTimer: UInt64 = 0
+  private struct State {
+    var heap = DelayHeap()
+    /// The instant at which the timer rings; `nil` if it may not ring any more.
+    var alarm: Duration?
+    /// Whether the timer was set after it was stopped. Then it may hold a task.
+    var isTimerUsed = false
+    /// Whether a thread sets the timer. Other threads leave it to that one.
+    var isSetting = false
+    /// Whether a thread fires what is due. It sets the timer afterwards.
+    var isFiring = false
+    /// The number of times that the timer rang.
+    var ringCount: UInt64 = 0
+    /// The value of `ringCount` when the thread that sets the timer began.
+    var ringCountAtSetting: UInt64 = 0
 
-  init(_ clock: C) {
-    self.clock = clock
-    origin = clock.now
-  }
-
-  var now: Duration { origin.duration(to: clock.now) }
-
-  func insert(_ work: any DelayedWork, number: UInt64, after delay: Duration) {
-    let entry = Entry(
-      deadline: clock.now.advanced(by: delay), number: number, work: { [weak work] in work })
-    let number = mutex.withLock { () -> UInt64? in
-      unsafe heap.append(entry)
-      siftUp()
-      return nextTimer()
-    }
-    if let number { startTimer(number, entry.deadline) }
-  }
-
-  func noteCancelled() {
-    let mustCompact = mutex.withLock { () -> Bool in
-      unsafe cancelledCount += 1
-      return unsafe cancelledCount > 64 && cancelledCount > heap.count / 2
-    }
-    if mustCompact { compact() }
-  }
-
-  /// Removes cancelled entries. The work is asked outside of the mutex: it is held weakly.
-  private func compact() {
-    let entries = mutex.withLock { () -> [Entry] in
-      defer { unsafe (heap, cancelledCount) = ([], 0) }
-      return unsafe heap
-    }
-    let waiting = entries.filter { $0.work()?.isWaiting == true }
-    let number = mutex.withLock { () -> (UInt64, C.Instant)? in
-      for entry in waiting {
-        unsafe heap.append(entry)
-        siftUp()
+    /// Returns the change that the calling thread must make; `nil` if there is none, or another
+    /// thread will see to it.
+    mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
+      guard !isSetting, !isFiring else { return nil }
+      let next: Alarm
+      if let first = heap.firstDeadline {
+        if let alarm, alarm <= first { return nil }
+        next = .at(first)
+      } else {
+        if !isTimerUsed || !stopsWhenUnused { return nil }
+        next = .off
       }
-      guard let number = nextTimer(), let timer = unsafe timer else { return nil }
-      return (number, timer.deadline)
+      isSetting = true
+      ringCountAtSetting = ringCount
+      return next
     }
-    if let (number, deadline) = number { startTimer(number, deadline) }
+
+    mutating func endSetting(_ alarm: Alarm) {
+      isSetting = false
+      switch alarm {
+      case .at(let deadline):
+        // The timer that was set may have rung meanwhile.
+        self.alarm = ringCount == ringCountAtSetting ? deadline : nil
+        isTimerUsed = true
+      case .off:
+        self.alarm = nil
+        isTimerUsed = false
+      }
+    }
   }
+
+  /// The most work that is taken out in one critical section.
+  static var batch: Int { 64 }
+
+  private let timer: any DelayTimer
+  private let state = Guarded(State())
+  private let onDeinit: @Sendable () -> Void
+
+  init(_ timer: any DelayTimer, onDeinit: @escaping @Sendable () -> Void = {}) {
+    self.timer = timer
+    self.onDeinit = onDeinit
+  }
+
+  deinit {
+    timer.stop()
+    onDeinit()
+  }
+
+  var now: Duration { timer.now }
+
+  func insert(_ work: any DelayedWork, after delay: Duration) {
+    let deadline = timer.now + delay
+    let stops = timer.stopsWhenUnused
+    set(
+      state.withLock { state -> Alarm? in
+        guard work.isWaiting, work.heapIndex < 0 else { return nil }
+        state.heap.insert(work, deadline)
+        return state.beginSetting(stops)
+      })
+  }
+
+  func noteCancelled(_ work: any DelayedWork) {
+    let stops = timer.stopsWhenUnused
+    set(
+      state.withLock { state -> Alarm? in
+        guard work.heapIndex >= 0 else { return nil }
+        state.heap.remove(at: work.heapIndex)  // the caller retains it
+        return state.beginSetting(stops)
+      })
+  }
+
+  /// Returns whether the queue is the one of a clock. Runs the user's code: `==` of the clock.
+  func measures(_ clock: any Clock<Duration>) -> Bool { timer.measures(clock) }
 
   // MARK: The timer
 
-  /// Returns the number of a timer to start, if none sleeps until the first deadline or earlier.
-  /// The caller holds `mutex`.
-  private func nextTimer() -> UInt64? {
-    guard let first = unsafe heap.first else { return nil }
-    if let timer = unsafe timer, timer.deadline <= first.deadline { return nil }
-    unsafe lastTimer += 1
-    unsafe timer = unsafe (first.deadline, lastTimer)
-    return unsafe lastTimer
-  }
-
-  private func startTimer(_ number: UInt64, _ deadline: C.Instant) {
-    let task = Scheduling.detachedTask {
-      try? await self.clock.sleep(until: deadline, tolerance: nil)
-      self.fire(number)
-    }
-    var replaced: (any AnyObject & Sendable)? = task
-    mutex.withLock {
-      if unsafe timer?.number == number { unsafe swap(&sleeper, &replaced) }
-    }
-    withExtendedLifetime(replaced) {}  // a timer that another one has replaced is cancelled here
-  }
-
-  /// Does the work that is due, unless a later timer has taken over.
-  private func fire(_ number: UInt64) {
-    let now = clock.now
-    var due: [Entry] = []
-    let next = mutex.withLock { () -> (UInt64, C.Instant)? in
-      guard unsafe timer?.number == number else { return nil }
-      unsafe timer = nil
-      while let first = unsafe heap.first, first.deadline <= now { due.append(popFirst()) }
-      guard let number = nextTimer(), let timer = unsafe timer else { return nil }
-      return (number, timer.deadline)
-    }
-    if let (number, deadline) = next { startTimer(number, deadline) }
-    for entry in due { entry.work()?.fire() }
-  }
-
-  // MARK: The heap. The caller holds `mutex`
-
-  private func siftUp() {
-    var child = unsafe heap.count - 1
-    while child > 0, case let parent = (child - 1) / 2, unsafe heap[child].isBefore(heap[parent]) {
-      unsafe heap.swapAt(child, parent)
-      child = parent
-    }
-  }
-
-  private func popFirst() -> Entry {
-    unsafe heap.swapAt(0, heap.count - 1)
-    let first = unsafe heap.removeLast()
-    var parent = 0
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where unsafe child < heap.count && heap[child].isBefore(heap[least])
-      {
-        least = child
+  /// Changes the timer until it is set as it should be.
+  private func set(_ alarm: Alarm?) {
+    var next = alarm
+    while let alarm = next {
+      if case .at(let deadline) = alarm { timer.set(deadline, self) } else { timer.stop() }
+      let stops = timer.stopsWhenUnused
+      next = state.withLock { state -> Alarm? in
+        state.endSetting(alarm)
+        return state.beginSetting(stops)
       }
-      if least == parent { break }
-      unsafe heap.swapAt(least, parent)
-      parent = least
     }
-    unsafe heap.giveBackRoom()
-    return first
+  }
+
+  /// Notes that the timer has rung. Returns whether the caller must call ``fireSome(notAfter:)``
+  /// until that returns 0. Otherwise another thread does.
+  func beginFiring() -> Bool {
+    state.withLock { state in
+      state.ringCount += 1
+      state.alarm = nil
+      defer { state.isFiring = true }
+      return !state.isFiring
+    }
+  }
+
+  /// Fires some of the work that is due, at most ``batch``. Returns how much that was; if it was
+  /// none, the timer has been set again.
+  ///
+  /// One thread at a time fires, so that the work comes in the order of the deadlines.
+  ///
+  /// - Parameter instant: An instant up to which work counts as due although the clock has not come
+  ///   there.
+  func fireSome(notAfter instant: Duration? = nil) -> Int {
+    let now = max(timer.now, instant ?? .zero)
+    let stops = timer.stopsWhenUnused
+    var due: [any DelayedWork] = []
+    set(
+      state.withLock { state -> Alarm? in
+        while due.count < DelayQueue.batch, let work = state.heap.popFirst(notAfter: now) { due.append(work) }
+        guard due.isEmpty else { return nil }
+        state.isFiring = false
+        return state.beginSetting(stops)
+      })
+    for work in due { work.fire() }
+    return due.count
   }
 }

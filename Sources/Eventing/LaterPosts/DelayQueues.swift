@@ -1,24 +1,29 @@
-/// The delay queues of clocks.
+/// The delay queues of clocks: one for each clock, as long as something uses it.
 enum DelayQueues {
-  private static let continuous = DelayQueue(ContinuousClock())
-  private static let suspending = DelayQueue(SuspendingClock())
+  private static let continuous = DelayQueue(DispatchTimer(ContinuousClock(), isContinuous: true))
+  private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
+  private static let others = DelayQueueTable()
 
-  /// Returns the queue that the process shares for a clock of the standard library; `nil` for
-  /// another clock.
-  static func shared(_ clock: any Clock<Duration>) -> (any DelayQueueing)? {
+  /// Returns the queue of a clock.
+  ///
+  /// In a simulation it belongs to that simulation, and the clock of the simulation takes the place
+  /// of the clocks of the standard library. So no timer of the process runs there, and the process
+  /// has none that ends with a simulation.
+  ///
+  /// Runs the user's code, `==` and `hash(into:)` of the clock, so never called under a mutex.
+  static func of(_ clock: any Clock<Duration>) -> any DelayQueueing {
+    let simulation = Scheduling.currentSimulation
     switch clock {
-    case is ContinuousClock: continuous
-    case is SuspendingClock: suspending
-    default: nil
+    case is ContinuousClock where simulation == nil: return continuous
+    case is SuspendingClock where simulation == nil: return suspending
+    default: return (simulation?.delayQueues ?? others).queue(of: simulation?.replacing(clock) ?? clock, in: simulation)
     }
   }
+}
 
-  /// Returns a queue of its own for a clock.
-  static func make(_ clock: any Clock<Duration>) -> any DelayQueueing {
-    func make<C: Clock<Duration>>(_ clock: C) -> any DelayQueueing { DelayQueue(clock) }
-    return make(clock)
+extension SimulatedScheduling {
+  /// Returns the clock that measures delays of a clock.
+  fileprivate func replacing(_ clock: any Clock<Duration>) -> any Clock<Duration> {
+    clock is ContinuousClock || clock is SuspendingClock ? delayClock : clock
   }
-
-  /// Returns the shared queue of a clock, or a new one.
-  static func of(_ clock: any Clock<Duration>) -> any DelayQueueing { shared(clock) ?? make(clock) }
 }

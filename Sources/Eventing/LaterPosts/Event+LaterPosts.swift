@@ -8,20 +8,24 @@ extension Event {
   /// handlers run on the event's own queue. Of several posts that are due at one instant, the one
   /// that was asked for first is posted first.
   ///
-  /// The event is not kept alive. Its end, ``finish()`` included, cancels the post and releases the
-  /// payload. ``quiesce()`` does not wait for it. Carried task-local values are those of the
-  /// caller.
+  /// The event is not kept alive. Its end, ``finish()`` or the last reference to it, cancels the
+  /// post and releases the payload. ``quiesce()`` does not wait for it. Carried task-local values
+  /// are those of the caller.
+  ///
+  /// One timer serves all later posts of a clock in the process, and none is left when nothing
+  /// waits for it. Clocks that are objects are told apart by identity, and clocks that are values
+  /// by `==`. A value without `==` that has stored properties is another clock each time. If a
+  /// sleep of the clock fails, the posts that wait for that instant are made at once.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
   ///   - delay: The time to wait. One of more than a hundred years never ends; one below zero is
   ///     zero.
-  ///   - clock: The clock that measures the delay.
+  ///   - clock: The clock that measures the delay. In a simulation of EventingTesting, its clock
+  ///     takes the place of those of the standard library.
   ///   - sender: The object that sends, held weakly.
   /// - Returns: A value that can cancel the post.
-  /// - Complexity: O(log n) for n later posts on the clock. A clock of the standard library has one
-  ///   timer for the whole process, a clock that is an object one for each event, and another clock
-  ///   one for each post.
+  /// - Complexity: O(log n) for n later posts on the clock.
   @discardableResult public nonisolated func post(
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
@@ -56,6 +60,25 @@ extension KeyedEvent {
   ) -> LaterPost {
     event.post(KeyedPayload(key, payload), after: delay, clock: clock, from: sender)
   }
+
+  /// Posts a payload to no key at a later time: see ``postUntargeted(_:from:)`` and
+  /// ``Event/post(_:after:clock:from:)``.
+  @discardableResult public func postUntargeted(
+    _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    from sender: (any AnyObject & Sendable)? = nil
+  ) -> LaterPost {
+    event.post(KeyedPayload(nil, payload), after: delay, clock: clock, from: sender)
+  }
+}
+
+extension KeyedEvent where Key == ObjectKey {
+  /// Posts a payload to an object at a later time: see ``Event/post(_:after:clock:from:)``.
+  @discardableResult public func post(
+    _ payload: Payload, to object: some AnyObject & Sendable, after delay: Duration,
+    clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
+  ) -> LaterPost {
+    post(payload, to: ObjectKey(object), after: delay, clock: clock, from: sender)
+  }
 }
 
 extension EventBus {
@@ -74,24 +97,14 @@ extension EventCore {
     _ payload: consuming OwnedPayload, after delay: Duration, _ clock: any Clock<Duration>,
     from sender: (any AnyObject & Sendable)?
   ) -> LaterPost {
-    let item = LaterItem(payload, for: self, from: sender)
-    schedule(item, after: max(.zero, delay), clock)
+    let queue = DelayQueues.of(clock)
+    let item = LaterItem(payload, for: self, in: queue, from: sender)
+    // From now on the end of the event may cancel the item: then the queue does not take it.
+    if !insert(item) {
+      item.clear()
+    } else if !delay.isForever {
+      queue.insert(item, after: max(.zero, delay))
+    }
     return LaterPost(item: item)
-  }
-
-  private func schedule(_ item: LaterItem, after delay: Duration, _ clock: any Clock<Duration>) {
-    let queue = queue(of: clock)
-    // Before the event has the item, whose end may cancel it at any time from then on.
-    unsafe item.queue = queue
-    guard insert(item) else { return _ = item.cancel() }
-    if !delay.isForever { queue.insert(item, number: item.id, after: delay) }
-  }
-
-  private func queue(of clock: any Clock<Duration>) -> any DelayQueueing {
-    if let shared = DelayQueues.shared(clock) { return shared }
-    let made = DelayQueues.make(clock)
-    guard Swift.type(of: clock) is AnyObject.Type else { return made }
-    let pendingWork = pendingWork
-    return mutex.withLock { unsafe pendingWork.laterPosts.queue(of: clock as AnyObject, made) }
   }
 }

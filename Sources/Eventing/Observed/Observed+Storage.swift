@@ -8,8 +8,7 @@ extension Observed {
     @usableFromInline let event: Event<Change<Value>>
     @usableFromInline let core: EventCore
     @usableFromInline let pendingWork: PendingWork
-    /// The value. Guarded by: core.mutex.
-    @usableFromInline @exclusivity(unchecked) var current: Value
+    @usableFromInline let box: ObservedValue<Value>
     /// The number of times the value was set. Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
     /// The threads in a second or later attempt of `update`, with the version that each expects.
@@ -25,9 +24,10 @@ extension Observed {
       event = Event<Change<Value>>()
       core = event.core
       pendingWork = core.pendingWork
-      unsafe current = value
-      unsafe pendingWork.replayValue.makeCurrent = { [unowned self] in
-        OwnedPayload(Change<Value>(old: nil, new: unsafe self.current))
+      box = ObservedValue(value)
+      // The event may outlive this object, and still add handlers. So it retains the box.
+      unsafe pendingWork.replayValue.makeCurrent = { [box] in
+        OwnedPayload(Change<Value>(old: nil, new: unsafe box.current))
       }
       // The replay value follows the delivered changes, not `current`. A change that is still
       // enqueued reaches a new handler as a change.
@@ -47,7 +47,7 @@ extension Observed {
       unsafe pendingWork.replayValue.needsSlowChange = unsafe !computing.isEmpty || !memberships.isEmpty
     }
 
-    @inlinable var value: Value { core.mutex.withLock { unsafe current } }
+    @inlinable var value: Value { core.mutex.withLock { unsafe box.current } }
 
     /// Sets the value, and delivers the change as a post does.
     ///
@@ -56,8 +56,8 @@ extension Observed {
       let own = core.enter()
       guard own != 0 else { return setLate(new) }
       guard core.beginChange(pendingWork) else { return setInside(new, own) }
-      let old = unsafe current
-      unsafe current = new
+      let old = unsafe box.current
+      unsafe box.current = new
       unsafe version &+= 1
       core.endChange(pendingWork)
       if unsafe core.table.first == nil {
@@ -98,7 +98,7 @@ extension Observed {
           // From the second attempt on, the thread is registered: its own closure may change the
           // value each time.
           if !mayEnter { unsafe computing.append((thread, version)) }
-          return unsafe (current, version)
+          return unsafe (box.current, version)
         }
         let new = next(old)
         let ifStill: UInt64? = mayEnter ? seen : core.mutex.withLock { endComputing(thread) }
@@ -163,8 +163,8 @@ extension Observed {
         return false
       }
       keepReplayValue()
-      let change = unsafe Change(old: current, new: new)
-      unsafe current = new
+      let change = unsafe Change(old: box.current, new: new)
+      unsafe box.current = new
       let isNested = noteChange()
       let memberships = push(new, completion)
       // Enqueued work comes first: it may be another change, or a new handler that must receive
@@ -192,9 +192,9 @@ extension Observed {
       let isOverloaded = event.core.enqueue { pendingWork in
         if let seen, unsafe version != seen { return false }
         keepReplayValue()
-        let change = unsafe Change(old: current, new: new)
-        unsafe old = current
-        unsafe current = new
+        let change = unsafe Change(old: box.current, new: new)
+        unsafe old = box.current
+        unsafe box.current = new
         isNested = noteChange()
         memberships = push(new, completion)
         append(change, to: pendingWork, completion, isPriorTold: false)
@@ -210,7 +210,7 @@ extension Observed {
     /// `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
-      unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: current))
+      unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: box.current))
       unsafe pendingWork.replayValue.isCurrent = false
     }
 
@@ -233,4 +233,13 @@ extension Observed {
       lend(change) { unsafe pendingWork.mailbox.append($0, completion, by: thread) }
     }
   }
+}
+
+/// The value of an ``Observed``. Its event retains it, too, for handlers that are added late.
+// Safe: guarded by `core.mutex`.
+@usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
+  /// Guarded by: core.mutex.
+  @usableFromInline @exclusivity(unchecked) var current: Value
+
+  @usableFromInline init(_ value: Value) { unsafe current = value }
 }

@@ -10,7 +10,7 @@ package import Synchronization
   @TaskLocal package static var simulation: (any SimulatedScheduling)?
   /// The number of running simulations. If it is 0, the task-local value need not be read.
   package static let simulations = Atomic<Int>(0)
-  private static var currentSimulation: (any SimulatedScheduling)? {
+  static var currentSimulation: (any SimulatedScheduling)? {
     simulations.load(ordering: .relaxed) == 0 ? nil : simulation
   }
 
@@ -49,8 +49,13 @@ package import Synchronization
 
   /// Starts a task that inherits nothing, and returns an object that cancels it when it is
   /// released.
-  static func detachedTask(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
-    guard let simulation = currentSimulation else { return RunningTask(Task.detached { await body() }) }
+  ///
+  /// - Parameter simulation: The simulation to which the task belongs, whichever starts it; `nil`
+  ///   for none.
+  static func detachedTask(
+    in simulation: (any SimulatedScheduling)?, _ body: @escaping @Sendable () async -> Void
+  ) -> any AnyObject & Sendable {
+    guard let simulation else { return RunningTask(Task.detached { await body() }) }
     return RunningTask(
       Task.detached(executorPreference: simulation) { await $simulation.withValue(simulation) { await body() } })
   }
@@ -144,4 +149,8 @@ package protocol SimulatedScheduling: TaskExecutor {
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   /// Whether a block for the main queue is running.
   var isInMainBlock: Bool { get }
+  /// The queues of what is done later in the simulation.
+  var delayQueues: DelayQueueTable { get }
+  /// The clock that takes the place of the clocks of the standard library there.
+  var delayClock: any Clock<Duration> { get }
 }

@@ -98,6 +98,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     unsafe gathered = nil
     unsafe completions = []
     unsafe lastError = nil
+    unsafe timer?.cancel()
     unsafe timer = nil
   }
 

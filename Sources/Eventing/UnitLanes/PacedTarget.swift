@@ -99,10 +99,13 @@ import Synchronization
 
   /// Asks the core to look at the time.
   private func askCore() {
-    _ = identity.core?.enqueue(drainer: Drainer.pool) { pendingWork in
+    guard let core = identity.core else { return }
+    _ = core.enqueue(drainer: Drainer.pool) { pendingWork in
       unsafe pendingWork.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
       return false
     }
+    // The reference may be the last one now, and the thread of the timer runs no code of the user.
+    Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
   /// Isolation: core.

@@ -1,12 +1,12 @@
 import Synchronization
 
 /// A timer of a lane: the end of a delay, of a batch's waiting, of an attempt, or of an interval.
-final class UnitTimer: DelayedWork {
+// Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
+final class UnitTimer: DelayedWork, @unchecked Sendable {
+  @exclusivity(unchecked) var heapIndex = -1
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
-
-  private static let lastNumber = Atomic<UInt64>(0)
 
   /// Creates a timer that does nothing before ``start(after:)``.
   init(_ queue: any DelayQueueing, _ action: @escaping @Sendable () -> Void) {
@@ -16,10 +16,10 @@ final class UnitTimer: DelayedWork {
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
 
-  /// Starts the timer. Its owner retains it until it fires or is cancelled.
+  /// Starts the timer. The queue retains it until it fires or is cancelled.
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
-    queue.insert(self, number: UnitTimer.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue, after: delay)
+    queue.insert(self, after: max(.zero, delay))
   }
 
   /// Runs the action, unless it has run or the timer was cancelled.
@@ -28,14 +28,14 @@ final class UnitTimer: DelayedWork {
   /// Runs the action at once, and forgets the timer.
   func fireNow() {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
-    queue.noteCancelled()
+    queue.noteCancelled(self)
     action()
   }
 
   /// Cancels the timer. Returns false if the action has run.
   @discardableResult func cancel() -> Bool {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
-    queue.noteCancelled()
+    queue.noteCancelled(self)
     return true
   }
 }

@@ -127,3 +127,24 @@ extension ObserverTests {
     #expect(await event.handlers.map(\.callCount) == [20_002])
   }
 }
+
+#if DEBUG
+  extension SyncPointTests {
+    /// A lock begins while the main queue is about to call the handler at once.
+    @Test(arguments: [false, true]) func anObserverIsToldOnceOfACallThatALockHolds(isBounded: Bool) async {
+      let (event, notes, hold) = (Event<Int>("e"), ObserverTests.Notes(), Hold(at: .claiming))
+      let delivery: MainDelivery = isBounded ? .main(buffering: .newest(10)) : .main
+      let token = event.addHandler(named: "a", on: delivery) { _ in }
+      event.observe(with: notes)
+      let poster = Task { @MainActor in hold.during { event.post(1) } }
+      await hold.reached.opened()
+      event.lock(token, holding: .upTo(100))
+      hold.release()
+      await poster.value
+      #expect(notes.since == ["added a", "e 1", "held a 1"])
+      event.unlock(token)
+      await event.quiesce()
+      #expect(notes.since == ["began a 1", "ended a 1"])
+    }
+  }
+#endif

@@ -1,3 +1,4 @@
+import Dispatch
 import Eventing
 import Testing
 
@@ -70,4 +71,68 @@ import Testing
     await event.quiesce()
     #expect(!seen.values.isEmpty && zip(seen.values, seen.values.dropFirst()).allSatisfy { $0 != $1 })
   }
+
+  @Test func whatALaneSkippedIsNotRemembered() async {
+    let (event, seen, queue) = (Event<Int>(), Recorder<Int>(), DispatchQueue(label: "test"))
+    let token = event.removeDuplicates().addHandler(on: .queue(queue)) { seen.record($0) }
+    queue.suspend()
+    event.post(1)
+    event.lock(token)
+    queue.resume()
+    await event.quiesce()
+    event.unlock(token)
+    event.post(1)
+    event.post(1)
+    await event.quiesce()
+    #expect(seen.values == [1])
+  }
+
+  @Test(arguments: [Buffering.oldest(1), .newest(1)]) func whatALaneDroppedIsNotRemembered(buffering: Buffering) async {
+    let (event, seen, queue) = (Event<Int>(), Recorder<Int>(), DispatchQueue(label: "test"))
+    event.removeDuplicates().addHandler(on: .queue(queue, buffering: buffering)) { seen.record($0) }
+    queue.suspend()
+    event.post(1)
+    event.post(2)
+    queue.resume()
+    await event.quiesce()
+    for _ in 0..<3 {
+      event.post(2)
+      await event.quiesce()
+    }
+    #expect(seen.values.last == 2 && seen.values.filter { $0 == 2 }.count <= 2)
+  }
+
+  @Test func anErrorIsRememberedAndAFilterBehindTheViewIsNot() async {
+    struct Problem: Error {}
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    event.removeDuplicates().addHandler { number in
+      seen.record(number)
+      throw Problem()
+    }
+    event.post(1)
+    event.post(1)
+    #expect(seen.values == [1])
+    let (other, even) = (Event<Int>(), Recorder<Int>())
+    other.removeDuplicates().filter { $0 % 2 == 0 }.addHandler { even.record($0) }
+    for number in [2, 3, 2, 4] { other.post(number) }
+    #expect(even.values == [2, 4])
+  }
 }
+
+#if DEBUG
+  extension SyncPointTests {
+    @Test func aHoldingLockBesideAViewWithoutDuplicatesLosesNothing() async {
+      let (event, seen, hold, owner) = (Event<Int>(), Recorder<Int>(), Hold(at: .claiming), Owner(LiveCount()))
+      let token = event.removeDuplicates().addHandler(owner: owner) { _, number in seen.record(number) }
+      let poster = startThread { hold.during { event.post(5) } }
+      await hold.reached.opened()
+      event.lock(token, holding: .upTo(100))
+      hold.release()
+      await poster.opened()
+      #expect(seen.values == [])
+      event.unlock(token)
+      await event.quiesce()
+      #expect(seen.values == [5])
+    }
+  }
+#endif

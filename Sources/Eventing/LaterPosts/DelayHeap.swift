@@ -1,0 +1,95 @@
+/// Delayed work in the order of the deadlines: a binary heap in blocks of memory.
+///
+/// The heap grows and shrinks by a block, so that no step costs more than O(log n): the work of a
+/// whole process waits under one mutex. Each work knows its index.
+///
+/// A value without synchronization; the queue guards it.
+struct DelayHeap {
+  private struct Entry {
+    let deadline: Duration
+    /// Of two entries with one deadline, the one with the lower number comes first.
+    let number: UInt64
+    let work: any DelayedWork
+
+    func isBefore(_ other: Entry) -> Bool {
+      deadline != other.deadline ? deadline < other.deadline : number < other.number
+    }
+  }
+
+  private static var blockSize: Int { 512 }
+  private var blocks: [[Entry]] = []
+  private var count = 0
+  private var lastNumber: UInt64 = 0
+
+  var isEmpty: Bool { count == 0 }
+  /// The earliest deadline.
+  var firstDeadline: Duration? { count == 0 ? nil : self[0].deadline }
+
+  mutating func insert(_ work: any DelayedWork, _ deadline: Duration) {
+    lastNumber += 1
+    let entry = Entry(deadline: deadline, number: lastNumber, work: work)
+    let block = count / DelayHeap.blockSize
+    if block == blocks.count {
+      blocks.append([])
+      blocks[block].reserveCapacity(DelayHeap.blockSize)
+    }
+    blocks[block].append(entry)
+    count += 1
+    siftUp(entry, from: count - 1)
+  }
+
+  /// Removes and returns the first work if its deadline is not later than an instant.
+  mutating func popFirst(notAfter instant: Duration) -> (any DelayedWork)? {
+    guard count > 0, self[0].deadline <= instant else { return nil }
+    return remove(at: 0)
+  }
+
+  /// Removes and returns the work at an index.
+  ///
+  /// The caller releases it after the mutex.
+  @discardableResult mutating func remove(at index: Int) -> any DelayedWork {
+    let removed = self[index].work
+    removed.heapIndex = -1
+    count -= 1
+    let last = blocks[count / DelayHeap.blockSize].removeLast()
+    // One empty block stays, so that work that comes and goes does not allocate each time.
+    if blocks.count > count / DelayHeap.blockSize + 2 { blocks.removeLast() }
+    guard index < count else { return removed }
+    if index > 0, last.isBefore(self[(index - 1) / 2]) {
+      siftUp(last, from: index)
+    } else {
+      siftDown(last, from: index)
+    }
+    return removed
+  }
+
+  private subscript(index: Int) -> Entry {
+    get { blocks[index / DelayHeap.blockSize][index % DelayHeap.blockSize] }
+    set {
+      blocks[index / DelayHeap.blockSize][index % DelayHeap.blockSize] = newValue
+      newValue.work.heapIndex = index
+    }
+  }
+
+  /// Puts an entry at an index, or nearer to the first one.
+  private mutating func siftUp(_ entry: Entry, from start: Int) {
+    var index = start
+    while index > 0, case let parent = (index - 1) / 2, entry.isBefore(self[parent]) {
+      self[index] = self[parent]
+      index = parent
+    }
+    self[index] = entry
+  }
+
+  /// Puts an entry at an index, or farther from the first one.
+  private mutating func siftDown(_ entry: Entry, from start: Int) {
+    var index = start
+    while case var child = 2 * index + 1, child < count {
+      if child + 1 < count, self[child + 1].isBefore(self[child]) { child += 1 }
+      guard self[child].isBefore(entry) else { break }
+      self[index] = self[child]
+      index = child
+    }
+    self[index] = entry
+  }
+}

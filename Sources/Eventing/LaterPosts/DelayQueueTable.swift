@@ -1,0 +1,69 @@
+/// The delay queues of the clocks of the process, or of a simulation. It holds them weakly.
+package final class DelayQueueTable: Sendable {
+  /// The part of a clock's identity that can be hashed.
+  private struct Key: Hashable {
+    let type: ObjectIdentifier
+    let hash: Int
+  }
+
+  private struct Entry: Sendable {
+    let number: UInt64
+    let queue: WeakQueue
+  }
+
+  private final class WeakQueue: Sendable {
+    weak let queue: DelayQueue?
+    init(_ queue: DelayQueue) { self.queue = queue }
+  }
+
+  private struct State {
+    var entries: [Key: [Entry]] = [:]
+    /// The number of entries that were ever added.
+    var added: UInt64 = 0
+    /// The number that was given out last.
+    var lastNumber: UInt64 = 0
+  }
+
+  private let state = Guarded(State())
+
+  package init() {}
+
+  /// Returns the queue of a clock, and makes it if there is none.
+  ///
+  /// - Parameter simulation: The simulation to which the table belongs; `nil` for that of the
+  ///   process.
+  func queue(of clock: any Clock<Duration>, in simulation: (any SimulatedScheduling)?) -> any DelayQueueing {
+    find(clock, simulation)
+  }
+
+  private func find<C: Clock<Duration>>(_ clock: C, _ simulation: (any SimulatedScheduling)?) -> DelayQueue {
+    let key = Key(type: ObjectIdentifier(C.self), hash: ClockIdentity.hash(of: clock))
+    while true {
+      let (candidates, added, number) = state.withLock { state in
+        state.lastNumber += 1
+        // Copied: an array that is changed in place under the mutex must not leave it.
+        return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
+      }
+      // Compared outside of the mutex: `==` is the user's code, and the references are weak.
+      for candidate in candidates {
+        if let queue = candidate.queue, queue.measures(clock) { return queue }
+      }
+      let made = DelayQueue(SleepingTimer(clock, in: simulation)) { [self] in forget(key, number) }
+      let entry = Entry(number: number, queue: WeakQueue(made))
+      let isAdded = state.withLock { state -> Bool in
+        guard state.added == added else { return false }  // another thread was faster: look again
+        state.added += 1
+        state.entries[key, default: []].append(entry)
+        return true
+      }
+      if isAdded { return made }
+    }
+  }
+
+  private func forget(_ key: Key, _ number: UInt64) {
+    state.withLock { state in
+      state.entries[key]?.removeAll { $0.number == number }
+      if state.entries[key]?.isEmpty == true { state.entries[key] = nil }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/// The timer of a ``DelayQueue``.
+///
+/// One thread at a time sets or stops it. When it rings, on any thread, it calls
+/// ``DelayQueue/beginFiring()``, and then ``DelayQueue/fireSome(notAfter:)`` until that returns 0.
+protocol DelayTimer: Sendable {
+  /// The time of the clock, since the timer was made.
+  var now: Duration { get }
+  /// Whether the timer must be stopped when nothing waits for it, because it keeps a task asleep.
+  var stopsWhenUnused: Bool { get }
+  /// Lets the timer ring at an instant, and not at the one for which it was set before. It may ring
+  /// earlier, too.
+  func set(_ deadline: Duration, _ queue: DelayQueue)
+  /// Lets the timer ring no more.
+  func stop()
+  /// Returns whether a clock is the one of this timer.
+  func measures(_ clock: any Clock<Duration>) -> Bool
+}

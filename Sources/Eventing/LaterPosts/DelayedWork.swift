@@ -1,0 +1,37 @@
+/// Work that waits for an instant of a clock.
+protocol DelayedWork: AnyObject, Sendable {
+  /// Whether the work waits: false from the moment when it is cancelled, or begins to be done.
+  ///
+  /// The queue reads this under its mutex, so it must be a load and nothing else.
+  var isWaiting: Bool { get }
+  /// The place of the work in its queue, -1 outside of it. Only the queue touches it, under its
+  /// mutex.
+  var heapIndex: Int { get set }
+  /// Does the work, unless it was cancelled.
+  ///
+  /// Called on the thread of the clock's timer, under no mutex, one work after the other in the
+  /// order of the deadlines. All work of the clock waits meanwhile, so no code of the user runs
+  /// here.
+  func fire()
+}
+
+/// The delayed work of one clock.
+///
+/// The queue retains the work from ``insert(_:after:)`` until it is fired or cancelled.
+protocol DelayQueueing: AnyObject, Sendable {
+  /// Adds work that is due after a delay. Does nothing if the work does not wait any more.
+  ///
+  /// Of two works that are due at one instant, the one that was inserted first comes first. Work
+  /// that was fired may be inserted again, in ``DelayedWork/fire()`` too.
+  ///
+  /// - Parameter delay: The delay, from zero to a hundred years.
+  /// - Complexity: O(log n).
+  func insert(_ work: any DelayedWork, after delay: Duration)
+  /// Removes work that does not wait any more. Does nothing if the queue does not have it: it is
+  /// about to be inserted, or it has been fired.
+  ///
+  /// - Complexity: O(log n).
+  func noteCancelled(_ work: any DelayedWork)
+  /// The time of the clock, since the queue was made.
+  var now: Duration { get }
+}

@@ -1,0 +1,112 @@
+import Synchronization
+
+/// A payload that waits for its time. The event owns it, so it goes with the event.
+///
+/// One step under the event's mutex ends the waiting, and says which thread does what follows: the
+/// timer, which enqueues the occurrence in that step; the thread that cancels; or the thread that
+/// ends the event.
+// Safe: each field says what guards it.
+final class LaterItem: DelayedWork, @unchecked Sendable {
+  enum Stage: UInt8, AtomicRepresentable, Sendable { case waiting, posted, cancelled }
+
+  /// Changes under core.mutex.
+  private let stageWord = Atomic<Stage>(.waiting)
+  private weak let core: EventCore?
+  // While the item waits: guarded by core.mutex. Then the thread that ended the waiting has them.
+  @exclusivity(unchecked) private var payload: OwnedPayload?
+  /// The sender and the task-local values, if there are any.
+  @exclusivity(unchecked) private var completion: Completion?
+  @exclusivity(unchecked) private var queue: (any DelayQueueing)?
+
+  /// The neighbours in the event's list. Guarded by: core.mutex. Afterwards `next` is that of
+  /// ``Leftovers``.
+  @exclusivity(unchecked) var next: LaterItem?
+  @exclusivity(unchecked) var previous: LaterItem?
+  /// Guarded by: the mutex of the queue.
+  var heapIndex = -1
+
+  // The timer leaves these. The thread of the timer has them, and then that of ``Leftovers``.
+  @exclusivity(unchecked) private var heldCore: EventCore?
+  @exclusivity(unchecked) private var replaced: OwnedPayload?
+
+  init(
+    _ payload: consuming OwnedPayload, for core: EventCore, in queue: any DelayQueueing,
+    from sender: (any AnyObject & Sendable)?
+  ) {
+    unsafe self.payload = consume payload
+    self.core = core
+    unsafe self.queue = queue
+    unsafe completion = sender == nil && !CarriedContext.isCarrying ? nil : Completion(.post, from: sender)
+  }
+
+  var stage: Stage { stageWord.load(ordering: .acquiring) }
+  var isWaiting: Bool { stage == .waiting }
+
+  /// Ends the waiting. Returns false if it was over. The caller holds `core.mutex`.
+  func end(_ stage: Stage) -> Bool {
+    stageWord.compareExchange(expected: .waiting, desired: stage, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  // MARK: Cancelling
+
+  /// Ends the waiting, and releases the payload. Returns false if the waiting was over.
+  func cancel() -> Bool {
+    guard let core, core.removeLaterPost(self) else { return false }
+    clear()
+    return true
+  }
+
+  /// Releases everything after the waiting has been cancelled. Not under a mutex.
+  func clear() {
+    unsafe queue?.noteCancelled(self)
+    release()
+  }
+
+  /// Releases the payload and all else that may run the user's code.
+  private func release() {
+    var payload: OwnedPayload?
+    unsafe swap(&payload, &self.payload)
+    let (completion, queue) = unsafe (completion, queue)
+    unsafe (self.completion, self.queue) = (nil, nil)
+    withExtendedLifetime((completion, queue)) {}
+  }
+
+  // MARK: The timer
+
+  /// Posts the payload. The event's own queue delivers it, and what is left is released elsewhere:
+  /// the user's code must not hold the timer up.
+  func fire() {
+    if enqueue() { Leftovers.release(self) }
+  }
+
+  /// Enqueues the occurrence. Returns false if the event is gone.
+  ///
+  /// When it returns, ``LaterItem`` holds the only references of this thread to the event.
+  @inline(never) private func enqueue() -> Bool {
+    unsafe heldCore = core
+    guard let core = unsafe heldCore else { return false }
+    unsafe core.postFromTimer(self, &replaced)
+    return true
+  }
+
+  /// Appends the occurrence to the mailbox of its event. The caller holds `core.mutex`, and has
+  /// ended the waiting.
+  ///
+  /// - Parameter history: The event's history.
+  /// - Returns: The payload that the history has replaced.
+  func append(to mailbox: inout Mailbox, _ history: History?) -> OwnedPayload? {
+    guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
+    unsafe mailbox.append(payload, completion, by: Drainer.queue)
+    return history?.replaceLatest(payload)
+  }
+
+  /// Releases what the timer has left.
+  func letGo() {
+    if stage == .posted { release() }
+    var replaced: OwnedPayload?
+    unsafe swap(&replaced, &self.replaced)
+    let core = unsafe heldCore
+    unsafe heldCore = nil
+    withExtendedLifetime(core) {}
+  }
+}

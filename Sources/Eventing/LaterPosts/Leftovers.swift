@@ -1,0 +1,27 @@
+/// The objects that timers leave: payloads, events, and all that goes with them. Their `deinit` is
+/// the user's code, and may block.
+enum Leftovers {
+  private static let items = Guarded<LaterItem?>(nil)
+
+  /// Lets a block of the global queue release what the timer has left.
+  static func release(_ item: LaterItem) {
+    // In a simulation everything runs on one thread, and the timer belongs to the simulation alone.
+    if Scheduling.isSimulated { return item.letGo() }
+    let isFirst = items.withLock { first -> Bool in
+      unsafe item.next = first
+      first = item
+      return unsafe item.next == nil
+    }
+    if isFirst { Scheduling.concurrentBlock { releaseAll() } }
+  }
+
+  private static func releaseAll() {
+    var first: LaterItem?
+    items.withLock { swap(&$0, &first) }
+    while let item = first {
+      first = unsafe item.next
+      unsafe item.next = nil
+      item.letGo()
+    }
+  }
+}

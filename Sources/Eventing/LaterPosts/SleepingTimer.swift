@@ -1,0 +1,64 @@
+/// The timer of a clock that is not of the standard library: a task that sleeps on the clock.
+///
+/// The clock's code is the user's. So it runs under no mutex, and a sleep may end early or fail. If
+/// it ends early, the task sleeps again. If it fails, what waits for that instant is done at once:
+/// a handler that is never called would be worse than one that is called too early.
+///
+/// The task does not retain the queue while it sleeps.
+final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
+  private let clock: C
+  private let origin: C.Instant
+  /// The simulation to which the clock belongs; `nil` outside of one. Only there may its tasks run:
+  /// another simulation would end before the timer rings.
+  private let simulation: (any SimulatedScheduling)?
+  /// The task that sleeps. It is cancelled when it is released.
+  private let sleeper = Guarded<(any AnyObject & Sendable)?>(nil)
+
+  init(_ clock: C, in simulation: (any SimulatedScheduling)?) {
+    self.clock = clock
+    self.simulation = simulation
+    origin = clock.now
+  }
+
+  var now: Duration { origin.duration(to: clock.now) }
+  var stopsWhenUnused: Bool { true }
+
+  func measures(_ clock: any Clock<Duration>) -> Bool {
+    guard let clock = clock as? C else { return false }
+    return ClockIdentity.isSame(clock, self.clock)
+  }
+
+  func set(_ deadline: Duration, _ queue: DelayQueue) {
+    replaceSleeper(
+      by: Scheduling.detachedTask(in: simulation) { [self, weak queue] in
+        let isReached = await sleep(until: deadline)
+        if Task.isCancelled { return }
+        guard queue?.beginFiring() == true else { return }
+        while let count = queue?.fireSome(notAfter: isReached ? nil : deadline), count > 0 {
+          if count == DelayQueue.batch { await Task.yield() }
+        }
+      })
+  }
+
+  func stop() { replaceSleeper(by: nil) }
+
+  private func replaceSleeper(by new: (any AnyObject & Sendable)?) {
+    var replaced = new
+    sleeper.withLock { swap(&$0, &replaced) }
+    withExtendedLifetime(replaced) {}  // cancelled outside of the mutex
+  }
+
+  /// Sleeps until an instant. Returns false if the clock cannot, or the task was cancelled.
+  private func sleep(until deadline: Duration) async -> Bool {
+    do {
+      try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)
+      while now < deadline, !Task.isCancelled {
+        await Task.yield()  // the clock's sleep may not suspend at all
+        try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}

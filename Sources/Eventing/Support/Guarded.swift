@@ -1,0 +1,14 @@
+/// A value that a mutex guards.
+///
+/// What a closure takes out of the value, it hands to the caller, so that no `deinit` runs under
+/// the mutex.
+// Safe: `value` is touched under `mutex` alone.
+final class Guarded<Value>: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var value: Value
+
+  init(_ value: Value) { unsafe self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { unsafe body(&value) } }
+}
