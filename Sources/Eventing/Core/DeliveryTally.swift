@@ -89,35 +89,35 @@
 
   /// Calls an inline handler, and counts the outcome.
   @usableFromInline @inline(__always) mutating func call(
-    _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
-    if observed != nil { return callObserved(record, identity, body) }
+    if observed != nil { return callObserved(record, anchor, body) }
     do {
       try body()
       report.delivered &+= 1
-    } catch { fail(record, identity, error) }
+    } catch { fail(record, anchor, error) }
   }
 
   /// Calls an inline handler, counts the outcome, and reports the call to the observers.
   @usableFromInline @inline(never) mutating func callObserved(
-    _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
-    let call = observed?.began(HandlerToken(record, identity))
+    let call = observed?.began(HandlerToken(record, anchor))
     do {
       try body()
       call?.ended(nil)
       report.delivered &+= 1
     } catch {
       call?.ended(error)
-      fail(record, identity, error)
+      fail(record, anchor, error)
     }
   }
 
   /// Records the error of a handler, and applies the event's failure policy.
-  @usableFromInline mutating func fail(_ record: HandlerRecord, _ identity: EventIdentity, _ error: any Error) {
-    let failure = HandlerFailure(HandlerToken(record, identity), error, record.details?.options)
+  @usableFromInline mutating func fail(_ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error) {
+    let failure = HandlerFailure(HandlerToken(record, anchor), error, record.details?.options)
     report.failures.append(failure)
-    if identity.report(failure) { isStopped = true }
+    if anchor.report(failure) { isStopped = true }
   }
 
   /// Ends the delivery, and waits for outstanding handlers. Never called inside the core.

@@ -26,8 +26,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private struct Handlers {
     /// The name of the event.
     let event: String?
-    /// The identity of the event. It is retained, so that no other event can have its address.
-    let identity: EventIdentity
+    /// The anchor of the event. It is retained, so that no other event can have its address.
+    let anchor: EventAnchor
     /// The names of the handlers, by the ids of their tokens.
     var names: [UInt64: String?] = [:]
     /// The number of handlers above which the event is reported. It doubles with each report.
@@ -64,10 +64,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   /// Notes the name of the handler, and reports the event if it has too many handlers.
   public func added(_ handler: HandlerToken, event: String?) {
-    let (id, name) = (ObjectIdentifier(handler.identity), handler.name)
+    let (id, name) = (ObjectIdentifier(handler.anchor), handler.name)
     // Changed in place: if each handler copied the dictionary, *n* handlers would cost O(*n*²).
     let tooMany = mutex.withLock { () -> [String?]? in
-      unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))]
+      unsafe handlers[id, default: Handlers(event: event, anchor: handler.anchor, limit: max(0, most ?? .max))]
         .note(handler.id, name)
     }
     guard let most, let names = tooMany else { return }
@@ -78,14 +78,14 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   /// Removes the name of the handler.
   public func removed(_ handler: HandlerToken) {
-    let id = ObjectIdentifier(handler.identity)
+    let id = ObjectIdentifier(handler.anchor)
     let gone = mutex.withLock { () -> Handlers? in
       unsafe handlers[id]?.names[handler.id] = nil
       guard unsafe handlers[id]?.names.isEmpty == true else { return nil }
       defer { unsafe living = unsafe min(living, handlers.count) }
       return unsafe handlers.removeValue(forKey: id)
     }
-    withExtendedLifetime(gone) {}  // released after the mutex: it may be the last reference to the identity
+    withExtendedLifetime(gone) {}  // released after the mutex: it may be the last reference to the anchor
   }
 
   /// Removes events that are gone. Called when an observation has ended, after which its observer
@@ -96,9 +96,9 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   func forgetOthers() {
     // The cores are read after the critical section: a strong reference may be the last one a
     // moment later.
-    let identities = mutex.withLock { () -> [EventIdentity] in
+    let identities = mutex.withLock { () -> [EventAnchor] in
       guard unsafe handlers.count > 2 * living else { return [] }
-      return unsafe handlers.values.map(\.identity)
+      return unsafe handlers.values.map(\.anchor)
     }
     guard !identities.isEmpty else { return }
     let ended = identities.filter { $0.core == nil }
@@ -112,7 +112,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Reports the handler if its call took longer than the limit.
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
     guard let slowest, duration > slowest else { return }
-    let event = mutex.withLock { unsafe handlers[ObjectIdentifier(handler.identity)]?.event }
+    let event = mutex.withLock { unsafe handlers[ObjectIdentifier(handler.anchor)]?.event }
     report(Finding(.slowHandler, event: event ?? nil, handler: handler, duration: duration, limit: .duration(slowest)))
   }
 }

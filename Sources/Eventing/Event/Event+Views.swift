@@ -1,18 +1,18 @@
 extension Event: EventSource {
   /// Adds handlers as a group: see ``EventSource/add(_:)``.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    let identity = core.identity
-    let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, identity) })
+    let anchor = core.anchor
+    let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, anchor) })
     core.add(newHandlers)
-    return newHandlers.map { HandlerToken($0.record, identity) }
+    return newHandlers.map { HandlerToken($0.record, anchor) }
   }
 
   /// Adds a handler: see ``EventSource/attach(_:)``.
   @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    let identity = core.identity
-    let newHandler = core.pendingHandler(handler.any, identity)
+    let anchor = core.anchor
+    let newHandler = core.pendingHandler(handler.any, anchor)
     core.add(newHandler)
-    return HandlerToken(newHandler.record, identity)
+    return HandlerToken(newHandler.record, anchor)
   }
 
   /// Adds an inline handler without options: see ``EventSource/attachInline(once:_:)``.
@@ -35,7 +35,7 @@ extension Event: EventSource {
   ///
   /// Its handlers belong to the source, not to the event: remove one with
   /// `event.failures.remove(token)`. The source does not keep the event alive.
-  public nonisolated var failures: some EventSource<HandlerFailure> { core.identity.failures().event.source }
+  public nonisolated var failures: some EventSource<HandlerFailure> { core.anchor.failures().event.source }
 
   /// A view whose handlers receive whole occurrences: the payload with its sender, event name,
   /// sequence number and instant.

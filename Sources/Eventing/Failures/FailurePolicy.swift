@@ -61,7 +61,7 @@ extension FailurePolicy: CustomStringConvertible {
         unsafe counts[failure.handler.id] = count < limit ? count : nil
         return count >= limit
       }
-      if isLast { _ = failure.handler.identity.remove(failure.handler.record) }
+      if isLast { _ = failure.handler.anchor.remove(failure.handler.record) }
       return false
     }
   }

@@ -15,9 +15,9 @@
   case sequence(SequenceHub)
   /// A view of an inline handler. If no decision is needed, the first closure transforms the
   /// payload and calls the handler. Otherwise the second one has made a handler that decides.
-  case view(ErasedView, @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
+  case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
-  case relay(@Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
+  case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
 /// A handler with the type of its payload erased.

@@ -17,17 +17,17 @@
 
   init(
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
-    _ identity: EventIdentity
+    _ anchor: EventAnchor
   ) {
     switch (place, body) {
-    case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, identity))
-    case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, identity, hub))
+    case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, anchor))
+    case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, anchor, hub))
     case (_, .intercept(let body)): self = .intercept(body)
     case (.inline, .sync(let body)): self = .call(body)
     case (.inline, .direct(let body)): self = .call { try body($0.payload) }
-    case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, identity, body, type))
-    case (.task, let body): self = .task(TaskLane(record, identity, body, type))
-    case (_, let body): self = .serial(SerialLane(record, identity, body, type))
+    case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, anchor, body, type))
+    case (.task, let body): self = .task(TaskLane(record, anchor, body, type))
+    case (_, let body): self = .serial(SerialLane(record, anchor, body, type))
     }
   }
 
@@ -69,7 +69,7 @@
   /// - Returns: False if the handler must be skipped. The caller counts that.
   @usableFromInline func take(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
-    _ identity: EventIdentity,
+    _ anchor: EventAnchor,
     _ tally: inout DeliveryTally
   ) -> Bool {
     switch self {
@@ -82,11 +82,11 @@
     case .relay(let transformed): return transformed.take(payload, owner, &tally)
     case .call(let body):
       guard record.claim() else { return false }
-      tally.call(record, identity) { try body(HandlerArguments(payload, owner)) }
+      tally.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
       var stops = false
-      tally.call(record, identity) { stops = try body(payload) == .stop }
+      tally.call(record, anchor) { stops = try body(payload) == .stop }
       if stops { tally.isStopped = true }
     }
     return true
@@ -155,10 +155,10 @@ extension AnyHandler {
       @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
   ) {
     let (place, body, type) = (inner.place, inner.body, inner.type)
-    let makeTransformed: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in
-      let runner = HandlerRunner(place, body, type, record, identity)
+    let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
+      let runner = HandlerRunner(place, body, type, record, anchor)
       return TransformedHandler(lane: runner.lane) { incoming, owner, tally in
-        conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, identity, &tally) }
+        conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, anchor, &tally) }
       }
     }
     self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)

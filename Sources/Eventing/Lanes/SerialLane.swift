@@ -44,7 +44,7 @@ public import Synchronization
   }
 
   @usableFromInline override init(
-    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
     var isMain = false
     if case .main = record.place { isMain = true }
@@ -68,7 +68,7 @@ public import Synchronization
     unsafe bounded = isBounded ? LaneQueue(buffering, type) : nil
     unsafe batch = PayloadQueue(type)
     unsafe items = PayloadQueue(type)
-    super.init(record, identity, body, type)
+    super.init(record, anchor, body, type)
     #if DEBUG
       executionSlot?.lane = self
     #endif

@@ -14,7 +14,7 @@ extension EventCore {
   /// Locks a handler. Returns false if the handler's life is over.
   func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
     // In any case: a thread that deactivated the handler may not have noted its change yet.
-    defer { identity.noteChange() }
+    defer { anchor.noteChange() }
     if holding == .nothing, let before = record.changeUnlessHolding(reason.begun) {
       return before & HandlerFlags.ended == 0
     }
@@ -76,7 +76,7 @@ extension EventCore {
       }
     }
     mutex.unlock()
-    identity.noteChange()
+    anchor.noteChange()
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
@@ -119,7 +119,7 @@ extension EventCore {
     let (isKept, replaced) = buffer.keep(payload, HeldOccurrence(tally, holding))
     if let replaced {
       unsafe slot.pointee.countSkipped()
-      observed(replaced.sequence)?.skipped(HandlerToken(record, identity))
+      observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))
     }
     if isKept { tally.report.deferred &+= 1 }
     return isKept

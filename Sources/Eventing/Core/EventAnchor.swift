@@ -1,12 +1,12 @@
 public import Synchronization
 
-/// The identity of an event, which tokens and lanes retain. It tells events apart, and leads to the
-/// core while that exists.
+/// The object that tokens and lanes retain instead of the event. It tells events apart, and leads
+/// to the core while that exists.
 ///
-/// A core creates it with the first handler. As long as a token exists, no other identity has its
+/// A core creates it with the first handler. As long as a token exists, no other anchor has its
 /// address. So it names its event for ever.
 // Safe: `changes` is atomic. The other fields say what guards them.
-@usableFromInline final class EventIdentity: @unchecked Sendable {
+@usableFromInline final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
