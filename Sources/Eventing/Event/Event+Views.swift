@@ -15,11 +15,12 @@ extension Event: EventSource {
     return HandlerToken(newHandler.record, anchor)
   }
 
-  /// Adds an inline handler without options: see ``EventSource/attachInline(once:_:)``.
+  /// Adds an inline handler without options: see ``EventSource/attachInline(once:fileID:line:_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
-    once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
+    once: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    core.attachInline(once: once, HandlerClosure<Payload>(body).erased)
+    core.attachInline(once: once, .whileDebugging(fileID, line), HandlerClosure<Payload>(body).erased)
   }
 
   /// A view through which handlers can be added but nothing can be sent.

@@ -24,6 +24,8 @@
 @usableFromInline struct AnyHandler: Sendable {
   @usableFromInline var options = HandlerOptions()
   @usableFromInline var isOnce = false
+  /// The place in the source where the handler was made.
+  @usableFromInline var source = SourceLine.none
   @usableFromInline var place: ExecutionPlace
   @usableFromInline var body: HandlerBody
   @usableFromInline let type: PayloadType

@@ -164,5 +164,6 @@ extension AnyHandler {
     self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
     options = inner.options
     isOnce = inner.isOnce
+    source = inner.source
   }
 }

@@ -22,9 +22,9 @@ extension EventCore {
   }
 
   /// Adds an inline handler without options.
-  @usableFromInline func attachInline(once: Bool, _ body: ErasedHandler) -> HandlerToken {
+  @usableFromInline func attachInline(once: Bool, _ source: SourceLine, _ body: ErasedHandler) -> HandlerToken {
     let anchor = anchor  // made before the handler, which may be called before the return
-    let record = HandlerRecord(once ? HandlerFlags.once : 0)
+    let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
     if own != 0 {
       insertInline(body, record)
@@ -163,9 +163,9 @@ extension EventCore {
     if handler.options.owner == nil, handler.options.key == nil, case .inline = handler.place,
       case .direct(let body) = handler.body
     {
-      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
+      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once, handler.source)) }
       // Its other options do not concern its calls: they stay on the fast path.
-      return PendingHandler(body, DetailedRecord(once, handler.options, handler.place))
+      return PendingHandler(body, DetailedRecord(once, handler.options, handler.place, handler.source))
     }
     return detailedPendingHandler(handler, once, anchor)
   }
@@ -178,7 +178,7 @@ extension EventCore {
     options.key = nil
     if case .inline = handler.place, case .direct(let body) = handler.body {
       let needsSlowPath = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
-      let record = DetailedRecord(once | needsSlowPath, options, handler.place)
+      let record = DetailedRecord(once | needsSlowPath, options, handler.place, handler.source)
       unsafe record.key = key
       guard let owner = options.owner, !handler.isOnce else { return PendingHandler(body, record) }
       unsafe record.takesPosts = true
@@ -189,7 +189,7 @@ extension EventCore {
             try withExtendedLifetime(object) { try body(payload) }
           }, handler.type), record)
     }
-    let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place)
+    let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place, handler.source)
     unsafe record.key = key
     var slotBody = ErasedHandler.none
     if case .view(let view, _) = handler.body {

@@ -3,8 +3,8 @@ public import Synchronization
 /// The record of a handler, which its tokens hold: its state, which any thread may change at any
 /// time, and its place in the table.
 ///
-/// A record holds no closure, so a token keeps nothing else alive. A record takes 40 bytes, the
-/// most that fit into a block of 48 bytes of glibc's `malloc`.
+/// A record holds no closure, so a token keeps nothing else alive. In a release build a record
+/// takes 40 bytes, the most that fit into a block of 48 bytes of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
 @usableFromInline class HandlerRecord: @unchecked Sendable {
   @usableFromInline final let state: Atomic<UInt32>
@@ -18,10 +18,20 @@ public import Synchronization
   /// the handler received outside of occurrences. Isolation: core.
   @usableFromInline @exclusivity(unchecked) final var offeredBefore: UInt64 = 0
 
+  #if DEBUG
+    /// The place in the source where the handler was made.
+    @usableFromInline final let source: SourceLine
+  #endif
+
   @usableFromInline static let nextID = Atomic<UInt64>(1)
 
-  @usableFromInline init(_ flags: UInt32) {
+  /// - Parameter source: The place in the source. A release build forgets it, except in a
+  ///   ``DetailedRecord``.
+  @usableFromInline init(_ flags: UInt32, _ source: SourceLine = .none) {
     state = Atomic(flags)
+    #if DEBUG
+      self.source = source
+    #endif
     id = HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue
   }
 
@@ -84,6 +94,10 @@ public import Synchronization
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: ExecutionPlace
+  #if !DEBUG
+    /// The place in the source where the handler was made.
+    let detailedSource: SourceLine
+  #endif
   /// The index of its lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
@@ -113,10 +127,15 @@ public import Synchronization
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 
-  @usableFromInline init(_ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace) {
+  @usableFromInline init(
+    _ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace, _ source: SourceLine
+  ) {
     self.options = options
     self.place = place
-    super.init(flags | HandlerFlags.detailed)
+    #if !DEBUG
+      detailedSource = source
+    #endif
+    super.init(flags | HandlerFlags.detailed, source)
   }
 
   /// Whether the handler hands the payload over, to a sequence or another event, and calls nothing.
@@ -130,6 +149,11 @@ extension HandlerRecord {
     // Safe: only DetailedRecord.init sets the flag.
     return unsafe unsafeDowncast(self, to: DetailedRecord.self)
   }
+
+  #if !DEBUG
+    /// The place in the source where the handler was made; none if the record has no details.
+    final var source: SourceLine { details?.detailedSource ?? .none }
+  #endif
 
   /// Whether the handler is also called before a value changes.
   @usableFromInline final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
