@@ -102,7 +102,7 @@
   @usableFromInline @inline(never) mutating func callObserved(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
-    let call = observed?.began(HandlerToken(record, anchor))
+    let call = observed?.began(HandlerToken(record, anchor), on: nil)
     do {
       try body()
       call?.ended(nil)

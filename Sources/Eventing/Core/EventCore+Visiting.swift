@@ -19,7 +19,7 @@ extension EventCore {
     let path = unsafe visitNow(slot, payload, &tally)
     let details = unsafe slot.pointee.record.details
     if tally.report.delivered > before.delivered, details?.isHandedOver == true {
-      tally.observed?.began(token).ended(nil)
+      tally.observed?.handedOver(token)
     }
     if tally.report.skipped > before.skipped { tally.observed?.skipped(token) }
     if tally.report.deferred > before.deferred { tally.observed?.held(token) }

@@ -8,9 +8,9 @@ extension EventCore {
   ///
   /// Callable from any thread.
   func observe(in observation: Observation, _ name: String?) {
-    let anchor = anchor
+    let (anchor, event) = (anchor, identity(named: name))
     change {
-      let only = Observers([observation], of: name)
+      let only = Observers([observation], of: event)
       unsafe self.forEachSlot { slot in
         let record = unsafe slot.pointee.record
         if unsafe record.index >= 0 { only.added(HandlerToken(record, anchor)) }

@@ -37,6 +37,12 @@
   }
 
   var line: Int? { address == 0 ? nil : Int(number) }
+
+  /// Returns the name of the file and the line, for a log: `Orders.swift:12`.
+  static func text(_ fileID: String?, _ line: Int?) -> String? {
+    guard let fileID, let line else { return nil }
+    return "\(fileID.split(separator: "/").last ?? ""):\(line)"
+  }
 }
 
 extension HandlerToken {
@@ -48,12 +54,4 @@ extension HandlerToken {
 
   /// The line where the handler was made: see ``fileID``.
   public var line: Int? { record.source.line }
-
-  /// The name of the file and the line, for a log: `Orders.swift:12`.
-  var sourceLocation: String? { HandlerToken.sourceLocation(fileID, line) }
-
-  static func sourceLocation(_ fileID: String?, _ line: Int?) -> String? {
-    guard let fileID, let line else { return nil }
-    return "\(fileID.split(separator: "/").last ?? ""):\(line)"
-  }
 }

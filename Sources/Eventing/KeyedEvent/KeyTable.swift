@@ -33,3 +33,13 @@
   @usableFromInline let key: Key?
   @usableFromInline init(_ key: Key?) { self.key = key }
 }
+
+/// A key box whose key is known without its type.
+protocol HashableKey {
+  /// The key; `nil` for occurrences that are sent to no key.
+  var hashableKey: (any Hashable & Sendable)? { get }
+}
+
+extension KeyBox: HashableKey {
+  var hashableKey: (any Hashable & Sendable)? { key }
+}

@@ -20,6 +20,8 @@ public import Synchronization
   @usableFromInline final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped for want of room.
   @usableFromInline final let dropped = Atomic<Int>(0)
+  /// The number of the attempt that runs, or that failed last: 1 unless the handler is tried again.
+  final let attempt = Atomic<Int>(1)
 
   #if DEBUG
     /// Whether a ``CycleReport`` has told of this handler.
@@ -41,6 +43,10 @@ public import Synchronization
   @usableFromInline func sendBarrier(_ completion: Completion) {
     preconditionFailure("each lane overrides sendBarrier(_:)")
   }
+
+  /// The number of occurrences that wait on the lane, without those whose calls run. For a
+  /// snapshot, from any thread that holds no mutex.
+  var waitingCount: Int { 0 }
 
   /// Resumes the lane if a holding lock paused it: the handler is not locked any more.
   /// Isolation: core.

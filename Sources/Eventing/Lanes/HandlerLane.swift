@@ -107,7 +107,7 @@ import Synchronization
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
-    let call = observed?.began(HandlerToken(record, anchor))
+    let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
       call?.ended(nil)
@@ -139,7 +139,7 @@ import Synchronization
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
-    let call = observed?.began(HandlerToken(record, anchor))
+    let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       switch body.body {
       case .directAsync(let body): try await body(payload, on: place)

@@ -45,6 +45,8 @@ import Synchronization
     return executionSlot
   }
 
+  final override var waitingCount: Int { mutex.withLock { unsafe items.callCount } }
+
   // MARK: Active calls
 
   /// The number of calls that run, or have been promised to a task. The caller holds `mutex`.

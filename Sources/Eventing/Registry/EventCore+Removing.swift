@@ -89,8 +89,10 @@ extension EventCore {
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
     reportHandler(record, isAdded: false)
     let slot: HandlerSlot
+    var isRetiring = false
     if let details = record.details {
       slot = takeSlot(of: details)
+      isRetiring = unsafe details.retiringIndex >= 0
     } else {
       record.set(HandlerFlags.removed)
       mutex.lock()
@@ -99,7 +101,7 @@ extension EventCore {
       mutex.unlock()
       if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
     }
-    withAnchor { $0.forgetFailures(of: record) }
+    if !isRetiring { withAnchor { $0.forgetFailures(of: record) } }
     _ = consume slot  // releasing the closure may run user code, so not under the mutex
   }
 
@@ -124,7 +126,7 @@ extension EventCore {
       // While the lane holds items, inspecting, locking and removing find the handler there.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
-      retiring.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
+      unsafe details.unheard += slot.skipped.load(ordering: .relaxed)
     }
     mutex.unlock()
     if let keyTable { dropIfEmpty(keyTable) }
@@ -226,6 +228,7 @@ extension EventCore {
     if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
     mutex.unlock()
     if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
+    withAnchor { $0.forgetFailures(of: record) }
     withExtendedLifetime(ended) {}  // releasing the lane may run user code, so not under the mutex
   }
 }

@@ -113,7 +113,8 @@ public import Synchronization
   /// The closure of a view, which is called if no decision is needed; `nil` for any other handler.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
-  /// The number of posts on the fast path of which the view made no payload. Isolation: core.
+  /// The number of skipped occurrences that the slot does not count: posts on the fast path of
+  /// which the view made no payload, and all of them after the slot has gone. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var unheard = 0
   /// Whether posts only need the closure of the slot, which enqueues them on the lane, or retains
   /// the owner for the call. Isolation: core.

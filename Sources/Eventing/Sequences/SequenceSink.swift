@@ -12,6 +12,8 @@ import Synchronization
     super.init(record, anchor)
   }
 
+  override var waitingCount: Int { hub.waitingCount }
+
   /// Takes an occurrence. It counts as delivered when it is in a buffer: a send does not wait until
   /// an iterator takes it. Isolation: core.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {

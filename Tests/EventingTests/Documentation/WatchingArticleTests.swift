@@ -13,10 +13,12 @@ import Testing
 
     progress.add(Handler(on: .background) { fraction in print(fraction) }.named("audit").tagged("io").once())
     progress.lock(tagged: "io")
-    for handler in await progress.handlers { print(handler) }   // audit on background(utility), locked, once, 0 calls
+    for handler in await progress.handlers { print(handler) }   // audit on background(utility), Main.swift:9, locked, once, 0 calls, …
 
     let lines = await progress.handlers.map(\.description)
-    #expect(lines == ["audit on background(utility), locked, once, 0 calls"])
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix("audit on background(utility), WatchingArticleTests.swift:"))
+    #expect(lines[0].hasSuffix(", locked, once, 0 calls, 0 failed, 0 dropped"))
   }
 
   @Test func unheard() async {
@@ -35,7 +37,9 @@ import Testing
     @Sendable func log(_ line: String) { Self.logged.record(line) }
 
     struct DropLogger: EventObserver {
-      func dropped(_ handler: HandlerToken, sequence: UInt64) { log("\(handler.name ?? "a handler") had no room for #\(sequence)") }
+      func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+        log("\(handler.name ?? "a handler") of \(event) had no room for #\(sequence)")
+      }
     }
     let watching = orders.observe(with: DropLogger())            // until watching.end()
 
@@ -51,7 +55,7 @@ import Testing
     gate.open()
     await orders.quiesce()
     #expect(Self.logged.values.contains("no handler took orders #1: Order(id: 1)"))
-    #expect(Self.logged.values.contains("audit had no room for #3"))
+    #expect(Self.logged.values.contains("audit of orders had no room for #3"))
   }
 
   // swift-format-ignore
