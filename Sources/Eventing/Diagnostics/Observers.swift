@@ -7,7 +7,12 @@ final class Observation: @unchecked Sendable {
   /// The observer; `nil` after the observation has ended. Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
-  init(_ observer: any EventObserver) { unsafe self.observer = observer }
+  init(_ observer: any EventObserver) {
+    unsafe self.observer = observer
+    (observer as? EventDiagnostics)?.observationBegan()
+  }
+
+  deinit { unsafe (observer as? EventDiagnostics)?.observationEnded() }
 
   /// The observer; `nil` after the observation has ended.
   var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
@@ -18,7 +23,9 @@ final class Observation: @unchecked Sendable {
     let gone = unsafe observer
     unsafe observer = nil
     mutex.unlock()
-    (gone as? EventDiagnostics)?.forgetOthers()
+    guard let diagnostics = gone as? EventDiagnostics else { return }
+    diagnostics.observationEnded()
+    diagnostics.forgetOthers()
   }
 }
 
@@ -43,8 +50,19 @@ final class Observation: @unchecked Sendable {
   }
 
   func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
-  @usableFromInline func added(_ handler: HandlerToken) { tell { $0.added(handler, in: event) } }
+  /// Tells the observers that a handler was added. Isolation: core.
+  @usableFromInline func added(_ handler: HandlerToken) {
+    tell { observer in
+      guard let diagnostics = observer as? EventDiagnostics else { return observer.added(handler, in: event) }
+      unsafe diagnostics.added(handler, in: event, on: handler.record.details?.runner?.lane)
+    }
+  }
   @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler, in: event) } }
+
+  /// Returns whether diagnostics are among the observers whose observation has not ended.
+  func include(_ diagnostics: EventDiagnostics) -> Bool {
+    observations.contains { ($0.current as? EventDiagnostics) === diagnostics }
+  }
 
   /// Calls a closure with each observer whose observation has not ended.
   fileprivate func tell(_ body: (any EventObserver) -> Void) {

@@ -69,6 +69,28 @@ import Testing
   }
 
   // swift-format-ignore
+  @Test func diagnosticsOfStuckCalls() async {
+    let (billing, gate, begun, told) = (Event<Order>("billing"), Gate(), Gate(), Recorder<String>())
+
+    billing.observe(with: EventDiagnostics(stuckAfter: .seconds(10)) { finding in print(finding) })
+
+    let diagnostics = EventDiagnostics(stuckAfter: .seconds(10)) { told.record("\($0)") }
+    billing.observe(with: diagnostics)
+    billing.addHandler(named: "card") { _ in
+      begun.open()
+      await gate.opened()
+    }
+    let send = Task { await billing.send(Order()) }
+    await begun.opened()
+    for _ in 0..<3 { diagnostics.look() }
+    #expect(told.values[0].hasPrefix("card of billing has been running for "))
+    #expect(told.values[0].contains(" s, more than 10.0 seconds, WatchingArticleTests.swift:"))
+    #expect(told.values[0].contains("; waiting for it: billing #1 for "))
+    gate.open()
+    #expect(await send.value.delivered == 1)
+  }
+
+  // swift-format-ignore
   @Test func diagnosticsOfNewEvents() async {
     await #expect(processExitsWith: .success) {
       @Sendable func log(_ line: String) { WatchingArticleTests.logged.record(line) }
@@ -93,7 +115,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "WatchingArticleTests")
     let code = try Documentation.examples(Documentation.article("Watching.md"))
-    #expect(code.count == 5)
+    #expect(code.count == 6)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in WatchingArticleTests.swift as it stands in the article: \(example.first ?? "")")
