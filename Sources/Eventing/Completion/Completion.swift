@@ -21,7 +21,7 @@ import Synchronization
 
   @usableFromInline let purpose: Purpose
   /// Whether a cycle of waits could go through this completion, so that it is part of the wait
-  /// graph.
+  /// graph. While diagnostics look for stuck calls, every completion is that something waits for.
   let isTracked: Bool
   /// The mutex of a completion that is not tracked.
   private let ownMutex = UnfairMutex()
@@ -101,7 +101,7 @@ import Synchronization
     path = nil
     root = nil
     let invocation = purpose == .post ? nil : Invocation.current
-    isTracked = purpose == .ticket || (purpose == .send && invocation != nil)
+    isTracked = purpose == .ticket || (purpose == .send && (invocation != nil || WaitingSends.isWatched))
     // A send is a waiter from the start, before any lane has the occurrence. So the last wait that
     // would close a cycle finds all others, and defers its work.
     if purpose == .send { _ = addWaiter(invocation) }

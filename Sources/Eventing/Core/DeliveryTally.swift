@@ -111,39 +111,39 @@
 
   /// Calls an inline handler, and counts the outcome.
   @usableFromInline @inline(__always) mutating func call(
-    _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
-    if observed != nil { return callObserved(record, identity, body) }
+    if observed != nil { return callObserved(record, anchor, body) }
     do {
       try body()
       report.delivered &+= 1
-    } catch { fail(record, identity, error) }
+    } catch { fail(record, anchor, error) }
   }
 
   /// Calls an inline handler, counts the outcome, and reports the call to the observers.
   @usableFromInline @inline(never) mutating func callObserved(
-    _ record: HandlerRecord, _ identity: EventIdentity, _ body: () throws -> Void
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
-    let call = observed?.began(HandlerToken(record, identity))
+    let call = observed?.began(HandlerToken(record, anchor), on: nil)
     do {
       try body()
       call?.ended(nil)
       report.delivered &+= 1
     } catch {
       call?.ended(error)
-      fail(record, identity, error)
+      fail(record, anchor, error)
     }
   }
 
   /// Calls an inline handler, and again at once while it throws and may be called. Counts the
   /// outcome of the last attempt, and reports each one to the observers.
   mutating func call(
-    _ record: HandlerRecord, _ identity: EventIdentity, _ retry: RetryRule, _ body: () throws -> Void
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ retry: RetryRule, _ body: () throws -> Void
   ) {
     var attempts = 0
     while true {
       attempts += 1
-      let call = observed?.began(HandlerToken(record, identity))
+      let call = observed?.began(HandlerToken(record, anchor))
       do {
         try body()
         call?.ended(nil)
@@ -152,7 +152,7 @@
       } catch {
         call?.ended(error)
         guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
-          return fail(record, identity, error, attempts: attempts)
+          return fail(record, anchor, error, attempts: attempts)
         }
       }
     }
@@ -160,13 +160,13 @@
 
   /// Records the error of a handler, and applies the event's failure policy.
   @usableFromInline mutating func fail(
-    _ record: HandlerRecord, _ identity: EventIdentity, _ error: any Error, attempts: Int = 1
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
   ) {
     let failure = HandlerFailure(
-      HandlerToken(record, identity), error, record.details?.options, attempts: attempts)
+      HandlerToken(record, anchor), error, record.details?.options, attempts: attempts)
     report.failures.append(failure)
-    if let payload { identity.deadLetters?.post(payload, nil, failure) }
-    if identity.report(failure) { isStopped = true }
+    if let payload { anchor.deadLetters?.post(payload, nil, failure) }
+    if anchor.report(failure) { isStopped = true }
   }
 
   /// Ends the delivery, and waits for outstanding handlers. Never called inside the core.

@@ -5,7 +5,7 @@ public import Synchronization
 //
 // The fast path calls the closure of one slot after the other, with the payload alone. It is open
 // while no handler's state has changed since a walk in which no handler needed the slow path.
-// `EventIdentity.changes` counts such changes, and `fastPathEpoch` is its value before that walk.
+// `EventAnchor.changes` counts such changes, and `fastPathEpoch` is its value before that walk.
 // The two are compared before every call. So the fast path reads neither the records nor any memory
 // that posters write. At the first difference or error the slow path goes on, which reads each
 // record.
@@ -46,16 +46,16 @@ extension EventCore {
 
   /// Delivers one occurrence on the fast path, as far as that is open. Isolation: core.
   ///
-  /// - Parameter known: The identity, if the caller has it.
+  /// - Parameter known: The anchor, if the caller has it.
   /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.
   @inlinable @inline(__always) func deliver(
-    _ payload: BorrowedPayload, isPost: Bool, _ known: Unmanaged<EventIdentity>? = nil
+    _ payload: BorrowedPayload, isPost: Bool, _ known: Unmanaged<EventAnchor>? = nil
   ) -> DeliveryCursor? {
     unsafe sequence &+= 1
     guard let first = unsafe table.first else { return nil }
-    // Safe: there is a handler, so there is an identity, and the core retains it.
-    let identity = unsafe known ?? identityReference.lend().unsafelyUnwrapped
-    return unsafe callEach(payload, from: first, identity) { unsafe isPost ? $0.postFastPathEpoch : $0.fastPathEpoch }
+    // Safe: there is a handler, so there is an anchor, and the core retains it.
+    let anchor = unsafe known ?? anchorReference.lend().unsafelyUnwrapped
+    return unsafe callEach(payload, from: first, anchor) { unsafe isPost ? $0.postFastPathEpoch : $0.fastPathEpoch }
   }
 
   /// Calls one handler after the other while no handler's state has changed since the epoch.
@@ -64,8 +64,8 @@ extension EventCore {
   /// - Parameter epoch: A closure that returns the epoch to compare `changes` with.
   /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.
   @inlinable @inline(__always) func callEach(
-    _ payload: BorrowedPayload, from first: PriorityBucket.Pointer, _ identity: Unmanaged<EventIdentity>,
-    epoch: (EventIdentity) -> UInt64
+    _ payload: BorrowedPayload, from first: PriorityBucket.Pointer, _ anchor: Unmanaged<EventAnchor>,
+    epoch: (EventAnchor) -> UInt64
   ) -> DeliveryCursor? {
     var bucket = unsafe first
     while true {
@@ -75,7 +75,7 @@ extension EventCore {
       var index = unsafe -Int(bucket.pointee.count)
       while index != 0 {
         guard
-          unsafe identity._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) == epoch($0) })
+          unsafe anchor._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) == epoch($0) })
         else {
           return unsafe DeliveryCursor(bucket, end + index, nil)
         }
@@ -87,18 +87,18 @@ extension EventCore {
     }
   }
 
-  /// The identity, if the delivery of a post consists only of calling handlers; otherwise `nil`.
+  /// The anchor, if the delivery of a post consists only of calling handlers; otherwise `nil`.
   /// Isolation: core.
   ///
   /// The drain reads it once for several occurrences, because contending threads write to its cache
   /// line.
-  @usableFromInline var plainIdentity: Unmanaged<EventIdentity>? {
-    unsafe mustEnqueue || hasDeliveryHooks ? nil : identityReference.lend()
+  @usableFromInline var plainAnchor: Unmanaged<EventAnchor>? {
+    unsafe mustEnqueue || hasDeliveryHooks ? nil : anchorReference.lend()
   }
 
   /// Delivers an enqueued post that has no completion. Isolation: core.
-  @usableFromInline func deliverPost(_ payload: BorrowedPayload, _ identity: Unmanaged<EventIdentity>) {
-    guard let cursor = unsafe deliver(payload, isPost: true, identity) else { return }
+  @usableFromInline func deliverPost(_ payload: BorrowedPayload, _ anchor: Unmanaged<EventAnchor>) {
+    guard let cursor = unsafe deliver(payload, isPost: true, anchor) else { return }
     _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: nil)
   }
 
@@ -129,7 +129,7 @@ extension EventCore {
       tally.isStopped = true
       from += 1
     case let error?:
-      unsafe tally.fail(cursor.bucket.pointee.slots[from].record, identity, error)
+      unsafe tally.fail(cursor.bucket.pointee.slots[from].record, anchor, error)
       from += 1
     }
     if tally.isStopped {
@@ -159,8 +159,8 @@ extension EventCore {
   /// Delivers an occurrence to every handler. Isolation: core.
   @usableFromInline func deliverOccurrence(_ payload: BorrowedPayload, _ completion: Completion?) {
     if hasDeliveryHooks, deliverWithHooks(payload, completion) { return }
-    if completion == nil, !mustEnqueue, let identity = unsafe identityReference.lend() {
-      return unsafe deliverPost(payload, identity)
+    if completion == nil, !mustEnqueue, let anchor = unsafe anchorReference.lend() {
+      return unsafe deliverPost(payload, anchor)
     }
     unsafe sequence &+= 1
     let isAwaited = completion?.isAwaited ?? false
@@ -207,7 +207,7 @@ extension EventCore {
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
     _ tally: inout DeliveryTally
   ) {
-    let before = withIdentity { $0.changes.load(ordering: .acquiring) }
+    let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = isWhole ? PathNeeded.fast : .slow
     var next: PriorityBucket.Pointer? = unsafe start
     var from = index
@@ -225,9 +225,9 @@ extension EventCore {
       unsafe next = unsafe bucket.pointee.next
     }
     unregisterDead()
-    withIdentity { identity in
-      if needed != .slow { unsafe identity.postFastPathEpoch = before }
-      if needed == .fast { unsafe identity.fastPathEpoch = before }
+    withAnchor { anchor in
+      if needed != .slow { unsafe anchor.postFastPathEpoch = before }
+      if needed == .fast { unsafe anchor.fastPathEpoch = before }
     }
   }
 }

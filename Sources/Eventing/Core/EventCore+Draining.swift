@@ -29,7 +29,7 @@ extension EventCore {
     let pendingWork = pendingWork
     var foreignChanges = 0
     while true {
-      var plain = unsafe plainIdentity
+      var plain = unsafe plainAnchor
       while unsafe !pendingWork.batch.isEmpty {
         if drainer != Drainer.queue {
           if foreignChanges > OverloadControl.foreignChanges || !mayDrain(drainer, unsafe pendingWork.batch.first) {
@@ -39,8 +39,8 @@ extension EventCore {
         let item = unsafe pendingWork.batch.takeFirst()
         if case .occurrence(_, let completion) = item {
           let payload = unsafe pendingWork.batch.taken
-          if completion == nil, let identity = unsafe plain {
-            unsafe deliverPost(payload, identity)
+          if completion == nil, let anchor = unsafe plain {
+            unsafe deliverPost(payload, anchor)
           } else {
             deliverQueued(payload, completion)
           }
@@ -49,7 +49,7 @@ extension EventCore {
           continue
         }
         foreignChanges += work(on: item, for: drainer)
-        unsafe plain = plainIdentity
+        unsafe plain = plainAnchor
       }
       unsafe pendingWork.batch.recycle()
       var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []

@@ -19,6 +19,7 @@ extension EventCore {
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
     let completion = Completion(.send, from: sender)
+    WaitingSends.expect(completion, at: anchorReference.load())
     enqueue(payload, completion)
     return PendingSend(report: SendReport(), completion: completion)
   }

@@ -1,6 +1,6 @@
 public import Synchronization
 
-// Entering and leaving a core, and the event's identity.
+// Entering and leaving a core, and the event's anchor.
 extension EventCore {
   /// Whether some handler has had an owner, so that adding a handler sweeps dead owners.
   /// Isolation: core.
@@ -58,19 +58,19 @@ extension EventCore {
     if !tryLeave(own) { drain(own & ~CoreState.flags) }
   }
 
-  // MARK: Identity
+  // MARK: Anchor
 
-  /// The identity. It is created with the first handler.
-  @inlinable var identity: EventIdentity { identityReference.load() ?? makeIdentity() }
+  /// The anchor. It is created with the first handler.
+  @inlinable var anchor: EventAnchor { anchorReference.load() ?? makeAnchor() }
 
-  /// Lends the identity to a closure without a retain. Threads that create and drop tokens contend
+  /// Lends the anchor to a closure without a retain. Threads that create and drop tokens contend
   /// for its reference count.
-  @inlinable @inline(__always) func withIdentity<Result>(_ body: (EventIdentity) -> Result) -> Result {
-    unsafe (identityReference.lend() ?? .passUnretained(makeIdentity()))._withUnsafeGuaranteedRef(body)
+  @inlinable @inline(__always) func withAnchor<Result>(_ body: (EventAnchor) -> Result) -> Result {
+    unsafe (anchorReference.lend() ?? .passUnretained(makeAnchor()))._withUnsafeGuaranteedRef(body)
   }
 
-  @usableFromInline @inline(never) func makeIdentity() -> EventIdentity { identityReference.set(EventIdentity(self)) }
+  @usableFromInline @inline(never) func makeAnchor() -> EventAnchor { anchorReference.set(EventAnchor(self)) }
 
   /// Returns whether a token names a handler of this event.
-  @inlinable func owns(_ token: HandlerToken) -> Bool { identityReference.isSame(as: token.identity) }
+  @inlinable func owns(_ token: HandlerToken) -> Bool { anchorReference.isSame(as: token.anchor) }
 }

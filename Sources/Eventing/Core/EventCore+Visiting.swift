@@ -14,12 +14,12 @@ extension EventCore {
   @usableFromInline @inline(never) func visitObserved(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
-    let token = unsafe HandlerToken(slot.pointee.record, identity)
+    let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
     let path = unsafe visitNow(slot, payload, &tally)
     let details = unsafe slot.pointee.record.details
     if tally.report.delivered > before.delivered, details?.isHandedOver == true {
-      tally.observed?.began(token).ended(nil)
+      tally.observed?.handedOver(token)
     }
     if tally.report.skipped > before.skipped { tally.observed?.skipped(token) }
     if tally.report.deferred > before.deferred { tally.observed?.held(token) }
@@ -44,7 +44,7 @@ extension EventCore {
           tally.report.skipped &+= 1
         }
       } catch {
-        unsafe tally.fail(slot.pointee.record, identity, error)
+        unsafe tally.fail(slot.pointee.record, anchor, error)
       }
       return .slowForSends
     }
@@ -56,14 +56,14 @@ extension EventCore {
       }
     }
     if tally.observed != nil {
-      unsafe tally.callObserved(slot.pointee.record, identity) { unsafe try slot.pointee.call(payload) }
+      unsafe tally.callObserved(slot.pointee.record, anchor) { unsafe try slot.pointee.call(payload) }
       return .fast
     }
     do {
       unsafe try slot.pointee.call(payload)
       tally.report.delivered &+= 1
     } catch {
-      unsafe tally.fail(slot.pointee.record, identity, error)
+      unsafe tally.fail(slot.pointee.record, anchor, error)
     }
     return .fast
   }
@@ -97,10 +97,10 @@ extension EventCore {
     }
     let isTaken: Bool
     if let details, let runner = unsafe details.runner {
-      isTaken = runner.take(payload, owner, details, identity, &tally)
+      isTaken = runner.take(payload, owner, details, anchor, &tally)
     } else if record.claim() {
       isTaken = true
-      tally.call(record, identity) { unsafe try slot.pointee.call(payload) }
+      tally.call(record, anchor) { unsafe try slot.pointee.call(payload) }
     } else {
       isTaken = false
     }
@@ -147,6 +147,6 @@ extension EventCore {
     }
     unsafe slot.pointee.countSkipped()
     tally.report.skipped &+= 1
-    tally.observed?.skipped(HandlerToken(record, identity))
+    tally.observed?.skipped(HandlerToken(record, anchor))
   }
 }

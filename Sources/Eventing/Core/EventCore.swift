@@ -29,7 +29,7 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
   /// The number of handlers that need the instant at which a delivery begins. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
-  @usableFromInline let identityReference = OnceReference<EventIdentity>()
+  @usableFromInline let anchorReference = OnceReference<EventAnchor>()
   /// The first handler that the current occurrence found dead, which its slot retains.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
@@ -57,7 +57,7 @@ public import Synchronization
       retire(record)
       reportHandler(record, isAdded: false)
     }
-    unsafe identityReference.load()?.observers = nil  // a token may retain the identity
+    unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
   }
 
   /// The pending work. It is created when it is first needed.

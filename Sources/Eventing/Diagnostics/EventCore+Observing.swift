@@ -8,14 +8,14 @@ extension EventCore {
   ///
   /// Callable from any thread.
   func observe(in observation: Observation, _ name: String?) {
-    let identity = identity
+    let (anchor, event) = (anchor, identity(named: name))
     change {
-      let only = Observers([observation], of: name)
+      let only = Observers([observation], of: event)
       unsafe self.forEachSlot { slot in
         let record = unsafe slot.pointee.record
-        if unsafe record.index >= 0 { only.added(HandlerToken(record, identity)) }
+        if unsafe record.index >= 0 { only.added(HandlerToken(record, anchor)) }
       }
-      unsafe identity.observers = identity.observers?.adding(observation) ?? only
+      unsafe anchor.observers = anchor.observers?.adding(observation) ?? only
       self.updateMustEnqueue()
     }
   }
@@ -36,10 +36,10 @@ extension EventCore {
   /// If the last observation has ended, the event gets its fast path back. Called by the drain.
   /// Isolation: core.
   @usableFromInline func livingObservers() -> Observers? {
-    guard let identity = identityReference.load(), let before = unsafe identity.observers else { return nil }
+    guard let anchor = anchorReference.load(), let before = unsafe anchor.observers else { return nil }
     let living = before.living
     if living !== before {
-      unsafe identity.observers = living
+      unsafe anchor.observers = living
       updateMustEnqueue()
     }
     return living
@@ -68,7 +68,7 @@ extension EventCore {
   /// state when it ends. Isolation: core.
   private func updateMustEnqueue() {
     let isUnheardWanted = pendingWork.unheardReference.load() != nil
-    mustEnqueue = unsafe pendingWork.history != nil || identity.observers != nil || isUnheardWanted
+    mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnheardWanted
   }
 
   /// Posts an occurrence to the `unheard` event if it reached no handler. Called after its
@@ -81,20 +81,20 @@ extension EventCore {
 
   /// Tells the observers that a handler was added or removed. Isolation: core.
   @usableFromInline @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {
-    if withIdentity({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
+    if withAnchor({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
   }
 
   /// Tells the observers that a handler was added or removed, if there are any. Isolation: core.
   @usableFromInline @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
-    guard let observers = unsafe identity.observers else { return }
-    let token = HandlerToken(record, identity)
+    guard let observers = unsafe anchor.observers else { return }
+    let token = HandlerToken(record, anchor)
     if isAdded { observers.added(token) } else { observers.removed(token) }
   }
 
   /// Returns an occurrence as its observers see it; `nil` if the event is not observed.
   /// Isolation: core.
   @usableFromInline func observed(_ sequence: UInt64) -> ObservedOccurrence? {
-    unsafe identityReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
+    unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
   }
 }
 

@@ -1,91 +1,182 @@
-/// An observer that reports slow handlers, and events with too many handlers.
+/// An observer that reports slow handlers, calls that hang, and events with too many handlers.
 ///
 /// Too many handlers usually means that some were never removed.
 ///
-///     EventDiagnostics(slowerThan: .milliseconds(100), moreHandlersThan: 100) { finding in
+///     EventDiagnostics(slowerThan: .milliseconds(100), stuckAfter: .seconds(10)) { finding in
 ///       log(finding)
 ///     }.observeNewEvents()    // when the program starts; or event.observe(with:) for one event
+///
+/// A slow handler is reported when its call has ended. A stuck one is reported while it hangs.
 ///
 /// One instance can observe any number of events, from any threads.
 // Safe: each field that changes says what guards it.
 public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// The longest duration of a call that is not reported.
   private let slowest: Duration?
+  /// The time after which a call that has not ended is reported.
+  let stuck: Duration?
   /// The largest number of handlers that is not reported.
   private let most: Int?
-  private let report: @Sendable (Finding) -> Void
+  let report: @Sendable (Finding) -> Void
   private let mutex = UnfairMutex()
   /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
-
   /// The number of observed events after the last search for events that are gone.
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
+  /// The calls and lanes at the last look of the timer.
+  let looks = Guarded(Looks())
 
   /// The handlers of one event.
   private struct Handlers {
-    /// The name of the event.
-    let event: String?
-    /// The identity of the event. It is retained, so that no other event can have its address.
-    let identity: EventIdentity
-    /// The names of the handlers, by the ids of their tokens.
-    var names: [UInt64: String?] = [:]
+    let event: EventIdentity
+    /// The anchor of the event. It is retained, so that no other event can have its address.
+    let anchor: EventAnchor
+    /// The handlers, by the ids of their tokens.
+    var members: [UInt64: Member] = [:]
     /// The number of handlers above which the event is reported. It doubles with each report.
     var limit: Int
 
     /// Notes a handler. Returns the names of all handlers if there are too many now.
-    mutating func note(_ handler: UInt64, _ name: String?) -> [String?]? {
-      names[handler] = .some(name)
-      guard names.count > limit else { return nil }
+    mutating func note(_ handler: UInt64, _ member: Member) -> [String?]? {
+      members[handler] = member
+      guard members.count > limit else { return nil }
       limit = max(1, limit) * 2
-      return Array(names.values)
+      return members.values.map(\.name)
+    }
+  }
+
+  /// A handler of an observed event.
+  private struct Member {
+    let name: String?
+    /// The lane; `nil` for an inline handler, and if lanes are not watched.
+    let lane: WatchedLane?
+  }
+
+  /// A lane that is watched, for as long as it exists.
+  final class WatchedLane: Sendable {
+    let handler: HandlerToken
+    let event: EventIdentity
+    private weak let weakLane: DeliveryTarget?
+
+    init(_ handler: HandlerToken, _ event: EventIdentity, _ lane: DeliveryTarget) {
+      self.handler = handler
+      self.event = event
+      weakLane = lane
+    }
+
+    /// The lane; `nil` if it is gone. Never read under a mutex.
+    var lane: DeliveryTarget? {
+      assertNoMutexIsHeld("read a weak reference")
+      return weakLane
     }
   }
 
   /// Creates an observer. Pass it to ``Event/observe(with:)``, or call
   /// ``EventObserver/observeNewEvents()``.
   ///
+  /// With a limit for stuck calls, one timer for the whole process looks at the running calls of
+  /// the observed events, twice within the limit. It exists while such diagnostics observe
+  /// something. Calls that began before the observation of their event are not seen.
+  ///
   /// - Parameters:
   ///   - slowest: The longest duration of a call that is not reported; `nil` reports none. For an
   ///     asynchronous handler, suspensions count.
+  ///   - stuck: The time after which a call that has not ended is reported; `nil` reports none.
+  ///     Each such call is reported once, while it hangs, before twice the time is over. It may
+  ///     also be an inline handler that blocks its poster. A lane on which more than 1,024
+  ///     occurrences wait, and more than at the last look, is reported, too. Handlers that a lock
+  ///     pauses are not stuck.
   ///   - most: The largest number of handlers of one event that is not reported; `nil` reports
   ///     none. A number below 0 counts as 0. An event is reported again each time that its number
   ///     of handlers has doubled.
-  ///   - report: A closure that receives each finding. It runs on the thread that delivers, or on
-  ///     the handler's lane, with no mutex held.
+  ///   - report: A closure that receives each finding. It runs on the thread that delivers, on the
+  ///     handler's lane, or on the queue of the timer, with no mutex held. Keep it short: on the
+  ///     timer's queue, other diagnostics wait for it.
   public init(
-    slowerThan slowest: Duration? = nil, moreHandlersThan most: Int? = nil,
+    slowerThan slowest: Duration? = nil, stuckAfter stuck: Duration? = nil, moreHandlersThan most: Int? = nil,
     _ report: @escaping @Sendable (Finding) -> Void
   ) {
     self.slowest = slowest
+    self.stuck = stuck.map { max(.zero, $0) }
     self.most = most
     self.report = report
   }
 
+  // MARK: Handlers
+
   /// Notes the name of the handler, and reports the event if it has too many handlers.
-  public func added(_ handler: HandlerToken, event: String?) {
-    let (id, name) = (ObjectIdentifier(handler.identity), handler.name)
+  public func added(_ handler: HandlerToken, in event: EventIdentity) { added(handler, in: event, on: nil) }
+
+  /// Notes the name and the lane of a handler, and reports the event if it has too many handlers.
+  func added(_ handler: HandlerToken, in event: EventIdentity, on lane: DeliveryTarget?) {
+    let lane = stuck == nil ? nil : lane.map { WatchedLane(handler, event, $0) }
+    let (id, member) = (ObjectIdentifier(handler.anchor), Member(name: handler.name, lane: lane))
     // Changed in place: if each handler copied the dictionary, *n* handlers would cost O(*n*²).
     let tooMany = mutex.withLock { () -> [String?]? in
-      unsafe handlers[id, default: Handlers(event: event, identity: handler.identity, limit: max(0, most ?? .max))]
-        .note(handler.id, name)
+      unsafe handlers[id, default: Handlers(event: event, anchor: handler.anchor, limit: max(0, most ?? .max))]
+        .note(handler.id, member)
     }
     guard let most, let names = tooMany else { return }
     let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }
     let sorted = counts.sorted { $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "") }
-    report(Finding(.manyHandlers, event: event, handlerCount: names.count, limit: .count(most), names: sorted))
+    report(Finding(.manyHandlers, event, handlerCount: names.count, limit: .count(most), names: sorted))
   }
 
   /// Removes the name of the handler.
-  public func removed(_ handler: HandlerToken) {
-    let id = ObjectIdentifier(handler.identity)
-    let gone = mutex.withLock { () -> Handlers? in
-      unsafe handlers[id]?.names[handler.id] = nil
-      guard unsafe handlers[id]?.names.isEmpty == true else { return nil }
+  public func removed(_ handler: HandlerToken, in event: EventIdentity) {
+    let id = ObjectIdentifier(handler.anchor)
+    let gone = mutex.withLock { () -> (Member?, Handlers?) in
+      let member = unsafe handlers[id]?.members.removeValue(forKey: handler.id)
+      guard unsafe handlers[id]?.members.isEmpty == true else { return (member, nil) }
       defer { unsafe living = unsafe min(living, handlers.count) }
-      return unsafe handlers.removeValue(forKey: id)
+      return unsafe (member, handlers.removeValue(forKey: id))
     }
-    withExtendedLifetime(gone) {}  // released after the mutex: it may be the last reference to the identity
+    withExtendedLifetime(gone) {}  // released after the mutex: it may be the last reference to the anchor
+  }
+
+  /// The lanes of the observed events.
+  var lanes: [WatchedLane] {
+    mutex.withLock { unsafe handlers.values.flatMap { $0.members.values.compactMap(\.lane) } }
+  }
+
+  /// Reports the handler if its call took longer than the limit.
+  public func ended(
+    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
+  ) {
+    guard let slowest, duration > slowest else { return }
+    report(Finding(.slowHandler, event, handler: handler, duration: duration, limit: .duration(slowest)))
+  }
+
+  // MARK: For observers that pass on what they are told, without the event's identity
+
+  /// Notes a handler: see ``added(_:in:)``.
+  public func added(_ handler: HandlerToken, event: String?) { added(handler, in: identity(of: handler, event)) }
+
+  /// Removes a handler: see ``removed(_:in:)``.
+  public func removed(_ handler: HandlerToken) { removed(handler, in: identity(of: handler, nil)) }
+
+  /// Reports a slow call: see ``ended(_:sequence:duration:error:in:)``.
+  public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
+    let id = ObjectIdentifier(handler.anchor)
+    let event = mutex.withLock { unsafe handlers[id]?.event } ?? identity(of: handler, nil)
+    ended(handler, sequence: sequence, duration: duration, error: error, in: event)
+  }
+
+  private func identity(of handler: HandlerToken, _ name: String?) -> EventIdentity {
+    EventIdentity(name: name, number: handler.anchor.number, payloadType: handler.anchor.core?.type ?? Any.self)
+  }
+
+  // MARK: Observations
+
+  /// Counts an observation, and lets the timer look from the first one on.
+  func observationBegan() {
+    if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
+  }
+
+  /// Forgets an observation. After the last one the timer does not look any more.
+  func observationEnded() {
+    if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
   /// Removes events that are gone. Called when an observation has ended, after which its observer
@@ -96,23 +187,16 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   func forgetOthers() {
     // The cores are read after the critical section: a strong reference may be the last one a
     // moment later.
-    let identities = mutex.withLock { () -> [EventIdentity] in
+    let anchors = mutex.withLock { () -> [EventAnchor] in
       guard unsafe handlers.count > 2 * living else { return [] }
-      return unsafe handlers.values.map(\.identity)
+      return unsafe handlers.values.map(\.anchor)
     }
-    guard !identities.isEmpty else { return }
-    let ended = identities.filter { $0.core == nil }
+    guard !anchors.isEmpty else { return }
+    let ended = anchors.filter { $0.core == nil }
     let gone = mutex.withLock { () -> [Handlers] in
       defer { unsafe living = handlers.count }
       return ended.compactMap { unsafe handlers.removeValue(forKey: ObjectIdentifier($0)) }
     }
     withExtendedLifetime(gone) {}
-  }
-
-  /// Reports the handler if its call took longer than the limit.
-  public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
-    guard let slowest, duration > slowest else { return }
-    let event = mutex.withLock { unsafe handlers[ObjectIdentifier(handler.identity)]?.event }
-    report(Finding(.slowHandler, event: event ?? nil, handler: handler, duration: duration, limit: .duration(slowest)))
   }
 }

@@ -1,7 +1,9 @@
-/// An observer of events. Every requirement has a default implementation that does nothing.
+/// An observer of events. Every requirement has a default implementation.
 ///
 ///     struct DropLogger: EventObserver {
-///       func dropped(_ handler: HandlerToken, sequence: UInt64) { print("dropped", handler) }
+///       func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+///         print(event, "dropped", sequence)
+///       }
 ///     }
 ///     let watching = progress.observe(with: DropLogger())
 ///
@@ -9,22 +11,26 @@
 /// wait for them, so keep them short. No mutex is held during a call, and an observer may call any
 /// method of any event.
 ///
-/// For one event, ``accepted(sequence:event:)``, ``added(_:event:)`` and ``removed(_:)`` come one
-/// at a time, in order. The other calls may come from several lanes at once.
+/// For one event, ``accepted(sequence:in:)``, ``added(_:in:)`` and ``removed(_:in:)`` come one at a
+/// time, in order. The other calls may come from several lanes at once.
+///
+/// Each requirement names the event. Its default calls the older requirement of that name, without
+/// the event's identity. The default of an older requirement does nothing.
 public protocol EventObserver: Sendable {
   /// Called when the delivery of an occurrence begins, before any handler is called.
   ///
   /// - Parameters:
   ///   - sequence: The sequence number of the occurrence.
-  ///   - event: The name of the event, if it has one.
-  func accepted(sequence: UInt64, event: String?)
+  ///   - event: The event.
+  func accepted(sequence: UInt64, in event: EventIdentity)
   /// Called when a call of a handler begins. For a sequence or a forward, the call is the hand-over
   /// of the payload.
   ///
   /// - Parameters:
   ///   - handler: The token of the handler.
   ///   - sequence: The sequence number of the occurrence.
-  func began(_ handler: HandlerToken, sequence: UInt64)
+  ///   - event: The event of the handler.
+  func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a call of a handler has returned or thrown.
   ///
   /// - Parameters:
@@ -32,29 +38,72 @@ public protocol EventObserver: Sendable {
   ///   - sequence: The sequence number of the occurrence.
   ///   - duration: The time from the beginning of the call, suspensions included.
   ///   - error: The error that the handler threw; `nil` if it returned.
-  func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?)
+  ///   - event: The event of the handler.
+  func ended(
+    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity)
   /// Called for a handler that skipped an occurrence.
   ///
   /// The handler was locked, or it was removed or used up while the occurrence waited for it. Or a
   /// view, an interceptor or a failure kept the occurrence from it.
-  func skipped(_ handler: HandlerToken, sequence: UInt64)
+  func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called for a handler that had no room for an occurrence; see ``Buffering``.
-  func dropped(_ handler: HandlerToken, sequence: UInt64)
+  func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a lock holds an occurrence for a handler; see ``Holding``.
-  func held(_ handler: HandlerToken, sequence: UInt64)
+  func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a handler was added. At the beginning of an observation, the handlers that are
   /// already there come first.
   ///
   /// - Parameters:
   ///   - handler: The token of the handler.
-  ///   - event: The name of the event, if it has one.
-  func added(_ handler: HandlerToken, event: String?)
+  ///   - event: The event of the handler.
+  func added(_ handler: HandlerToken, in event: EventIdentity)
   /// Called when a handler was removed or used up, or its owner or event is gone. Its last call may
   /// still be running.
+  func removed(_ handler: HandlerToken, in event: EventIdentity)
+
+  // MARK: Without the event's identity
+
+  /// Called by the default of ``accepted(sequence:in:)``, with the name of the event.
+  func accepted(sequence: UInt64, event: String?)
+  /// Called by the default of ``began(_:sequence:in:)``.
+  func began(_ handler: HandlerToken, sequence: UInt64)
+  /// Called by the default of ``ended(_:sequence:duration:error:in:)``.
+  func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?)
+  /// Called by the default of ``skipped(_:sequence:in:)``.
+  func skipped(_ handler: HandlerToken, sequence: UInt64)
+  /// Called by the default of ``dropped(_:sequence:in:)``.
+  func dropped(_ handler: HandlerToken, sequence: UInt64)
+  /// Called by the default of ``held(_:sequence:in:)``.
+  func held(_ handler: HandlerToken, sequence: UInt64)
+  /// Called by the default of ``added(_:in:)``, with the name of the event.
+  func added(_ handler: HandlerToken, event: String?)
+  /// Called by the default of ``removed(_:in:)``.
   func removed(_ handler: HandlerToken)
 }
 
+// Each default calls the older requirement, so that an observer which implements that one is told.
 extension EventObserver {
+  public func accepted(sequence: UInt64, in event: EventIdentity) { accepted(sequence: sequence, event: event.name) }
+  public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    began(handler, sequence: sequence)
+  }
+  public func ended(
+    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
+  ) {
+    ended(handler, sequence: sequence, duration: duration, error: error)
+  }
+  public func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    skipped(handler, sequence: sequence)
+  }
+  public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    dropped(handler, sequence: sequence)
+  }
+  public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    held(handler, sequence: sequence)
+  }
+  public func added(_ handler: HandlerToken, in event: EventIdentity) { added(handler, event: event.name) }
+  public func removed(_ handler: HandlerToken, in event: EventIdentity) { removed(handler) }
+
   public func accepted(sequence: UInt64, event: String?) {}
   public func began(_ handler: HandlerToken, sequence: UInt64) {}
   public func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {}

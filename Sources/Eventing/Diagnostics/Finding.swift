@@ -1,5 +1,6 @@
 extension EventDiagnostics {
-  /// One finding: a handler that is slow, or an event with many handlers.
+  /// One finding: a handler that is slow or stuck, a lane that grows, or an event with many
+  /// handlers.
   ///
   /// The type is a struct, not an enum, so that later versions can find more without breaking a
   /// `switch`.
@@ -11,6 +12,14 @@ extension EventDiagnostics {
 
       /// A call took longer than the limit: see ``Finding/handler`` and ``Finding/duration``.
       public static var slowHandler: Kind { Kind(name: "slowHandler") }
+      /// A call has not ended within the limit, and still runs: see ``Finding/handler``,
+      /// ``Finding/duration``, ``Finding/waitingCount`` and ``Finding/waits``. Reported once for
+      /// each call.
+      public static var stuckHandler: Kind { Kind(name: "stuckHandler") }
+      /// More than 1,024 occurrences wait on a handler's lane, or in the buffer of a sequence, and
+      /// more than at the last look: see ``Finding/handler`` and ``Finding/waitingCount``. Reported
+      /// again each time that the number has doubled.
+      public static var growingLane: Kind { Kind(name: "growingLane") }
       /// An event has more handlers than the limit: see ``Finding/handlerCount`` and
       /// ``Finding/handlerNames``. Reported again each time that the number has doubled.
       public static var manyHandlers: Kind { Kind(name: "manyHandlers") }
@@ -22,14 +31,32 @@ extension EventDiagnostics {
       case count(Int)
     }
 
+    /// A `send` or a `quiesce` that waits, or a ticket whose report is awaited.
+    public struct Wait: Sendable {
+      /// The event that the occurrence was sent through; `nil` if it is not observed.
+      public let event: EventIdentity?
+      /// The sequence number of the occurrence; `nil` if it has not been delivered, or the event is
+      /// not observed.
+      public let sequence: UInt64?
+      /// The time since the wait began.
+      public let duration: Duration
+    }
+
     /// The kind of the finding.
     public let kind: Kind
     /// The name of the event; `nil` if it has none.
-    public let event: String?
-    /// The slow handler; `nil` for a finding about an event.
+    public var event: String? { eventIdentity.name }
+    /// The name, the number and the payload type of the event.
+    public let eventIdentity: EventIdentity
+    /// The handler that is slow or stuck, or whose lane grows; `nil` for a finding about an event.
     public let handler: HandlerToken?
-    /// The duration of the call; `nil` for a finding about an event.
+    /// The duration of a slow call, or that of a stuck one so far; `nil` for any other finding.
     public let duration: Duration?
+    /// The number of occurrences that wait on the lane of the handler: see
+    /// ``HandlerSnapshot/waitingCount``. 0 for a finding about an event.
+    public let waitingCount: Int
+    /// The waits that cannot end before a stuck call has returned, the longest first.
+    public let waits: [Wait]
     /// The number of handlers of the event; `nil` for a finding about a handler.
     public let handlerCount: Int?
     /// The number of handlers of each name, the largest first. Handlers without a name count under
@@ -39,13 +66,16 @@ extension EventDiagnostics {
     let limit: Limit
 
     init(
-      _ kind: Kind, event: String?, handler: HandlerToken? = nil, duration: Duration? = nil, handlerCount: Int? = nil,
-      limit: Limit, names: [(name: String?, count: Int)] = []
+      _ kind: Kind, _ event: EventIdentity, handler: HandlerToken? = nil, duration: Duration? = nil,
+      waitingCount: Int = 0, waits: [Wait] = [], handlerCount: Int? = nil, limit: Limit,
+      names: [(name: String?, count: Int)] = []
     ) {
       self.kind = kind
-      self.event = event
+      eventIdentity = event
       self.handler = handler
       self.duration = duration
+      self.waitingCount = waitingCount
+      self.waits = waits
       self.handlerCount = handlerCount
       self.limit = limit
       handlerNames = names
@@ -67,14 +97,36 @@ extension EventDiagnostics.Finding.Limit: CustomStringConvertible {
   }
 }
 
+extension EventDiagnostics.Finding.Wait: CustomStringConvertible {
+  /// The event, the sequence number, and how long it has taken so far: `orders #12 for 3.0 s`.
+  public var description: String {
+    "\(event.map { "\($0)" } ?? "an event")\(sequence.map { " #\($0)" } ?? "") for \(duration.inSeconds)"
+  }
+}
+
 extension EventDiagnostics.Finding: CustomStringConvertible {
   /// The finding in one line, for a log.
   public var description: String {
-    if let handler, let duration {
-      return "\(handler.name ?? handler.description) of \(event ?? "an event") took \(duration), more than \(limit)"
+    guard let handler else {
+      let names = handlerNames.map { "\($0.count) \($0.name.map { "\"\($0)\"" } ?? "without a name")" }
+      return "\(event ?? "an event") has \(handlerCount ?? 0) handlers, more than \(limit): "
+        + names.joined(separator: ", ")
     }
-    let names = handlerNames.map { "\($0.count) \($0.name.map { "\"\($0)\"" } ?? "without a name")" }
-    return "\(event ?? "an event") has \(handlerCount ?? 0) handlers, more than \(limit): "
-      + names.joined(separator: ", ")
+    let subject = "\(handler.name ?? handler.description) of \(event ?? "an event")"
+    let location = SourceLine.text(handler.fileID, handler.line).map { ", \($0)" } ?? ""
+    let (time, waiting) = (duration ?? .zero, waitingCount > 0 ? ", \(waitingCount) waiting" : "")
+    switch kind {
+    case .stuckHandler:
+      return "\(subject) has been running for \(time.inSeconds), more than \(limit)\(location)\(waiting)\(waitText)"
+    case .growingLane: return "\(subject) has \(waitingCount) waiting occurrences, more than \(limit)\(location)"
+    default: return "\(subject) took \(time), more than \(limit)\(location)"
+    }
+  }
+
+  /// The longest waits, as text.
+  private var waitText: String {
+    guard !waits.isEmpty else { return "" }
+    let rest = waits.count > 3 ? ", and \(waits.count - 3) more" : ""
+    return "; waiting for it: " + waits.prefix(3).map(\.description).joined(separator: ", ") + rest
   }
 }

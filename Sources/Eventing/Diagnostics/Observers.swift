@@ -7,7 +7,12 @@ final class Observation: @unchecked Sendable {
   /// The observer; `nil` after the observation has ended. Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
-  init(_ observer: any EventObserver) { unsafe self.observer = observer }
+  init(_ observer: any EventObserver) {
+    unsafe self.observer = observer
+    (observer as? EventDiagnostics)?.observationBegan()
+  }
+
+  deinit { unsafe (observer as? EventDiagnostics)?.observationEnded() }
 
   /// The observer; `nil` after the observation has ended.
   var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
@@ -18,17 +23,18 @@ final class Observation: @unchecked Sendable {
     let gone = unsafe observer
     unsafe observer = nil
     mutex.unlock()
-    (gone as? EventDiagnostics)?.forgetOthers()
+    guard let diagnostics = gone as? EventDiagnostics else { return }
+    diagnostics.observationEnded()
+    diagnostics.forgetOthers()
   }
 }
 
 /// The observers of an event at one time. Immutable.
 @usableFromInline final class Observers: Sendable {
   private let observations: [Observation]
-  /// The name of the event.
-  private let event: String?
+  let event: EventIdentity
 
-  init(_ observations: [Observation] = [], of event: String?) {
+  init(_ observations: [Observation], of event: EventIdentity) {
     self.observations = observations
     self.event = event
   }
@@ -43,9 +49,20 @@ final class Observation: @unchecked Sendable {
     return rest.isEmpty ? nil : rest.count == observations.count ? self : Observers(rest, of: event)
   }
 
-  func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, event: event) } }
-  @usableFromInline func added(_ handler: HandlerToken) { tell { $0.added(handler, event: event) } }
-  @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler) } }
+  func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
+  /// Tells the observers that a handler was added. Isolation: core.
+  @usableFromInline func added(_ handler: HandlerToken) {
+    tell { observer in
+      guard let diagnostics = observer as? EventDiagnostics else { return observer.added(handler, in: event) }
+      unsafe diagnostics.added(handler, in: event, on: handler.record.details?.runner?.lane)
+    }
+  }
+  @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler, in: event) } }
+
+  /// Returns whether diagnostics are among the observers whose observation has not ended.
+  func include(_ diagnostics: EventDiagnostics) -> Bool {
+    observations.contains { ($0.current as? EventDiagnostics) === diagnostics }
+  }
 
   /// Calls a closure with each observer whose observation has not ended.
   fileprivate func tell(_ body: (any EventObserver) -> Void) {
@@ -59,14 +76,28 @@ final class Observation: @unchecked Sendable {
   let observers: Observers
   let sequence: UInt64
 
-  @usableFromInline func skipped(_ handler: HandlerToken) { observers.tell { $0.skipped(handler, sequence: sequence) } }
-  @usableFromInline func dropped(_ handler: HandlerToken) { observers.tell { $0.dropped(handler, sequence: sequence) } }
-  @usableFromInline func held(_ handler: HandlerToken) { observers.tell { $0.held(handler, sequence: sequence) } }
+  @usableFromInline func skipped(_ handler: HandlerToken) {
+    observers.tell { $0.skipped(handler, sequence: sequence, in: observers.event) }
+  }
+  @usableFromInline func dropped(_ handler: HandlerToken) {
+    observers.tell { $0.dropped(handler, sequence: sequence, in: observers.event) }
+  }
+  @usableFromInline func held(_ handler: HandlerToken) {
+    observers.tell { $0.held(handler, sequence: sequence, in: observers.event) }
+  }
 
   /// Tells the observers that a call begins. Returns a value that tells them when it ends.
-  @usableFromInline func began(_ handler: HandlerToken) -> ObservedCall {
-    observers.tell { $0.began(handler, sequence: sequence) }
-    return ObservedCall(observed: self, handler: handler)
+  ///
+  /// - Parameter lane: The lane that runs the call; `nil` for an inline handler.
+  @usableFromInline func began(_ handler: HandlerToken, on lane: DeliveryTarget?) -> ObservedCall {
+    observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
+    return ObservedCall(observed: self, handler: handler, on: lane)
+  }
+
+  /// Tells the observers that the payload was handed over to a sequence or another event.
+  func handedOver(_ handler: HandlerToken) {
+    observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
+    observers.tell { $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event) }
   }
 }
 
@@ -75,16 +106,21 @@ final class Observation: @unchecked Sendable {
   fileprivate let observed: ObservedOccurrence
   fileprivate let handler: HandlerToken
   private let start = StableInstant.now
+  private let place: RunningCalls.Place
 
-  fileprivate init(observed: ObservedOccurrence, handler: HandlerToken) {
+  fileprivate init(observed: ObservedOccurrence, handler: HandlerToken, on lane: DeliveryTarget?) {
     self.observed = observed
     self.handler = handler
+    place = RunningCalls.begin(handler, observed, start, on: lane)
   }
 
-  /// Tells the observers that the call has ended, and with which error.
+  /// Tells the observers that the call has ended, and with which error. Called once.
   @usableFromInline func ended(_ error: (any Error)?) {
-    let duration = StableInstant.now.sinceOrigin - start.sinceOrigin
-    observed.observers.tell { $0.ended(handler, sequence: observed.sequence, duration: duration, error: error) }
+    let duration = StableInstant.now.since(start)
+    RunningCalls.end(place)
+    observed.observers.tell {
+      $0.ended(handler, sequence: observed.sequence, duration: duration, error: error, in: observed.observers.event)
+    }
   }
 }
 
@@ -92,26 +128,19 @@ final class Observation: @unchecked Sendable {
 enum NewEvents {
   /// Whether there are observations, so that creating an event takes no mutex without them.
   private static let isObserved = Atomic<Bool>(false)
-  private static let registry = Registry()
-
-  // Safe: each field says what guards it.
-  private final class Registry: @unchecked Sendable {
-    let mutex = UnfairMutex()
-    /// The observations of new events. Guarded by: mutex.
-    @exclusivity(unchecked) var observations: [Observation] = []
-  }
+  private static let registry = Guarded<[Observation]>([])
 
   static func add(_ observation: Observation) {
-    registry.mutex.withLock {
-      unsafe registry.observations.append(observation)
+    registry.withLock { observations in
+      observations.append(observation)
       isObserved.publish(true)
     }
   }
 
   static func remove(_ observation: Observation) {
-    registry.mutex.withLock {
-      unsafe registry.observations.removeAll { $0 === observation }
-      if unsafe registry.observations.isEmpty { isObserved.publish(false) }
+    registry.withLock { observations in
+      observations.removeAll { $0 === observation }
+      if observations.isEmpty { isObserved.publish(false) }
     }
   }
 
@@ -119,7 +148,7 @@ enum NewEvents {
   static func tell(_ core: EventCore, _ name: String?) {
     guard isObserved.load(ordering: .acquiring) else { return }
     // Copied: an array that is changed in place under the mutex must not leave it.
-    let observations = registry.mutex.withLock { unsafe registry.observations.map { $0 } }
+    let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation, name) }
   }
 }

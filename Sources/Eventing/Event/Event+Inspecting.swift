@@ -84,6 +84,7 @@ extension Event {
   /// - Complexity: O(handlers).
   public nonisolated(nonsending) func quiesce() async {
     let completion = Completion(.ticket)
+    WaitingSends.expect(completion, at: core.anchorReference.load())
     core.enqueue(.barrier(completion))
     _ = await completion.wait()
   }

@@ -1,25 +1,26 @@
 extension Event: EventSource {
   /// Adds handlers as a group: see ``EventSource/add(_:)``.
   @discardableResult public nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    let identity = core.identity
-    let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, identity) })
+    let anchor = core.anchor
+    let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, anchor) })
     core.add(newHandlers)
-    return newHandlers.map { HandlerToken($0.record, identity) }
+    return newHandlers.map { HandlerToken($0.record, anchor) }
   }
 
   /// Adds a handler: see ``EventSource/attach(_:)``.
   @discardableResult public nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    let identity = core.identity
-    let newHandler = core.pendingHandler(handler.any, identity)
+    let anchor = core.anchor
+    let newHandler = core.pendingHandler(handler.any, anchor)
     core.add(newHandler)
-    return HandlerToken(newHandler.record, identity)
+    return HandlerToken(newHandler.record, anchor)
   }
 
-  /// Adds an inline handler without options: see ``EventSource/attachInline(once:_:)``.
+  /// Adds an inline handler without options: see ``EventSource/attachInline(once:fileID:line:_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
-    once: Bool, _ body: @escaping @Sendable (Payload) throws -> Void
+    once: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    core.attachInline(once: once, HandlerClosure<Payload>(body).erased)
+    core.attachInline(once: once, .whileDebugging(fileID, line), HandlerClosure<Payload>(body).erased)
   }
 
   /// A view through which handlers can be added but nothing can be sent.
@@ -35,7 +36,7 @@ extension Event: EventSource {
   ///
   /// Its handlers belong to the source, not to the event: remove one with
   /// `event.failures.remove(token)`. The source does not keep the event alive.
-  public nonisolated var failures: some EventSource<HandlerFailure> { core.identity.failures().event.source }
+  public nonisolated var failures: some EventSource<HandlerFailure> { core.anchor.failures().event.source }
 
   /// A view whose handlers receive whole occurrences: the payload with its sender, event name,
   /// sequence number and instant.

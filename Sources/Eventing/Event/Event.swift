@@ -45,7 +45,7 @@ public final actor Event<Payload: Sendable> {
   public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
     self.name = name
     core = EventCore(Payload.self)
-    if policy != .collect { _ = core.identity.failures(policy) }
+    if policy != .collect { _ = core.anchor.failures(policy) }
     NewEvents.tell(core, name)
   }
 

@@ -8,7 +8,7 @@ extension EventSource {
   ///     orderPlaced.addHandler(Ledger.book, of: ledger, with: account, "web")
   ///
   /// The handler ends with its owner, which is held weakly. All else is as for
-  /// ``addHandler(named:on:priority:once:_:of:)-(_,Delivery,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,Delivery,_,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
@@ -19,56 +19,71 @@ extension EventSource {
   ///   - owner: The object whose method is called.
   ///   - first: The argument that follows the payload. The handler retains it.
   ///   - bound: Further arguments. The handler retains them.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
     _ method: @escaping @Sendable (Owner) -> @Sendable (Payload, First, repeat each Bound) throws -> Void,
-    of owner: Owner, with first: First, _ bound: repeat each Bound
+    of owner: Owner, with first: First, _ bound: repeat each Bound,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> HandlerToken {
-    addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in
+    addHandler(
+      named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line
+    ) { owner, payload in
       try method(owner)(payload, first, repeat each bound)
     }
   }
 
   /// Adds an asynchronous method of an owner, with arguments that follow the payload: see
-  /// ``addHandler(named:on:priority:once:_:of:with:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,Delivery,_,_,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
     _ method: @escaping @Sendable (Owner) -> @Sendable (Payload, First, repeat each Bound) async throws -> Void,
-    of owner: Owner, with first: First, _ bound: repeat each Bound
+    of owner: Owner, with first: First, _ bound: repeat each Bound,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> HandlerToken {
-    addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in
+    addHandler(
+      named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line
+    ) { owner, payload in
       try await method(owner)(payload, first, repeat each bound)
     }
   }
 
   /// Adds a main-actor method of an owner, with arguments that follow the payload: see
-  /// ``addHandler(named:on:priority:once:_:of:with:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,Delivery,_,_,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     _ method:
       @escaping @MainActor @Sendable (Owner) -> @MainActor @Sendable (Payload, First, repeat each Bound) throws -> Void,
-    of owner: Owner, with first: First, _ bound: repeat each Bound
+    of owner: Owner, with first: First, _ bound: repeat each Bound,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> HandlerToken {
-    addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in
+    addHandler(
+      named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line
+    ) { owner, payload in
       try method(owner)(payload, first, repeat each bound)
     }
   }
 
   /// Adds an asynchronous main-actor method of an owner, with arguments that follow the payload:
-  /// see ``addHandler(named:on:priority:once:_:of:with:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// see
+  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,Delivery,_,_,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     _ method:
       @escaping @MainActor @Sendable (Owner) ->
       @MainActor @Sendable (Payload, First, repeat each Bound) async throws -> Void,
-    of owner: Owner, with first: First, _ bound: repeat each Bound
+    of owner: Owner, with first: First, _ bound: repeat each Bound,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> HandlerToken {
-    addHandler(named: name, on: delivery, priority: priority, once: once, owner: owner) { owner, payload in
+    addHandler(
+      named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line
+    ) { owner, payload in
       try await method(owner)(payload, first, repeat each bound)
     }
   }

@@ -43,13 +43,13 @@ struct DistinctSource<Source: EventSource>: EventSource {
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
     let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
     let (place, body, type) = (inner.place, inner.body, inner.type)
-    let makeDistinct: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in
-      let runner = HandlerRunner(place, body, type, record, identity)
+    let makeDistinct: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
+      let runner = HandlerRunner(place, body, type, record, anchor)
       let lane = runner.lane
       return TransformedHandler(lane: lane) { incoming, owner, tally in
         let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.losses ?? 0)
         if last.isEqual(to: payload, losses) { return false }
-        guard runner.take(incoming, owner, record, identity, &tally) else { return false }
+        guard runner.take(incoming, owner, record, anchor, &tally) else { return false }
         last.set(payload, losses)
         return true
       }

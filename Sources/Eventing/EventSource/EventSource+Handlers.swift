@@ -19,81 +19,93 @@ extension EventSource {
   ///   - priority: Handlers of higher priority come first; handlers of equal priority, in the order
   ///     in which they were added.
   ///   - once: Whether the handler is called at most once: see
-  ///     ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
+  ///     ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   /// - Complexity: O(1), or O(priorities) for the first handler of a priority.
   @inlinable @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    attachSync(delivery, name, priority, once, body)
+    attachSync(delivery, name, priority, once, fileID, line, body)
   }
 
   /// Adds an asynchronous handler, whose calls by default come one at a time, in order: see
-  /// ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) async throws -> Void
   ) -> HandlerToken {
-    attach(Handler(on: delivery, body), name, priority, once)
+    attach(Handler(on: delivery, fileID: fileID, line: line, body), name, priority, once)
   }
 
   /// Adds a synchronous handler that runs on the main actor: see
-  /// ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    attach(Handler(on: delivery, body), name, priority, once)
+    attach(Handler(on: delivery, fileID: fileID, line: line, body), name, priority, once)
   }
 
   /// Adds an asynchronous handler that runs on the main actor, one call at a time, in order: see
-  /// ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
   ) -> HandlerToken {
-    attach(Handler(on: delivery, body), name, priority, once)
+    attach(Handler(on: delivery, fileID: fileID, line: line, body), name, priority, once)
   }
 
   /// Adds a handler that runs isolated to an actor, one call at a time, in order.
   ///
   /// The handler ends when the actor is released. The actor is held weakly, and strongly for the
   /// length of a call. If the handler is removed on that actor, no call runs afterwards. All else
-  /// is as for ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  /// is as for ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
   ///   - priority: Handlers of higher priority come first.
   ///   - once: Whether the handler is called at most once.
   ///   - actor: The actor that the handler runs on, and that is its owner.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with the actor and each payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult
   public nonisolated func addHandler<Isolation: Actor>(
     named name: String? = nil, priority: Int = 0, once: Bool = false, isolatedTo actor: Isolation,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
   ) -> HandlerToken {
-    attachIsolated(actor, name, priority, once) { actor, call in try await body(actor, call.payload.payload()) }
+    attachIsolated(actor, name, priority, once, SourceLine(fileID, line)) { actor, call in
+      try await body(actor, call.payload.payload())
+    }
   }
 
-  /// Adds a handler of a signal that runs isolated to an actor: see
-  /// ``addHandler(named:priority:once:isolatedTo:_:)-(_,_,_,_,(Isolation,Payload)->Void)``.
+  /// Adds a handler of a signal that runs isolated to an actor. Otherwise like the
+  /// overload whose closure takes a payload.
   @discardableResult
   public nonisolated func addHandler<Isolation: Actor>(
     named name: String? = nil, priority: Int = 0, once: Bool = false, isolatedTo actor: Isolation,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (isolated Isolation) async throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachIsolated(actor, name, priority, once) { actor, _ in try await body(actor) }
+    attachIsolated(actor, name, priority, once, SourceLine(fileID, line)) { actor, _ in try await body(actor) }
   }
 
   private nonisolated func attachIsolated<Isolation: Actor>(
-    _ actor: Isolation, _ name: String?, _ priority: Int, _ once: Bool,
+    _ actor: Isolation, _ name: String?, _ priority: Int, _ once: Bool, _ source: SourceLine,
     _ body: @escaping @Sendable (isolated Isolation, HandlerArguments) async throws -> Void
   ) -> HandlerToken {
     let handler = Handler<Payload>(
@@ -101,7 +113,7 @@ extension EventSource {
       .isolated { actor, call in
         // Safe: the owner of this handler is the actor that it was made with.
         try await body(unsafe unsafeDowncast(actor, to: Isolation.self), call)
-      })
+      }, source)
     return attach(handler, name, priority, once, Owner(isolating: actor))
   }
 }

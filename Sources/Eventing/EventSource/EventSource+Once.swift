@@ -7,49 +7,56 @@ extension EventSource {
   /// the first call uses it up, and the others are skipped. The other adding methods take `once:
   /// true`.
   ///
-  /// All else is as for ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  /// All else is as for
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
   ///   - delivery: Where the handler runs.
   ///   - priority: Handlers of higher priority come first.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with the payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    attachSync(delivery, name, priority, true, body)
+    attachSync(delivery, name, priority, true, fileID, line, body)
   }
 
   /// Adds an asynchronous handler for exactly one call: see
-  /// ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
+  /// ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) async throws -> Void
   ) -> HandlerToken {
-    attach(Handler(on: delivery, body), name, priority, true)
+    attach(Handler(on: delivery, fileID: fileID, line: line, body), name, priority, true)
   }
 
   /// Adds a synchronous handler on the main actor for exactly one call: see
-  /// ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
+  /// ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    attach(Handler(on: delivery, body), name, priority, true)
+    attach(Handler(on: delivery, fileID: fileID, line: line, body), name, priority, true)
   }
 
   /// Adds an asynchronous handler on the main actor for exactly one call: see
-  /// ``once(named:on:priority:_:)-(_,Delivery,_,_)``.
+  /// ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
   ) -> HandlerToken {
-    attach(Handler(on: delivery, body), name, priority, true)
+    attach(Handler(on: delivery, fileID: fileID, line: line, body), name, priority, true)
   }
 }

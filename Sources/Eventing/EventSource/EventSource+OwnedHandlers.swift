@@ -12,7 +12,8 @@ extension EventSource {
   ///
   /// The event reclaims the memory of such a handler at the next send, or as handlers are added.
   ///
-  /// All else is as for ``addHandler(named:on:priority:once:_:)-(_,Delivery,_,_,_)``.
+  /// All else is as for
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
@@ -20,94 +21,113 @@ extension EventSource {
   ///   - priority: Handlers of higher priority come first.
   ///   - once: Whether the handler is called at most once.
   ///   - owner: The object that the handler belongs to.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with the owner and each payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .sync { try body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
+      Handler(delivery.place, .sync { try body($0.owner(), $0.payload.payload()) }, SourceLine(fileID, line)), owner,
+      name, priority, once)
   }
 
-  /// Adds an asynchronous handler that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds an asynchronous handler that receives its owner. Otherwise like
+  /// the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
     owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .async { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority, once)
+      Handler(delivery.place, .async { try await body($0.owner(), $0.payload.payload()) }, SourceLine(fileID, line)),
+      owner, name, priority, once)
   }
 
-  /// Adds a synchronous handler on the main actor that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds a synchronous handler on the main actor that receives its owner. Otherwise like
+  /// the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner(), $0.payload.payload()) })), owner,
-      name, priority,
-      once)
+      Handler(
+        delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner(), $0.payload.payload()) }),
+        SourceLine(fileID, line)), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler on the main actor that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds an asynchronous handler on the main actor that receives its owner. Otherwise like
+  /// the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
     attachOwned(
-      Handler(delivery.place, .mainAsync { try await body($0.owner(), $0.payload.payload()) }), owner, name, priority,
-      once)
+      Handler(
+        delivery.place, .mainAsync { try await body($0.owner(), $0.payload.payload()) }, SourceLine(fileID, line)),
+      owner, name, priority, once)
   }
 
-  /// Adds a handler of a signal that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds a handler of a signal that receives its owner. Otherwise like
+  /// the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner) throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachOwned(Handler(delivery.place, .sync { try body($0.owner()) }), owner, name, priority, once)
+    attachOwned(
+      Handler(delivery.place, .sync { try body($0.owner()) }, SourceLine(fileID, line)), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler of a signal that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds an asynchronous handler of a signal that receives its owner. Otherwise like
+  /// the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
     owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner) async throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachOwned(Handler(delivery.place, .async { try await body($0.owner()) }), owner, name, priority, once)
+    attachOwned(
+      Handler(delivery.place, .async { try await body($0.owner()) }, SourceLine(fileID, line)), owner, name, priority,
+      once)
   }
 
-  /// Adds a synchronous handler of a signal on the main actor that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds a synchronous handler of a signal on the main actor that receives its owner. Otherwise
+  /// like the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner) throws -> Void
   ) -> HandlerToken where Payload == Void {
     attachOwned(
-      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner()) })), owner, name, priority, once)
+      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner()) }), SourceLine(fileID, line)),
+      owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler of a signal on the main actor that receives its owner: see
-  /// ``addHandler(named:on:priority:once:owner:_:)-(_,Delivery,_,_,_,(Owner,Payload)->Void)``.
+  /// Adds an asynchronous handler of a signal on the main actor that receives its owner. Otherwise
+  /// like the overload that takes a ``Delivery``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner) async throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachOwned(Handler(delivery.place, .mainAsync { try await body($0.owner()) }), owner, name, priority, once)
+    attachOwned(
+      Handler(delivery.place, .mainAsync { try await body($0.owner()) }, SourceLine(fileID, line)), owner, name,
+      priority, once)
   }
 
   @usableFromInline nonisolated func attachOwned(

@@ -22,17 +22,19 @@ extension EventSource {
   /// ``withHandler(_:_:)-(Handler<Payload>,_)``.
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
     _ handler: @escaping @Sendable (Payload) throws -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    try await withHandler(Handler(handler), body)
+    try await withHandler(Handler(fileID: fileID, line: line, handler), body)
   }
 
   /// Adds an asynchronous in-order handler for the length of `body`: see
   /// ``withHandler(_:_:)-(Handler<Payload>,_)``.
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
     _ handler: @escaping @Sendable (Payload) async throws -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    try await withHandler(Handler(handler), body)
+    try await withHandler(Handler(fileID: fileID, line: line, handler), body)
   }
 }

@@ -1,5 +1,5 @@
 /// The decision of an interceptor on the occurrence: see
-/// ``EventSource/intercept(named:priority:_:)``.
+/// ``EventSource/intercept(named:priority:fileID:line:_:)``.
 public enum Interception: Sendable {
   /// Passes the occurrence on to the handlers that follow.
   case proceed
@@ -32,13 +32,17 @@ extension EventSource {
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
   ///   - priority: Handlers of higher priority come first. Give an interceptor a higher priority
   ///     than the handlers that it guards.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each payload, on the thread that delivers.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   /// - Complexity: O(1), or O(priorities) for the first handler of a priority.
   @discardableResult
   public nonisolated func intercept(
-    named name: String? = nil, priority: Int = 0, _ body: @escaping @Sendable (Payload) throws -> Interception
+    named name: String? = nil, priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) throws -> Interception
   ) -> HandlerToken {
-    attach(Handler(.inline, .intercept { try body($0.payload()) }), name, priority, false)
+    let source = SourceLine(fileID, line)
+    return attach(Handler(.inline, .intercept { try body($0.payload()) }, source), name, priority, false)
   }
 }

@@ -26,7 +26,7 @@ extension Event {
   /// handlers of letters. Failures from before the first access to this property make no letters.
   /// The source does not keep the event alive.
   public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
-    let failures = core.identity.failures()
+    let failures = core.anchor.failures()
     let made = DeadLetters(Payload.self)
     let letters = failures.deadLettersReference.load() ?? failures.deadLettersReference.set(made)
     guard let event = letters.event as? Event<DeadLetter<Payload>> else {

@@ -33,46 +33,46 @@ extension FailurePolicy: CustomStringConvertible {
 
 /// Reports and counts the errors that an event's handlers throw.
 ///
-/// Created at the first access to `Event.failures`, or with a policy other than `collect`.
-// Safe: `counts` is guarded by `mutex`.
+/// Created at the first failure, at the first access to `Event.failures`, or with a policy other
+/// than `collect`.
+// Safe: `failedCounts` is guarded by `mutex`.
 @usableFromInline final class Failures: @unchecked Sendable {
-  let event = Event<HandlerFailure>("failures")
   /// The event of payloads that handlers failed at; created when it is asked for.
   let deadLettersReference = OnceReference<DeadLetters>()
+  private let eventReference = OnceReference<Event<HandlerFailure>>()
   private let policy: FailurePolicy
   private let mutex = UnfairMutex()
-  /// The number of errors of each handler under the policy `remove`, by the handler's number.
-  /// Guarded by: mutex.
-  @exclusivity(unchecked) private var counts: [UInt64: Int] = [:]
+  /// The number of errors of each handler that threw, by the handler's number. Guarded by: mutex.
+  @exclusivity(unchecked) private var failedCounts: [UInt64: Int] = [:]
+
+  /// The event that delivers the failures. It is created at the first access.
+  var event: Event<HandlerFailure> { eventReference.load() ?? eventReference.set(Event("failures")) }
 
   init(_ policy: FailurePolicy) { self.policy = policy }
 
-  /// Posts a failure to `event`, and applies the policy.
+  /// Posts a failure to `event`, counts it, and applies the policy.
   ///
   /// - Returns: Whether the occurrence stops here.
   func note(_ failure: HandlerFailure) -> Bool {
-    event.post(failure)
+    eventReference.load()?.post(failure)
+    let count = mutex.withLock { () -> Int in
+      // The count of an ended handler has been discarded.
+      guard !failure.handler.record.has(HandlerFlags.ended) else { return 0 }
+      unsafe failedCounts[failure.handler.id, default: 0] += 1
+      return unsafe failedCounts[failure.handler.id] ?? 0
+    }
     switch policy.kind {
     case .collect: return false
     case .stop: return true
     case .remove(let limit):
-      let isLast = mutex.withLock {
-        // The count of an ended handler has been discarded.
-        guard !failure.handler.record.has(HandlerFlags.ended) else { return false }
-        let count = unsafe counts[failure.handler.id, default: 0] + 1
-        unsafe counts[failure.handler.id] = count < limit ? count : nil
-        return count >= limit
-      }
-      if isLast { _ = failure.handler.identity.remove(failure.handler.record) }
+      if count == limit { _ = failure.handler.anchor.remove(failure.handler.record) }
       return false
     }
   }
 
-  /// The number of handlers that have thrown, but less often than the policy allows.
-  var countedHandlers: Int { mutex.withLock { unsafe counts.count } }
+  /// The number of errors of each handler that threw, by the handler's number.
+  var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues { $0 } } }
 
   /// Discards the count of a handler that has ended.
-  func forget(_ record: HandlerRecord) {
-    if policy != .collect, policy != .stop { mutex.withLock { unsafe counts[record.id] = nil } }
-  }
+  func forget(_ record: HandlerRecord) { mutex.withLock { unsafe failedCounts[record.id] = nil } }
 }

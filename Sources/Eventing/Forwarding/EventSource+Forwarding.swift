@@ -46,14 +46,14 @@ extension EventSource {
     let strongTarget = strongly ? StrongTarget(target) : nil
     var handler = Handler<Payload>(
       .inline,
-      .relay { record, identity in
+      .relay { record, anchor in
         TransformedHandler(lane: nil) { payload, owner, tally in
           _ = strongTarget  // retained by the closure
           guard let target = owner as? Event<Other>, let other = transform(payload.payload(Payload.self)) else {
             return false
           }
-          let path = ForwardingPath(identity, after: tally.path)
-          guard !path.contains(target.core.identity), record.claim() else { return false }
+          let path = ForwardingPath(anchor, after: tally.path)
+          guard !path.contains(target.core.anchor), record.claim() else { return false }
           target.take(other, ForwardingContext(path, &tally))
           tally.report.delivered &+= 1
           return true
@@ -78,10 +78,10 @@ extension EventSource {
   ) -> HandlerToken {
     var handler = Handler<Payload>(
       .inline,
-      .relay { record, identity in
+      .relay { record, anchor in
         TransformedHandler(lane: nil) { payload, _, tally in
           guard let other = transform(payload.payload(Payload.self)), record.claim() else { return false }
-          body(other, ForwardingContext(ForwardingPath(identity, after: tally.path), &tally))
+          body(other, ForwardingContext(ForwardingPath(anchor, after: tally.path), &tally))
           tally.report.delivered &+= 1
           return true
         }
@@ -119,7 +119,7 @@ extension Event {
 
   /// Delivers a value that `EventSource.forwardOut` handed over, unless it came through this event.
   package nonisolated func enter(_ payload: Payload, _ context: ForwardingContext) {
-    if !context.path.contains(core.identity) { take(payload, context) }
+    if !context.path.contains(core.anchor) { take(payload, context) }
   }
 
   /// Delivers a forwarded payload, or enqueues it if the event is busy or the path is deep.

@@ -1,8 +1,8 @@
 /// The events that a forwarded occurrence came through. The occurrence enters none of them again
 /// (G23).
 @usableFromInline package final class ForwardingPath: Sendable {
-  /// The identity of the last event on the path.
-  private let identity: EventIdentity
+  /// The anchor of the last event on the path.
+  private let anchor: EventAnchor
   /// The path to that event; `nil` if the occurrence was sent there.
   private let before: ForwardingPath?
   /// The number of events on the path.
@@ -11,10 +11,10 @@
   /// Creates a path that is one event longer.
   ///
   /// - Parameters:
-  ///   - identity: The identity of the event that forwards.
+  ///   - anchor: The anchor of the event that forwards.
   ///   - before: The path to that event; `nil` if the occurrence was sent there.
-  init(_ identity: EventIdentity, after before: ForwardingPath?) {
-    self.identity = identity
+  init(_ anchor: EventAnchor, after before: ForwardingPath?) {
+    self.anchor = anchor
     self.before = before
     length = (before?.length ?? 0) + 1
   }
@@ -32,10 +32,10 @@
   }
 
   /// Returns whether the occurrence came through an event. O(*n*) for *n* events on the path.
-  func contains(_ identity: EventIdentity) -> Bool {
+  func contains(_ anchor: EventAnchor) -> Bool {
     var path: ForwardingPath? = self
     while let here = path {
-      if here.identity === identity { return true }
+      if here.anchor === anchor { return true }
       path = here.before
     }
     return false

@@ -21,36 +21,51 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
   var place: ExecutionPlace { any.place }
 
-  @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody) { any = AnyHandler(place, body, Payload.self) }
+  @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody, _ source: SourceLine = .none) {
+    any = AnyHandler(place, body, Payload.self)
+    any.source = source
+  }
 
   /// Creates a synchronous handler.
   ///
   /// - Parameters:
   ///   - delivery: Where the handler runs.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each payload. An error that it throws appears in the
   ///     ``SendReport`` and in ``Event/failures``.
-  @inlinable public init(on delivery: Delivery = .inline, _ body: @escaping @Sendable (Payload) throws -> Void) {
-    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased))
-  }
-
-  /// Creates an asynchronous handler: see ``init(on:_:)-(Delivery,_)``.
   @inlinable public init(
-    on delivery: AsyncDelivery = .inOrder, _ body: @escaping @Sendable (Payload) async throws -> Void
+    on delivery: Delivery = .inline, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) throws -> Void
   ) {
-    self.init(delivery.place, .directAsync(AsyncHandlerClosure<Payload>(body).erased))
+    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
   }
 
-  /// Creates a synchronous handler that runs on the main actor: see ``init(on:_:)-(Delivery,_)``.
-  @inlinable public init(on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) throws -> Void) {
+  /// Creates an asynchronous handler: see ``init(on:fileID:line:_:)-(Delivery,_,_,_)``.
+  @inlinable public init(
+    on delivery: AsyncDelivery = .inOrder, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) async throws -> Void
+  ) {
+    self.init(delivery.place, .directAsync(AsyncHandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
+  }
+
+  /// Creates a synchronous handler that runs on the main actor: see
+  /// ``init(on:fileID:line:_:)-(Delivery,_,_,_)``.
+  @inlinable public init(
+    on delivery: MainDelivery, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable (Payload) throws -> Void
+  ) {
     let body = RuntimeSPI.withoutMainActor(body)
-    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased))
+    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
   }
 
-  /// Creates an asynchronous handler that runs on the main actor: see ``init(on:_:)-(Delivery,_)``.
+  /// Creates an asynchronous handler that runs on the main actor: see
+  /// ``init(on:fileID:line:_:)-(Delivery,_,_,_)``.
   @inlinable public init(
-    on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
+    on delivery: MainDelivery, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
   ) {
-    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) })
+    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) }, SourceLine(fileID, line))
   }
 }
 

@@ -57,7 +57,7 @@ public final class HandlerBag: Sendable {
       unsafe limit = 64
       return taken
     }
-    return taken.count { $0.identity.remove($0.record) }
+    return taken.count { $0.anchor.remove($0.record) }
   }
 
   /// Removes the handlers of some tokens, and takes these out of the bag.

@@ -6,6 +6,13 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let name: String?
   /// A description of where and how the handler runs.
   public let delivery: String
+  /// The key that the handler listens to; `nil` if the event is not keyed, for handlers of
+  /// ``KeyedEvent/anyKey``, and for those of ``KeyedEvent/untargeted``.
+  public let key: (any Hashable & Sendable)?
+  /// The file where the handler was made, with its module: see ``HandlerToken/fileID``.
+  public let fileID: String?
+  /// The line where the handler was made: see ``HandlerToken/fileID``.
+  public let line: Int?
   /// The priority. Handlers of higher priority are called first.
   public let priority: Int
   /// The tags by which the handler can be removed and locked.
@@ -17,8 +24,23 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let isOnce: Bool
   /// Whether the handler ends with an owner.
   public let hasOwner: Bool
+  /// The number of occurrences that wait on the handler's lane, without those whose calls run.
+  ///
+  /// For a sequence, the number of payloads that the slowest iterator has not taken. 0 for an
+  /// inline handler, and for calls of ``AsyncDelivery/task`` that wait for a thread of the pool.
+  public let waitingCount: Int
+  /// The time since the oldest running call of the handler began; `nil` if none runs.
+  ///
+  /// Calls are noted only if an ``EventObserver`` observes the event when they begin. Otherwise
+  /// this is `nil`: an event that is not observed reads no clock.
+  public let runningFor: Duration?
+  /// The number of the attempt that runs, or that failed last, if the handler is tried again;
+  /// otherwise 1.
+  public let attempt: Int
   /// The number of calls that have begun.
   public let callCount: Int
+  /// The number of calls that threw.
+  public let failedCount: Int
   /// The number of occurrences that were skipped for this handler.
   public let skippedCount: Int
   /// The number of occurrences for which the handler's buffer had no room: see ``Buffering``.
@@ -29,8 +51,17 @@ public struct HandlerSnapshot: Sendable, Identifiable {
 }
 
 extension HandlerSnapshot: CustomStringConvertible {
-  /// One line for a log.
+  /// One line for a log: name, delivery, place in the source, what it does now, and its counts.
   public var description: String {
-    "\(name ?? "handler \(id)") on \(delivery)\(isLocked ? ", locked" : "")\(isOnce ? ", once" : ""), \(callCount) calls"
+    var parts = ["\(name ?? "handler \(id)")\(key.map { " of \($0)" } ?? "") on \(delivery)"]
+    if let location = SourceLine.text(fileID, line) { parts.append(location) }
+    if isLocked { parts.append("locked") }
+    if isOnce { parts.append("once") }
+    if heldCount > 0 { parts.append("\(heldCount) held") }
+    if waitingCount > 0 { parts.append("\(waitingCount) waiting") }
+    if let runningFor { parts.append("running for \(runningFor.inSeconds)") }
+    if attempt > 1 { parts.append("attempt \(attempt)") }
+    parts += ["\(callCount) calls", "\(failedCount) failed", "\(droppedCount) dropped"]
+    return parts.joined(separator: ", ")
   }
 }

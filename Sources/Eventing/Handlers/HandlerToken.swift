@@ -6,11 +6,11 @@
 /// runs its body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
-  @usableFromInline let identity: EventIdentity
+  @usableFromInline let anchor: EventAnchor
 
-  @inlinable init(_ record: HandlerRecord, _ identity: EventIdentity) {
+  @inlinable init(_ record: HandlerRecord, _ anchor: EventAnchor) {
     self.record = record
-    self.identity = identity
+    self.anchor = anchor
   }
 
   /// A number that no other handler of any event has, had or will have in this process.

@@ -74,9 +74,9 @@ extension EventCore {
     _ sender: (any AnyObject & Sendable)?
   ) {
     guard unsafe !isForAny || table.count == 0, let keyTable = unsafe borrowed,
-      let identity = unsafe identityReference.lend(),
+      let anchor = unsafe anchorReference.lend(),
       let first = unsafe keyTable._withUnsafeGuaranteedRef({ unsafe $0.table.first }),
-      unsafe identity._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) })
+      unsafe anchor._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) })
         == keyTable._withUnsafeGuaranteedRef({ unsafe $0.fastPathEpoch })
     else {
       return _ = unsafe deliver(payload, to: borrowed, index, isForAny: isForAny, isAwaited: false, sender: sender, nil)
@@ -85,7 +85,7 @@ extension EventCore {
     if isForAny { unsafe index.offeredToAny += 1 }
     unsafe keyTable._withUnsafeGuaranteedRef { unsafe $0.offered += 1 }
     if let cursor = unsafe callEach(
-      payload, from: first, identity,
+      payload, from: first, anchor,
       epoch: { _ in unsafe keyTable._withUnsafeGuaranteedRef { unsafe $0.fastPathEpoch } })
     {
       unsafe postSlowPath(payload, to: keyTable.takeUnretainedValue(), from: cursor, sender)
@@ -122,7 +122,7 @@ extension EventCore {
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
       isClocked: clockedCount > 0)
     tally.observe(livingObservers())
-    let before = withIdentity { $0.changes.load(ordering: .acquiring) }
+    let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = PathNeeded.fast
     if isForAny { unsafe index.offeredToAny += 1 }
     if let keyTable { unsafe keyTable.offered += 1 }

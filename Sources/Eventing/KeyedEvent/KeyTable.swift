@@ -8,7 +8,7 @@
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
   /// The number of occurrences for this key since the table was created. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var offered: UInt64 = 0
-  /// The value of ``EventIdentity/changes`` before the last delivery in which neither a handler of
+  /// The value of ``EventAnchor/changes`` before the last delivery in which neither a handler of
   /// this key nor one of `anyKey` needed the slow path. 0 if a handler needs it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 
@@ -32,4 +32,14 @@
 @usableFromInline final class KeyBox<Key: Hashable & Sendable>: Sendable {
   @usableFromInline let key: Key?
   @usableFromInline init(_ key: Key?) { self.key = key }
+}
+
+/// A key box whose key is known without its type.
+protocol HashableKey {
+  /// The key; `nil` for occurrences that are sent to no key.
+  var hashableKey: (any Hashable & Sendable)? { get }
+}
+
+extension KeyBox: HashableKey {
+  var hashableKey: (any Hashable & Sendable)? { key }
 }

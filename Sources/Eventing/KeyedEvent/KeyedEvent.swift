@@ -103,6 +103,7 @@ extension Handler {
         }.erased))
     handler.options = options
     handler.isOnce = isOnce
+    handler.any.source = any.source
     return handler
   }
 }

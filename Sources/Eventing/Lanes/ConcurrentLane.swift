@@ -12,13 +12,13 @@ import Synchronization
   @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
 
   @usableFromInline init(
-    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
     guard case .concurrent(let limit, _) = record.place else {
       preconditionFailure("\(record.place) has no concurrent lane")
     }
     self.limit = limit
-    super.init(record, identity, body, type, priority: nil)
+    super.init(record, anchor, body, type, priority: nil)
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds {

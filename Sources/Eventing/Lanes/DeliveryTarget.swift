@@ -3,12 +3,12 @@ public import Synchronization
 /// The base of all lanes, and of a sequence's sink: its handler, its counters, and whether it is
 /// over.
 ///
-/// A lane holds the record of its handler and the identity of its event, not the event. So it still
+/// A lane holds the record of its handler and the anchor of its event, not the event. So it still
 /// delivers the items that it has when the event or the handler goes.
 // Safe: the fields that change are atomic.
 @usableFromInline class DeliveryTarget: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord
-  @usableFromInline final let identity: EventIdentity
+  @usableFromInline final let anchor: EventAnchor
   private let line = CacheLine()
   // Written with each call. So these fields lie on another cache line than the ones that senders
   // read.
@@ -20,6 +20,8 @@ public import Synchronization
   @usableFromInline final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped for want of room.
   @usableFromInline final let dropped = Atomic<Int>(0)
+  /// The number of the attempt that runs, or that failed last: 1 unless the handler is tried again.
+  final let attempt = Atomic<Int>(1)
 
   #if DEBUG
     /// Whether a ``CycleReport`` has told of this handler.
@@ -27,9 +29,9 @@ public import Synchronization
     override var title: String { record.options.name.map { "handler \"\($0)\"" } ?? "handler \(record.id)" }
   #endif
 
-  @usableFromInline init(_ record: DetailedRecord, _ identity: EventIdentity) {
+  @usableFromInline init(_ record: DetailedRecord, _ anchor: EventAnchor) {
     self.record = record
-    self.identity = identity
+    self.anchor = anchor
     super.init()
   }
 
@@ -44,6 +46,10 @@ public import Synchronization
   @usableFromInline func sendBarrier(_ completion: Completion) {
     preconditionFailure("each lane overrides sendBarrier(_:)")
   }
+
+  /// The number of occurrences that wait on the lane, without those whose calls run. For a
+  /// snapshot, from any thread that holds no mutex.
+  var waitingCount: Int { 0 }
 
   /// Resumes the lane if a holding lock paused it: the handler is not locked any more.
   /// Isolation: core.
@@ -84,9 +90,9 @@ public import Synchronization
   @usableFromInline @inline(never) final func failure(
     _ error: any Error, _ payload: BorrowedPayload, _ type: PayloadType, attempts: Int = 1
   ) -> HandlerOutcome {
-    let failure = HandlerFailure(HandlerToken(record, identity), error, record.options, attempts: attempts)
-    _ = identity.report(failure)  // on a lane, the policy cannot stop the occurrence any more
-    identity.deadLetters?.post(payload, type, failure)
+    let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: attempts)
+    _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
+    anchor.deadLetters?.post(payload, type, failure)
     return .failed(failure)
   }
 
@@ -98,17 +104,17 @@ public import Synchronization
 
   @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
-    unsafe completion?.observed?.skipped(HandlerToken(record, identity))
+    unsafe completion?.observed?.skipped(HandlerToken(record, anchor))
   }
 
   @usableFromInline final func countDropped(_ completion: Completion?) {
     dropped.wrappingAdd(1, ordering: .relaxed)
-    unsafe completion?.observed?.dropped(HandlerToken(record, identity))
+    unsafe completion?.observed?.dropped(HandlerToken(record, anchor))
   }
 
   /// Reports, to observers and waiters, that a lock holds an occurrence on the lane.
   final func reportHeld(_ completion: Completion, at node: WaitNode) {
-    unsafe completion.observed?.held(HandlerToken(record, identity))
+    unsafe completion.observed?.held(HandlerToken(record, anchor))
     if completion.isAwaited { completion.arrive(node, .held) }
   }
 
@@ -120,7 +126,7 @@ public import Synchronization
     if case .dropped = outcome { countDropped(completion) }
     if let completion, completion.isAwaited { completion.arrive(node, outcome) }
     // A once handler that is used up is unregistered: its slot goes.
-    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { identity.core?.requestUnregistration(record) }
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }
 }
 

@@ -15,9 +15,9 @@
   case sequence(SequenceHub)
   /// A view of an inline handler. If no decision is needed, the first closure transforms the
   /// payload and calls the handler. Otherwise the second one has made a handler that decides.
-  case view(ErasedView, @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
+  case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
-  case relay(@Sendable (DetailedRecord, EventIdentity) -> TransformedHandler)
+  case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
 extension HandlerBody {
@@ -41,6 +41,8 @@ extension HandlerBody {
 @usableFromInline struct AnyHandler: Sendable {
   @usableFromInline var options = HandlerOptions()
   @usableFromInline var isOnce = false
+  /// The place in the source where the handler was made.
+  @usableFromInline var source = SourceLine.none
   @usableFromInline var place: ExecutionPlace
   @usableFromInline var body: HandlerBody
   @usableFromInline let type: PayloadType

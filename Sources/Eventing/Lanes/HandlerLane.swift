@@ -14,12 +14,11 @@ import Synchronization
   @usableFromInline final let isPlain: Bool
   @usableFromInline final let type: PayloadType
 
-  @usableFromInline init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType)
-  {
+  @usableFromInline init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
     unsafe self.body = LaneHandler(body, type)
     self.type = type
     isPlain = record.options.owner == nil
-    super.init(record, identity)
+    super.init(record, anchor)
   }
 
   /// Claims a call, like ``claim(_:)``. Does not load the options if the handler has no owner.
@@ -108,7 +107,7 @@ import Synchronization
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
-    let call = observed?.began(HandlerToken(record, identity))
+    let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
       call?.ended(nil)
@@ -140,7 +139,7 @@ import Synchronization
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
-    let call = observed?.began(HandlerToken(record, identity))
+    let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       switch body.body {
       case .directAsync(let body): try await body(payload, on: place)
@@ -169,6 +168,6 @@ import Synchronization
   /// Ends the lane after its last item, and lets the event drop it.
   @usableFromInline final func closeLate() {
     close()
-    identity.core?.requestUnregistration(record)
+    anchor.core?.requestUnregistration(record)
   }
 }

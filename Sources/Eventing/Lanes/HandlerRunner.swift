@@ -23,42 +23,42 @@
 
   init(
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
-    _ identity: EventIdentity
+    _ anchor: EventAnchor
   ) {
     if let modifiers = record.options.modifierBox?.modifiers, !body.isTransformed {
-      let runner = HandlerRunner(unpaced: place, body, type, record, identity, modifiers)
-      self = modifiers.pace.map { .paced(PacedTarget(record, identity, $0, runner, type)) } ?? runner
+      let runner = HandlerRunner(unpaced: place, body, type, record, anchor, modifiers)
+      self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, runner, type)) } ?? runner
       return
     }
     switch (place, body) {
-    case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, identity))
-    case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, identity, hub))
+    case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, anchor))
+    case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, anchor, hub))
     case (_, .intercept(let body)): self = .intercept(body)
     case (.inline, .sync(let body)): self = .call(body)
     case (.inline, .direct(let body)): self = .call { try body($0.payload) }
-    case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, identity, body, type))
-    case (.task, let body): self = .task(TaskLane(record, identity, body, type))
-    case (.lane, let body), (.restarting, let body): self = .units(UnitLane(record, identity, body, type))
-    case (_, let body): self = .serial(SerialLane(record, identity, body, type))
+    case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, anchor, body, type))
+    case (.task, let body): self = .task(TaskLane(record, anchor, body, type))
+    case (.lane, let body), (.restarting, let body): self = .units(UnitLane(record, anchor, body, type))
+    case (_, let body): self = .serial(SerialLane(record, anchor, body, type))
     }
   }
 
   /// Makes the runner of a handler with modifiers, apart from its pace.
   private init(
     unpaced place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
-    _ identity: EventIdentity, _ modifiers: HandlerModifiers
+    _ anchor: EventAnchor, _ modifiers: HandlerModifiers
   ) {
     switch (place, body, modifiers.retry) {
     case (.inline, .sync(let body), let retry?): self = .retried(retry, body)
     case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
     case (.inline, .sync(let body), nil): self = .call(body)
     case (.inline, .direct(let body), nil): self = .call { try body($0.payload) }
-    case (.task, let body, _) where !modifiers.needsUnits: self = .task(TaskLane(record, identity, body, type))
+    case (.task, let body, _) where !modifiers.needsUnits: self = .task(TaskLane(record, anchor, body, type))
     case (.concurrent, let body, _) where !modifiers.needsUnits:
-      self = .concurrent(ConcurrentLane(record, identity, body, type))
-    case (.lane, let body, _), (.restarting, let body, _): self = .units(UnitLane(record, identity, body, type))
-    case (_, let body, _) where modifiers.needsUnits: self = .units(UnitLane(record, identity, body, type))
-    case (_, let body, _): self = .serial(SerialLane(record, identity, body, type))
+      self = .concurrent(ConcurrentLane(record, anchor, body, type))
+    case (.lane, let body, _), (.restarting, let body, _): self = .units(UnitLane(record, anchor, body, type))
+    case (_, let body, _) where modifiers.needsUnits: self = .units(UnitLane(record, anchor, body, type))
+    case (_, let body, _): self = .serial(SerialLane(record, anchor, body, type))
     }
   }
 
@@ -102,7 +102,7 @@
   /// - Returns: False if the handler must be skipped. The caller counts that.
   @usableFromInline func take(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
-    _ identity: EventIdentity,
+    _ anchor: EventAnchor,
     _ tally: inout DeliveryTally
   ) -> Bool {
     switch self {
@@ -113,18 +113,18 @@
     case .paced(let target): return target.take(payload, owner, &tally)
     case .retried(let retry, let body):
       guard record.claim() else { return false }
-      tally.call(record, identity, retry) { try body(HandlerArguments(payload, owner)) }
+      tally.call(record, anchor, retry) { try body(HandlerArguments(payload, owner)) }
     case .sequence(let sink):
       guard record.claim() else { return false }
       sink.take(payload, &tally)
     case .relay(let transformed): return transformed.take(payload, owner, &tally)
     case .call(let body):
       guard record.claim() else { return false }
-      tally.call(record, identity) { try body(HandlerArguments(payload, owner)) }
+      tally.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
       var stops = false
-      tally.call(record, identity) { stops = try body(payload) == .stop }
+      tally.call(record, anchor) { stops = try body(payload) == .stop }
       if stops { tally.isStopped = true }
     }
     return true
@@ -193,14 +193,15 @@ extension AnyHandler {
       @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
   ) {
     let (place, body, type) = (inner.place, inner.body, inner.type)
-    let makeTransformed: @Sendable (DetailedRecord, EventIdentity) -> TransformedHandler = { record, identity in
-      let runner = HandlerRunner(place, body, type, record, identity)
+    let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
+      let runner = HandlerRunner(place, body, type, record, anchor)
       return TransformedHandler(lane: runner.lane) { incoming, owner, tally in
-        conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, identity, &tally) }
+        conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, anchor, &tally) }
       }
     }
     self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
     options = inner.options
     isOnce = inner.isOnce
+    source = inner.source
   }
 }

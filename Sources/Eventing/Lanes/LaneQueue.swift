@@ -54,10 +54,10 @@ struct LaneQueue: ~Copyable {
   }
 
   /// The number of calls, barriers and ends that wait.
-  var count: Int { waiting + followers.count }
-  var isEmpty: Bool { waiting == 0 && followers.isEmpty }
+  var count: Int { callCount + followers.count }
+  var isEmpty: Bool { callCount == 0 && followers.isEmpty }
   /// The number of calls that wait.
-  private var waiting: Int { calls.count + returned.count }
+  var callCount: Int { calls.count + returned.count }
 
   /// Appends a barrier, or the end.
   mutating func append(_ item: LaneItem) { followers.append((appended, item)) }
@@ -67,7 +67,7 @@ struct LaneQueue: ~Copyable {
   /// - Returns: The call that is dropped for want of room: this one, or one that waited.
   mutating func append(_ payload: BorrowedPayload, _ completion: Completion?) -> Dropped? {
     var dropped: Dropped?
-    switch buffering.decision(waiting: waiting, isSend: completion?.isSend == true) {
+    switch buffering.decision(waiting: callCount, isSend: completion?.isSend == true) {
     case .keep: break
     case .dropIt: return Dropped(completion: completion, isNew: true, payload: nil)
     case .dropOldest:
@@ -131,7 +131,7 @@ struct LaneQueue: ~Copyable {
 
   /// Removes and returns the first barrier, or the end, if no call before it is left.
   private mutating func takeFollower() -> LaneItem? {
-    guard let follower = followers.first, follower.after <= appended - UInt64(waiting) else { return nil }
+    guard let follower = followers.first, follower.after <= appended - UInt64(callCount) else { return nil }
     return followers.popFirst()?.item
   }
 }

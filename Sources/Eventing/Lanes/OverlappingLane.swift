@@ -29,12 +29,12 @@ import Synchronization
   }
 
   init(
-    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType, priority: UInt8?
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType, priority: UInt8?
   ) {
     self.priority = priority
     executor = Scheduling.executorOfThisTask
     unsafe items = LaneQueue(record.place.buffering, type)
-    super.init(record, identity, body, type)
+    super.init(record, anchor, body, type)
   }
 
   final func makeSlot() -> ExecutionSlot {
@@ -44,6 +44,8 @@ import Synchronization
     #endif
     return executionSlot
   }
+
+  final override var waitingCount: Int { mutex.withLock { unsafe items.callCount } }
 
   // MARK: Active calls
 

@@ -154,7 +154,12 @@ extension SerialLane {
           Thread.spin(Thread.spinLimit)
         }
         mutex.lock()
-        if isBounded { unsafe bounded?.moveFirst(to: &batch) } else { unsafe swap(&items, &batch) }
+        if isBounded {
+          unsafe bounded?.moveFirst(to: &batch)
+        } else {
+          unsafe swap(&items, &batch)
+          unsafe takenCount &+= batch.count
+        }
         let isDry = unsafe batch.isEmpty
         if isDry, !mutant(.laneIsNotWoken) { phase = .idle }
         mutex.unlock()

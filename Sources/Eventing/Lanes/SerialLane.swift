@@ -22,6 +22,9 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
+  /// The number of calls of an unbounded lane that left `items`, or were made at once, less the
+  /// barriers and the end that are or were in `items`. Guarded by: mutex.
+  @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false
   /// The items that wait, if the lane is bounded; otherwise `nil`. Guarded by: mutex.
@@ -44,7 +47,7 @@ public import Synchronization
   }
 
   @usableFromInline override init(
-    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
     var isMain = false
     if case .main = record.place { isMain = true }
@@ -68,7 +71,7 @@ public import Synchronization
     unsafe bounded = isBounded ? LaneQueue(buffering, type) : nil
     unsafe batch = PayloadQueue(type)
     unsafe items = PayloadQueue(type)
-    super.init(record, identity, body, type)
+    super.init(record, anchor, body, type)
     #if DEBUG
       executionSlot?.lane = self
     #endif
@@ -100,7 +103,7 @@ public import Synchronization
     unsafe isEnding = true
     let (isRunning, wasPaused) = (phase == .running, phase == .paused)
     if isRunning {
-      if isBounded { unsafe bounded?.append(.end) } else { unsafe items.append(.end) }
+      if isBounded { unsafe bounded?.append(.end) } else { appendFollower(.end) }
     } else {
       phase = .idle
     }
@@ -156,11 +159,25 @@ public import Synchronization
     }
   #endif
 
+  /// Appends a barrier or the end, which is no call. The caller holds `mutex`.
+  private func appendFollower(_ item: LaneItem) {
+    unsafe items.append(item)
+    unsafe takenCount &-= 1
+  }
+
+  override var waitingCount: Int {
+    mutex.withLock {
+      if let waiting = unsafe bounded?.callCount { return waiting }
+      let left = calls.load(ordering: .relaxed) + skipped.load(ordering: .relaxed)
+      return unsafe max(0, items.count + takenCount - left)
+    }
+  }
+
   private func pushBarrier(_ completion: Completion) {
     mutex.lock()
     let (isPaused, start) = (phase == .paused, phase == .idle)
     if !isPaused {
-      if isBounded { unsafe bounded?.append(.barrier(completion)) } else { unsafe items.append(.barrier(completion)) }
+      if isBounded { unsafe bounded?.append(.barrier(completion)) } else { appendFollower(.barrier(completion)) }
       phase = .running
     }
     mutex.unlock()
@@ -182,7 +199,10 @@ public import Synchronization
   @usableFromInline func callHere(_ payload: BorrowedPayload, _ observed: ObservedOccurrence?) -> HandlerOutcome? {
     mutex.lock()
     let isFree = phase == .idle
-    if isFree { phase = .running }
+    if isFree {
+      phase = .running
+      unsafe takenCount &+= 1
+    }
     mutex.unlock()
     guard isFree else { return nil }
     var outcome = unsafe callNow(payload, body, observed)

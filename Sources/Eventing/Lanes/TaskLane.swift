@@ -3,10 +3,10 @@ import Synchronization
 /// The lane of a `.task` handler: each call has a task of its own.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
   @usableFromInline init(
-    _ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
     guard case .task(let priority) = record.place else { preconditionFailure("\(record.place) runs no tasks") }
-    super.init(record, identity, body, type, priority: priority)
+    super.init(record, anchor, body, type, priority: priority)
   }
 
   /// Starts a task for the call, or adds it to the child tasks of a `send`. Isolation: core.

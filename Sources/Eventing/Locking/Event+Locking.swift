@@ -136,7 +136,7 @@ extension Event {
 
   private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
     // In any case: a thread that deactivated a handler may not have noted its change yet.
-    defer { core.identityReference.load()?.noteChange() }
+    defer { core.anchorReference.load()?.noteChange() }
     return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
   }
 

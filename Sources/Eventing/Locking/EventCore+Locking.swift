@@ -15,7 +15,7 @@ extension EventCore {
   func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
     // In any case: a thread that deactivated the handler may not have noted its change yet.
     defer {
-      identity.noteChange()
+      anchor.noteChange()
       record.details?.delays?.end()
     }
     if holding == .nothing, let before = record.changeUnlessHolding(reason.begun) {
@@ -86,7 +86,7 @@ extension EventCore {
       }
     }
     mutex.unlock()
-    identity.noteChange()
+    anchor.noteChange()
     for delays in delays { delays.end() }
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
@@ -130,7 +130,7 @@ extension EventCore {
     let (isKept, replaced) = buffer.keep(payload, HeldOccurrence(tally, holding))
     if let replaced {
       unsafe slot.pointee.countSkipped()
-      observed(replaced.sequence)?.skipped(HandlerToken(record, identity))
+      observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))
     }
     if isKept { tally.report.deferred &+= 1 }
     return isKept

@@ -56,7 +56,7 @@ extension Observed.Storage {
       if isUsed { combination.use() }
       if found == nil {
         unsafe memberships = unsafe memberships + [membership]
-        unsafe membership.push(current, nil)
+        unsafe membership.push(box.current, nil)
       }
       return combination
     }

@@ -30,17 +30,22 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///     them are dropped beyond that. A dropped query counts as passed. A query whose caller has
   ///     given up is not answered, but keeps its place until its turn comes. No bound makes a
   ///     caller wait: with ``Buffering/suspendingSender(_:)``, too, a query is dropped.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer
   ///     for ``all(_:within:clock:)``, while ``first(_:within:clock:)`` waits for another answer.
   /// - Returns: A token that names the responder. Dropping it changes nothing.
   /// - Complexity: O(1), or O(priorities) for the first responder of a priority.
   @discardableResult public func addResponder(
     named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
     let rank = Inquiry<Query, Answer>.Rank(
       priority: priority, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
-    return event.addHandler(named: name, on: .inOrder(buffering: buffering), priority: priority) { inquiry in
+    return event.addHandler(
+      named: name, on: .inOrder(buffering: buffering), priority: priority, fileID: fileID, line: line
+    ) { inquiry in
       guard let query = inquiry.query else { return }  // nothing waits for an answer any more
       do {
         if let answer = try await body(query) { inquiry.take(.success(answer), at: rank) }

@@ -22,9 +22,9 @@ extension EventCore {
   }
 
   /// Adds an inline handler without options.
-  @usableFromInline func attachInline(once: Bool, _ body: ErasedHandler) -> HandlerToken {
-    let identity = identity  // made before the handler, which may be called before the return
-    let record = HandlerRecord(once ? HandlerFlags.once : 0)
+  @usableFromInline func attachInline(once: Bool, _ source: SourceLine, _ body: ErasedHandler) -> HandlerToken {
+    let anchor = anchor  // made before the handler, which may be called before the return
+    let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
     if own != 0 {
       insertInline(body, record)
@@ -32,7 +32,7 @@ extension EventCore {
     } else {
       enqueue([PendingHandler(body, record)])
     }
-    return HandlerToken(record, identity)
+    return HandlerToken(record, anchor)
   }
 
   /// Enqueues the adding of handlers to a busy event. Discards them if the event has ended.
@@ -85,7 +85,7 @@ extension EventCore {
     unsafe record.offeredBefore = unsafe sequence
     unsafe table.append(body, record, priority: 0)
     mutex.unlock()
-    if record.has(HandlerFlags.once) { withIdentity { $0.invalidateFastPath() } }
+    if record.has(HandlerFlags.once) { withAnchor { $0.invalidateFastPath() } }
     if hasOwners { sweepOwners() }
   }
 
@@ -108,7 +108,7 @@ extension EventCore {
       unsafe table.append(handler.body, record, priority: options?.priority ?? 0)
     }
     if record.has(HandlerFlags.slowPathMask) {
-      withIdentity { $0.invalidateFastPath() }
+      withAnchor { $0.invalidateFastPath() }
       unsafe keyTable?.fastPathEpoch = 0
     }
   }
@@ -159,27 +159,27 @@ extension EventCore {
 
 extension EventCore {
   /// Returns a handler that can be added: makes its record, and the closure of its slot.
-  @usableFromInline func pendingHandler(_ handler: AnyHandler, _ identity: EventIdentity) -> PendingHandler {
+  @usableFromInline func pendingHandler(_ handler: AnyHandler, _ anchor: EventAnchor) -> PendingHandler {
     let once = handler.isOnce ? HandlerFlags.once : 0
     if handler.options.owner == nil, handler.options.key == nil, handler.options.modifierBox == nil,
       case .inline = handler.place, case .direct(let body) = handler.body
     {
-      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once)) }
+      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once, handler.source)) }
       // Its other options do not concern its calls: they stay on the fast path.
-      return PendingHandler(body, DetailedRecord(once, handler.options, handler.place))
+      return PendingHandler(body, DetailedRecord(once, handler.options, handler.place, handler.source))
     }
-    return detailedPendingHandler(handler, once, identity)
+    return detailedPendingHandler(handler, once, anchor)
   }
 
   private func detailedPendingHandler(
-    _ handler: AnyHandler, _ once: UInt32, _ identity: EventIdentity
+    _ handler: AnyHandler, _ once: UInt32, _ anchor: EventAnchor
   ) -> PendingHandler {
     var options = handler.options
     let key = options.key
     options.key = nil
     if case .inline = handler.place, case .direct(let body) = handler.body, options.modifierBox == nil {
       let needsSlowPath = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
-      let record = DetailedRecord(once | needsSlowPath, options, handler.place)
+      let record = DetailedRecord(once | needsSlowPath, options, handler.place, handler.source)
       unsafe record.key = key
       guard let owner = options.owner, !handler.isOnce else { return PendingHandler(body, record) }
       unsafe record.takesPosts = true
@@ -190,7 +190,7 @@ extension EventCore {
             try withExtendedLifetime(object) { try body(payload) }
           }, handler.type), record)
     }
-    let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place)
+    let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place, handler.source)
     unsafe record.key = key
     var slotBody = ErasedHandler.none
     if case .view(let view, _) = handler.body {
@@ -198,7 +198,7 @@ extension EventCore {
       let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
       slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { unsafe $0.unheard &+= 1 } }
     }
-    let runner = HandlerRunner(handler.place, handler.body, handler.type, record, identity)
+    let runner = HandlerRunner(handler.place, handler.body, handler.type, record, anchor)
     unsafe record.runner = runner
     if !handler.isOnce, let body = runner.postBody(options.owner, handler.type) {
       unsafe record.takesPosts = true

@@ -78,6 +78,9 @@ extension EventCore {
     where isIncluded: (HandlerOptions?) -> Bool, in isInTable: (KeyTable?) -> Bool = { _ in true }
   ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
+    let anchor = anchorReference.load()
+    let failedCounts = anchor?.failureReference.load()?.counts ?? [:]
+    let isObserved = unsafe anchor?.observers != nil
     func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
       let lane = target?.counters
       let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
@@ -89,11 +92,15 @@ extension EventCore {
       found.append(
         HandlerSnapshot(
           id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
-          priority: options?.priority ?? 0, tags: options?.tags ?? [],
+          key: unsafe (record.details?.key as? any HashableKey)?.hashableKey, fileID: record.source.fileID,
+          line: record.source.line, priority: options?.priority ?? 0, tags: options?.tags ?? [],
           isLocked: flags & HandlerFlags.lockedByCaller != 0,
           isOnce: flags & HandlerFlags.once != 0, hasOwner: options?.owner != nil,
+          waitingCount: lane?.waitingCount ?? 0,
+          runningFor: isObserved ? RunningCalls.oldestStart(of: record).map { StableInstant.now.since($0) } : nil,
+          attempt: lane?.attempt.load(ordering: .relaxed) ?? 1,
           callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: keyTable) &- record.offeredBefore)
-            - skipped - held,
+            - skipped - held, failedCount: failedCounts[record.id] ?? 0,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),
           droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0, heldCount: held))
     }
@@ -103,7 +110,7 @@ extension EventCore {
         record, record.details?.runner?.lane,
         skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard ?? 0))
     }
-    forEachRetiring { lane in include(lane.record, lane, skipped: 0) }
+    forEachRetiring { lane in unsafe include(lane.record, lane, skipped: lane.record.unheard) }
     return found
   }
 }

@@ -20,13 +20,13 @@ extension EventCore {
         unregister(record)
       } else if unsafe record.index >= 0 {
         // Another thread deactivated it, and may not have noted the change yet.
-        withIdentity { $0.invalidateFastPath() }
+        withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
       return isMine
     }
     let isMine = record.deactivate()
-    withIdentity { $0.noteChange() }  // in any case: another thread may not have noted its change yet
+    withAnchor { $0.noteChange() }  // in any case: another thread may not have noted its change yet
     guard isMine else { return false }
     enqueueUnregistration(CollectionOfOne(record))
     return true
@@ -44,7 +44,7 @@ extension EventCore {
       return true
     }
     // In any case: a thread that deactivated one of them may not have noted its change yet.
-    identityReference.load()?.noteChange()
+    anchorReference.load()?.noteChange()
     requestUnregistration(deactivated)
     return count
   }
@@ -89,17 +89,19 @@ extension EventCore {
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
     reportHandler(record, isAdded: false)
     let slot: HandlerSlot
+    var isRetiring = false
     if let details = record.details {
       slot = takeSlot(of: details)
+      isRetiring = unsafe details.retiringIndex >= 0
     } else {
       record.set(HandlerFlags.removed)
       mutex.lock()
       slot = unsafe table.remove(record, priority: 0)
-      if unsafe table.deadCount > 0 { withIdentity { $0.invalidateFastPath() } }
+      if unsafe table.deadCount > 0 { withAnchor { $0.invalidateFastPath() } }
       mutex.unlock()
       if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
     }
-    withIdentity { $0.forgetFailures(of: record) }
+    if !isRetiring { withAnchor { $0.forgetFailures(of: record) } }
     _ = consume slot  // releasing the closure may run user code, so not under the mutex
   }
 
@@ -119,12 +121,12 @@ extension EventCore {
     }
     if details.options.isClocked { unsafe clockedCount -= 1 }
     if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
-    if unsafe table.deadCount > 0 { withIdentity { $0.invalidateFastPath() } }
+    if unsafe table.deadCount > 0 { withAnchor { $0.invalidateFastPath() } }
     if let retiring, let pendingWork {
       // While the lane holds items, inspecting, locking and removing find the handler there.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
-      retiring.skipped.wrappingAdd(slot.skipped.load(ordering: .relaxed), ordering: .relaxed)
+      unsafe details.unheard += slot.skipped.load(ordering: .relaxed)
     }
     mutex.unlock()
     if let keyTable { dropIfEmpty(keyTable) }
@@ -226,6 +228,7 @@ extension EventCore {
     if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
     mutex.unlock()
     if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
+    withAnchor { $0.forgetFailures(of: record) }
     withExtendedLifetime(ended) {}  // releasing the lane may run user code, so not under the mutex
   }
 }

@@ -3,8 +3,8 @@ public import Synchronization
 /// The record of a handler, which its tokens hold: its state, which any thread may change at any
 /// time, and its place in the table.
 ///
-/// A record holds no closure, so a token keeps nothing else alive. A record takes 40 bytes, the
-/// most that fit into a block of 48 bytes of glibc's `malloc`.
+/// A record holds no closure, so a token keeps nothing else alive. In a release build a record
+/// takes 40 bytes, the most that fit into a block of 48 bytes of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
 @usableFromInline class HandlerRecord: @unchecked Sendable {
   @usableFromInline final let state: Atomic<UInt32>
@@ -18,10 +18,20 @@ public import Synchronization
   /// the handler received outside of occurrences. Isolation: core.
   @usableFromInline @exclusivity(unchecked) final var offeredBefore: UInt64 = 0
 
+  #if DEBUG
+    /// The place in the source where the handler was made.
+    @usableFromInline final let source: SourceLine
+  #endif
+
   @usableFromInline static let nextID = Atomic<UInt64>(1)
 
-  @usableFromInline init(_ flags: UInt32) {
+  /// - Parameter source: The place in the source. A release build forgets it, except in a
+  ///   ``DetailedRecord``.
+  @usableFromInline init(_ flags: UInt32, _ source: SourceLine = .none) {
     state = Atomic(flags)
+    #if DEBUG
+      self.source = source
+    #endif
     id = HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue
   }
 
@@ -86,6 +96,10 @@ public import Synchronization
   @usableFromInline let place: ExecutionPlace
   /// The delays between attempts; `nil` for a handler that is not tried again.
   let delays: HandlerDelays?
+  #if !DEBUG
+    /// The place in the source where the handler was made.
+    let detailedSource: SourceLine
+  #endif
   /// The index of its lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
@@ -101,7 +115,8 @@ public import Synchronization
   /// The closure of a view, which is called if no decision is needed; `nil` for any other handler.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
-  /// The number of posts on the fast path of which the view made no payload. Isolation: core.
+  /// The number of skipped occurrences that the slot does not count: posts on the fast path of
+  /// which the view made no payload, and all of them after the slot has gone. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var unheard = 0
   /// Whether posts only need the closure of the slot, which enqueues them on the lane, or retains
   /// the owner for the call. Isolation: core.
@@ -115,11 +130,16 @@ public import Synchronization
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 
-  @usableFromInline init(_ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace) {
+  @usableFromInline init(
+    _ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace, _ source: SourceLine
+  ) {
     self.options = options
     self.place = place
     delays = options.modifierBox?.modifiers.retry == nil ? nil : HandlerDelays()
-    super.init(flags | HandlerFlags.detailed)
+    #if !DEBUG
+      detailedSource = source
+    #endif
+    super.init(flags | HandlerFlags.detailed, source)
   }
 
   /// Whether the handler hands the payload over, to a sequence or another event, and calls nothing.
@@ -133,6 +153,11 @@ extension HandlerRecord {
     // Safe: only DetailedRecord.init sets the flag.
     return unsafe unsafeDowncast(self, to: DetailedRecord.self)
   }
+
+  #if !DEBUG
+    /// The place in the source where the handler was made; none if the record has no details.
+    final var source: SourceLine { details?.detailedSource ?? .none }
+  #endif
 
   /// Whether the handler is also called before a value changes.
   @usableFromInline final var wantsPrior: Bool { details?.options.wantsPrior ?? false }

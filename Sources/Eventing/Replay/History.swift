@@ -151,7 +151,7 @@ extension EventCore {
         mutex.lock()
         let isPlain =
           unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unheardReference.lend() == nil
-          && withIdentity { unsafe $0.observers == nil }
+          && withAnchor { unsafe $0.observers == nil }
         if isPlain { replaced = unsafe history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()
         if let replaced { unsafe history.destroyReplaced(replaced, payload, sequence &+ 1) }

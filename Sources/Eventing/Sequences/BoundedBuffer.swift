@@ -26,6 +26,9 @@ struct BoundedBuffer: ~Copyable {
     self.lag = lag
   }
 
+  /// The number of payloads that wait.
+  var count: Int { items.count }
+
   func copy() -> BoundedBuffer { BoundedBuffer(buffering, items.copy(), lag: lag) }
 
   /// The result of appending a payload.

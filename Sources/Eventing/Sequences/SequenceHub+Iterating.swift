@@ -53,7 +53,7 @@ extension SequenceHub {
     if buffering.suspendsSender { buffer?.forgetConsumer() }
     pass(senders)
     unsafe waiter?.resume()
-    if let last { _ = last.identity.remove(last.record) }
+    if let last { _ = last.anchor.remove(last.record) }
     withExtendedLifetime(gone) {}
   }
 

@@ -68,6 +68,13 @@
     if unsafe index < buffers.count { unsafe buffers[index].index = index }
   }
 
+  /// The number of payloads that the slowest iterator has not taken. Takes the mutex.
+  var waitingCount: Int {
+    var most = 0
+    mutex.withLock { forEachBuffer { buffer in most = unsafe max(most, buffer.items.count + buffer.bounded.count) } }
+    return most
+  }
+
   /// Adds the handler to a source. Takes the mutex.
   func listen<Payload: Sendable>(to source: some EventSource<Payload>, named name: String? = nil) {
     var handler = Handler<Payload>(.sequence(buffering), .sequence(self))

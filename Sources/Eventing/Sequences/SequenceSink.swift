@@ -7,10 +7,12 @@ import Synchronization
 @usableFromInline final class SequenceSink: DeliveryTarget, @unchecked Sendable {
   @usableFromInline let hub: SequenceHub
 
-  init(_ record: DetailedRecord, _ identity: EventIdentity, _ hub: SequenceHub) {
+  init(_ record: DetailedRecord, _ anchor: EventAnchor, _ hub: SequenceHub) {
     self.hub = hub
-    super.init(record, identity)
+    super.init(record, anchor)
   }
+
+  override var waitingCount: Int { hub.waitingCount }
 
   /// Takes an occurrence. It counts as delivered when it is in a buffer: a send does not wait until
   /// an iterator takes it. Isolation: core.
@@ -32,7 +34,7 @@ import Synchronization
   @usableFromInline func takeBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
-    for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, identity)) }
+    for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, anchor)) }
     if taken > 0 { countCallAlone() }
     if taken > 0 { tally.report.delivered &+= 1 } else { tally.report.dropped &+= 1 }
   }

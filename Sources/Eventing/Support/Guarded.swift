@@ -8,7 +8,7 @@ final class Guarded<Value>: @unchecked Sendable {
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var value: Value
 
-  init(_ value: Value) { unsafe self.value = value }
+  init(_ value: sending Value) { unsafe self.value = value }
 
   func withLock<Result>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { unsafe body(&value) } }
 }

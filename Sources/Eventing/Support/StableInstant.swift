@@ -10,5 +10,8 @@
 
   init(_ instant: ContinuousClock.Instant) { sinceOrigin = StableInstant.origin.duration(to: instant) }
 
+  /// Returns the time since an earlier instant.
+  func since(_ earlier: StableInstant) -> Duration { sinceOrigin - earlier.sinceOrigin }
+
   var instant: ContinuousClock.Instant { StableInstant.origin.advanced(by: sinceOrigin) }
 }

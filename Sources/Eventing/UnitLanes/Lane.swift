@@ -44,7 +44,7 @@ public final class Lane: Sendable {
     for lane in members.all {
       completion.expect(lane)
       let record = lane.record
-      guard let core = lane.identity.core else {
+      guard let core = lane.anchor.core else {
         lane.sendBarrier(completion)
         completion.arrive(lane, nil)
         continue

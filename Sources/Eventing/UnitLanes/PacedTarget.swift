@@ -21,14 +21,14 @@ import Synchronization
   @exclusivity(unchecked) private var latest: Duration?
 
   init(
-    _ record: DetailedRecord, _ identity: EventIdentity, _ pace: Pace, _ inner: HandlerRunner, _ type: PayloadType
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ pace: Pace, _ inner: HandlerRunner, _ type: PayloadType
   ) {
     self.pace = pace
     self.inner = inner
     self.type = type
     queue = DelayQueues.of(pace.clock)
     unsafe pending = PayloadQueue(type)
-    super.init(record, identity)
+    super.init(record, anchor)
   }
 
   /// A unit that waits here goes to the lane of the handler next.
@@ -66,7 +66,7 @@ import Synchronization
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
     let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
-    guard inner.take(payload, owner, record, identity, &tally) else { return false }
+    guard inner.take(payload, owner, record, anchor, &tally) else { return false }
     if inner.lane == nil, tally.report.delivered + tally.report.failures.count > delivered + failed { countCallAlone() }
     return true
   }
@@ -99,7 +99,7 @@ import Synchronization
 
   /// Asks the core to look at the time.
   private func askCore() {
-    guard let core = identity.core else { return }
+    guard let core = anchor.core else { return }
     _ = core.enqueue(drainer: Drainer.pool) { pendingWork in
       unsafe pendingWork.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
       return false
@@ -120,7 +120,7 @@ import Synchronization
       if left > .zero { return startTimer(after: left) }
     }
     if mutant(.paceForgetsTheLast) { return dropPending() }
-    let core = identity.core
+    let core = anchor.core
     deliverPending(in: core)
     core?.unregisterDead()
   }
@@ -178,7 +178,7 @@ import Synchronization
   @usableFromInline override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
-    if inner.lane == nil, identity.core == nil, unsafe !pending.isEmpty {
+    if inner.lane == nil, anchor.core == nil, unsafe !pending.isEmpty {
       // The event is gone, on whatever thread released it.
       Scheduling.concurrentBlock { self.deliverPending(in: nil) }
     } else {
@@ -193,7 +193,7 @@ import Synchronization
 
   /// Delivers what waits, and sends the completion behind it. Isolation: core.
   @usableFromInline override func sendBarrier(_ completion: Completion) {
-    if unsafe !pending.isEmpty { deliverPending(in: identity.core) }
+    if unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
     inner.lane?.sendBarrier(completion)
   }
 

@@ -34,7 +34,7 @@ extension UnitLane {
     if !effects.isDropped {
       add(unit)
       scheduler.append(unit)
-      unsafe waitingCount += 1
+      unsafe waitingPayloads += 1
       if modifiers.isRestarting, let current = unsafe current {
         unsafe current.isReplaced = true
         effects.replaced = unsafe current.attempt
@@ -59,7 +59,7 @@ extension UnitLane {
       let batch = open ?? LaneUnit(gatheringFor: self, key)
       unsafe batch.gathered?.append(UnitHeader(completion: completion), payload)
       unsafe batch.count += 1
-      unsafe waitingCount += 1
+      unsafe waitingPayloads += 1
       if open == nil {
         add(batch)
         setGathering(batch, key)
@@ -70,7 +70,7 @@ extension UnitLane {
         enqueue(batch)
       }
       // A full lane takes nothing more, so its batches must not wait.
-      if buffering.isBounded, buffering.isFull(waiting: unsafe waitingCount) { closeBatches() }
+      if buffering.isBounded, buffering.isFull(waiting: unsafe waitingPayloads) { closeBatches() }
       if unsafe isEnding || batch.stage != .gathering { timed = nil }
       if unsafe isEnding { enqueue(batch) }
     }
@@ -120,7 +120,7 @@ extension UnitLane {
   /// Decides whether there is room for one more occurrence. Drops the oldest one if that makes
   /// room. The caller holds `scheduler.mutex`.
   private func makeRoom(_ completion: Completion?, _ effects: inout Effects) {
-    switch buffering.decision(waiting: unsafe waitingCount, isSend: completion?.isSend == true) {
+    switch buffering.decision(waiting: unsafe waitingPayloads, isSend: completion?.isSend == true) {
     case .keep: break
     case .dropIt: effects.isDropped = true
     case .dropOldest: dropOldest(&effects)
@@ -137,7 +137,7 @@ extension UnitLane {
       effects.dropped = (header.completion, self)
       effects.droppedPayload = unsafe oldest.gathered?.ownedPayloadOfTaken()
       unsafe oldest.count -= 1
-      unsafe waitingCount -= 1
+      unsafe waitingPayloads -= 1
       oldest.key?.uses.wrappingSubtract(1, ordering: .releasing)
     } else {
       let completion = unsafe oldest.gathered == nil ? oldest.completions.first : oldest.gathered?[0].completion

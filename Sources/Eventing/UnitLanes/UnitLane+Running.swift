@@ -28,7 +28,7 @@ extension UnitLane {
       unsafe key.isActive = true
     }
     unsafe unit.stage = .running
-    if !isDelayed { unsafe waitingCount -= unit.count }
+    if !isDelayed { unsafe waitingPayloads -= unit.count }
     if unsafe gathering === unit { unsafe gathering = nil }
     if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
     if modifiers.isRestarting { unsafe current = unit }
@@ -57,7 +57,7 @@ extension UnitLane {
     begin(unit, slot)
     while true {
       if isReplaced(unit) { return .ended(.dropped) }
-      if let result = next(unit, await attempt(unit, on: place)) { return result }
+      if let result = next(unit, await makeAttempt(unit, on: place)) { return result }
     }
   }
 
@@ -95,7 +95,7 @@ extension UnitLane {
       guard !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
     }
     unsafe unit.attempts += 1
-    attemptNumber.store(unsafe unit.attempts, ordering: .relaxed)
+    attempt.store(unsafe unit.attempts, ordering: .relaxed)
     return true
   }
 
@@ -115,7 +115,7 @@ extension UnitLane {
     }
   }
 
-  private func attempt(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
+  private func makeAttempt(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
     if limitQueue != nil || modifiers.isRestarting { return await attemptInTask(unit, on: place) }
     return await attemptHere(unit, on: place)
   }
@@ -182,7 +182,7 @@ extension UnitLane {
 
   private func began(_ unit: LaneUnit) -> [ObservedCall] {
     unsafe unit.completions.isEmpty
-      ? [] : unit.completions.compactMap { unsafe $0.observed?.began(HandlerToken(record, identity)) }
+      ? [] : unit.completions.compactMap { unsafe $0.observed?.began(HandlerToken(record, anchor)) }
   }
 
   // MARK: After an attempt
@@ -241,9 +241,9 @@ extension UnitLane {
 
   func failure(_ error: any Error, _ unit: LaneUnit) -> HandlerOutcome {
     let failure = HandlerFailure(
-      HandlerToken(record, identity), error, record.options, attempts: unsafe max(1, unit.attempts))
-    _ = identity.report(failure)  // on a lane, the policy cannot stop the occurrence any more
-    guard let letters = identity.deadLetters, let payload = unsafe unit.payload?.borrowed else {
+      HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, unit.attempts))
+    _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
+    guard let letters = anchor.deadLetters, let payload = unsafe unit.payload?.borrowed else {
       return .failed(failure)
     }
     if let batch = modifiers.batch {
@@ -277,7 +277,7 @@ extension UnitLane {
         if keepsSlot { return nil }
       case .held:
         unsafe unit.stage = .waiting
-        unsafe waitingCount += unit.count
+        unsafe waitingPayloads += unit.count
         var back = [unit]
         if let key = unit.key {
           unsafe key.isActive = false
@@ -295,7 +295,7 @@ extension UnitLane {
     if case .delayed(let delay) = result { startDelay(of: unit, delay) }
     for completion in barriers { completion.arrive(unit, nil) }
     if isOver { closeLate() }
-    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { identity.core?.requestUnregistration(record) }
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
     sweepKeysIfIdle()
     return next
   }
@@ -366,7 +366,7 @@ extension UnitLane {
   private func sweepKeysIfIdle() {
     guard let keys, keys.count > UnitKeyLimit.least, !isSweepWanted.load(ordering: .relaxed) else { return }
     let isIdle = scheduler.mutex.withLock { unsafe liveCount == 0 }
-    guard isIdle, !isSweepWanted.exchange(true, ordering: .relaxed), let core = identity.core else { return }
+    guard isIdle, !isSweepWanted.exchange(true, ordering: .relaxed), let core = anchor.core else { return }
     core.enqueue(
       .change(
         {

@@ -24,7 +24,7 @@ import Synchronization
   /// The number of units that have not ended.
   @exclusivity(unchecked) var liveCount = 0
   /// The number of payloads that wait.
-  @exclusivity(unchecked) var waitingCount = 0
+  @exclusivity(unchecked) var waitingPayloads = 0
   @exclusivity(unchecked) var lastTurn: UInt64 = 0
   /// The batch that takes further payloads, if there are no keys.
   @exclusivity(unchecked) var gathering: LaneUnit?
@@ -41,10 +41,8 @@ import Synchronization
   /// Whether a sweep of the keys has been asked for. Isolation: core, and the atomic step of the
   /// one that asks.
   let isSweepWanted = Atomic<Bool>(false)
-  /// The number of the attempt that began last.
-  let attemptNumber = Atomic<Int>(1)
 
-  override init(_ record: DetailedRecord, _ identity: EventIdentity, _ body: HandlerBody, _ type: PayloadType) {
+  override init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
     var modifiers = record.options.modifiers
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
@@ -61,7 +59,7 @@ import Synchronization
       shared = nil
       scheduler = record.place.makeScheduler(isSynchronous: body.isSynchronous)
     }
-    super.init(record, identity, body, type)
+    super.init(record, anchor, body, type)
     shared?.insert(self)
   }
 
@@ -89,6 +87,8 @@ import Synchronization
     unsafe units.forEach { if unsafe $0.stage == .ended { ended.append($0) } }
     unsafe units.removeAll { unsafe $0.stage == .ended }
   }
+
+  override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
 
   // MARK: The end, barriers and locks
 
@@ -185,7 +185,7 @@ import Synchronization
 
   /// Ends a unit. The caller holds `scheduler.mutex`, and releases `ended` after it.
   func end(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
-    if unsafe unit.stage != .running && unit.stage != .delayed { unsafe waitingCount -= unit.count }
+    if unsafe unit.stage != .running && unit.stage != .delayed { unsafe waitingPayloads -= unit.count }
     unsafe unit.stage = .ended
     unsafe liveCount -= 1
     if unsafe gathering === unit { unsafe gathering = nil }

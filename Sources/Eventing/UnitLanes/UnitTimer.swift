@@ -3,7 +3,7 @@ import Synchronization
 /// A timer of a lane: the end of a delay, of a batch's waiting, of an attempt, or of an interval.
 // Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
 final class UnitTimer: DelayedWork, @unchecked Sendable {
-  @exclusivity(unchecked) var heapIndex = -1
+  var heapIndex = -1
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing

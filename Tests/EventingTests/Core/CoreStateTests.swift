@@ -49,15 +49,15 @@
     /// The fields that a delivery uses lie on other lines than the fields that threads write to
     /// enqueue, or to make and drop tokens.
     @Test func deliveryAndContendingThreadsDoNotShareCacheLines() {
-      let identity = core.identity, pendingWork = core.pendingWork
+      let anchor = core.anchor, pendingWork = core.pendingWork
       let word = address(of: core.stateWord), mutex = address(of: core.mutex)
       #expect(abs(mutex - word) < 16)
       for place in unsafe [address(of: &core.sequence), address(of: &core.table.first)] {
         #expect(abs(place - word) >= 64 && abs(place - mutex) >= 64)
       }
-      let counts = unsafe Int(bitPattern: Unmanaged.passUnretained(identity).toOpaque()) + 8
+      let counts = unsafe Int(bitPattern: Unmanaged.passUnretained(anchor).toOpaque()) + 8
       for place in [
-        address(of: identity.changes), address(of: &identity.fastPathEpoch), address(of: &identity.postFastPathEpoch),
+        address(of: anchor.changes), address(of: &anchor.fastPathEpoch), address(of: &anchor.postFastPathEpoch),
       ] {
         #expect(abs(place - counts) >= 64)
       }

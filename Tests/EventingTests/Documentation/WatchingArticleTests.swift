@@ -13,10 +13,12 @@ import Testing
 
     progress.add(Handler(on: .background) { fraction in print(fraction) }.named("audit").tagged("io").once())
     progress.lock(tagged: "io")
-    for handler in await progress.handlers { print(handler) }   // audit on background(utility), locked, once, 0 calls
+    for handler in await progress.handlers { print(handler) }   // audit on background(utility), Main.swift:9, locked, once, 0 calls, …
 
     let lines = await progress.handlers.map(\.description)
-    #expect(lines == ["audit on background(utility), locked, once, 0 calls"])
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix("audit on background(utility), WatchingArticleTests.swift:"))
+    #expect(lines[0].hasSuffix(", locked, once, 0 calls, 0 failed, 0 dropped"))
   }
 
   @Test func unheard() async {
@@ -35,7 +37,9 @@ import Testing
     @Sendable func log(_ line: String) { Self.logged.record(line) }
 
     struct DropLogger: EventObserver {
-      func dropped(_ handler: HandlerToken, sequence: UInt64) { log("\(handler.name ?? "a handler") had no room for #\(sequence)") }
+      func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+        log("\(handler.name ?? "a handler") of \(event) had no room for #\(sequence)")
+      }
     }
     let watching = orders.observe(with: DropLogger())            // until watching.end()
 
@@ -51,7 +55,7 @@ import Testing
     gate.open()
     await orders.quiesce()
     #expect(Self.logged.values.contains("no handler took orders #1: Order(id: 1)"))
-    #expect(Self.logged.values.contains("audit had no room for #3"))
+    #expect(Self.logged.values.contains("audit of orders had no room for #3"))
   }
 
   // swift-format-ignore
@@ -62,6 +66,28 @@ import Testing
 
     progress.addHandler { _ in }
     #expect(await progress.send(0.5).delivered == 1)
+  }
+
+  // swift-format-ignore
+  @Test func diagnosticsOfStuckCalls() async {
+    let (billing, gate, begun, told) = (Event<Order>("billing"), Gate(), Gate(), Recorder<String>())
+
+    billing.observe(with: EventDiagnostics(stuckAfter: .seconds(10)) { finding in print(finding) })
+
+    let diagnostics = EventDiagnostics(stuckAfter: .seconds(10)) { told.record("\($0)") }
+    billing.observe(with: diagnostics)
+    billing.addHandler(named: "card") { _ in
+      begun.open()
+      await gate.opened()
+    }
+    let send = Task { await billing.send(Order()) }
+    await begun.opened()
+    for _ in 0..<3 { diagnostics.look() }
+    #expect(told.values[0].hasPrefix("card of billing has been running for "))
+    #expect(told.values[0].contains(" s, more than 10.0 seconds, WatchingArticleTests.swift:"))
+    #expect(told.values[0].contains("; waiting for it: billing #1 for "))
+    gate.open()
+    #expect(await send.value.delivered == 1)
   }
 
   // swift-format-ignore
@@ -89,7 +115,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "WatchingArticleTests")
     let code = try Documentation.examples(Documentation.article("Watching.md"))
-    #expect(code.count == 5)
+    #expect(code.count == 6)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in WatchingArticleTests.swift as it stands in the article: \(example.first ?? "")")

@@ -94,7 +94,7 @@ import Testing
 }
 
 extension BoundedLane {
-  fileprivate func throwing(_ body: @escaping @Sendable (Int) throws -> Void) -> Handler<Int> {
+  func throwing(_ body: @escaping @Sendable (Int) throws -> Void) -> Handler<Int> {
     switch self {
     case .background: Handler(on: .background, body)
     case .queue: Handler(on: .queue(DispatchQueue(label: "throwing")), body)

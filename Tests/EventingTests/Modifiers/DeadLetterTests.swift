@@ -57,6 +57,6 @@ import Testing
     let event = Event<Int>()
     event.addHandler { _ in throw Refused() }
     _ = await event.send(1)
-    #expect(event.core.identity.deadLetters == nil)
+    #expect(event.core.anchor.deadLetters == nil)
   }
 }

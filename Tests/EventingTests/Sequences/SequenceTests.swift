@@ -85,7 +85,9 @@ import Testing
     event.unlockAll()
     #expect(await event.send(3).delivered == 1)
     #expect(
-      await event.handlers.map(\.description) == ["handler \(event.handlers[0].id) on sequence, newest(8), 2 calls"])
+      await event.handlers.map(\.description) == [
+        "handler \(event.handlers[0].id) on sequence, newest(8), 2 waiting, 2 calls, 0 failed, 0 dropped"
+      ])
     #expect(await Self.take(2, of: payloads) == [1, 3])
   }
 

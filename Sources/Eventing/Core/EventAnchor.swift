@@ -1,16 +1,18 @@
 public import Synchronization
 
-/// The identity of an event, which tokens and lanes retain. It tells events apart, and leads to the
-/// core while that exists.
+/// The object that tokens and lanes retain instead of the event. It tells events apart, and leads
+/// to the core while that exists.
 ///
-/// A core creates it with the first handler. As long as a token exists, no other identity has its
+/// A core creates it with the first handler. As long as a token exists, no other anchor has its
 /// address. So it names its event for ever.
-// Safe: `changes` is atomic. The other fields say what guards them.
-@usableFromInline final class EventIdentity: @unchecked Sendable {
+// Safe: `changes` and the number are atomic. The other fields say what guards them.
+@usableFromInline final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
   @usableFromInline let failureReference = OnceReference<Failures>()
+  /// The number of the event; 0 before it is drawn.
+  private let drawnNumber = Atomic<UInt64>(0)
   /// Separates the reference count, which threads that create or drop tokens write, from the fields
   /// that are read before every call.
   private let line = CacheLine()
@@ -27,7 +29,19 @@ public import Synchronization
   /// posts. A handler on a lane needs it for sends only. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
+  private static let lastNumber = Atomic<UInt64>(0)
+
   @usableFromInline init(_ core: EventCore) { weakCore = core }
+
+  /// The number of the event, for its ``EventIdentity``. It is drawn at the first call, from any
+  /// thread.
+  var number: UInt64 {
+    let drawn = drawnNumber.load(ordering: .relaxed)
+    if drawn != 0 { return drawn }
+    let new = EventAnchor.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    let (done, old) = drawnNumber.compareExchange(expected: 0, desired: new, ordering: .relaxed)
+    return done ? new : old
+  }
 
   /// The core; `nil` if the event is gone. Never read under a mutex, because the strong reference
   /// may be the last one a moment later.
@@ -70,8 +84,8 @@ public import Synchronization
   /// The sink of dead letters; `nil` before the first access to `Event.deadLetters`.
   var deadLetters: DeadLetters? { failureReference.load()?.deadLettersReference.load() }
 
-  /// Reports a failure. Returns whether the policy stops the occurrence.
-  @usableFromInline func report(_ failure: HandlerFailure) -> Bool { failureReference.load()?.note(failure) ?? false }
+  /// Reports and counts a failure. Returns whether the policy stops the occurrence.
+  @usableFromInline func report(_ failure: HandlerFailure) -> Bool { failures().note(failure) }
 
   /// Forgets the failures of a handler that is unregistered.
   @usableFromInline @inline(__always) func forgetFailures(of record: HandlerRecord) {

@@ -1,0 +1,95 @@
+import Synchronization
+
+/// The sends, tickets and barriers that tasks wait for, while ``EventDiagnostics`` look for calls
+/// that hang.
+///
+/// Without such diagnostics a wait costs one load of an atomic flag.
+enum WaitingSends {
+  private struct Entry {
+    let completion: Completion
+    /// The anchor of the event, if its core may still have to deliver.
+    let anchor: EventAnchor?
+    let start: StableInstant
+    /// The number of tasks that wait.
+    var waiters = 0
+  }
+
+  private static let watchers = Atomic<Int>(0)
+  private static let count = Atomic<Int>(0)
+  private static let entries = Guarded<[ObjectIdentifier: Entry]>([:])
+
+  /// Whether waits are noted.
+  static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
+
+  /// Changes the number of diagnostics that look.
+  static func watch(_ change: Int) { watchers.wrappingAdd(change, ordering: .relaxed) }
+
+  /// Notes a completion before its event has delivered. A wait must follow.
+  static func expect(_ completion: Completion, at anchor: EventAnchor?) {
+    if isWatched { note(completion, anchor, waiters: 0) }
+  }
+
+  /// Notes that a task waits for a completion.
+  static func begin(_ completion: Completion) {
+    if isWatched { note(completion, nil, waiters: 1) }
+  }
+
+  @inline(never) private static func note(_ completion: Completion, _ anchor: EventAnchor?, waiters: Int) {
+    let start = StableInstant.now
+    let isNew = entries.withLock { entries -> Bool in
+      let id = ObjectIdentifier(completion)
+      let isNew = entries[id] == nil
+      entries[id, default: Entry(completion: completion, anchor: anchor, start: start)].waiters += waiters
+      return isNew
+    }
+    if isNew { count.wrappingAdd(1, ordering: .relaxed) }
+  }
+
+  /// Forgets that a task waits for a completion.
+  static func end(_ completion: Completion) {
+    guard count.load(ordering: .relaxed) > 0 else { return }
+    let gone = entries.withLock { entries -> Entry? in
+      let id = ObjectIdentifier(completion)
+      guard let entry = entries[id] else { return nil }
+      if entry.waiters > 1 {
+        entries[id]?.waiters -= 1
+        return nil
+      }
+      return entries.removeValue(forKey: id)
+    }
+    if gone != nil { count.wrappingSubtract(1, ordering: .relaxed) }
+  }
+
+  /// The number of completions that are noted.
+  static var noted: Int { entries.withLock { $0.count } }
+
+  /// Returns the waits that cannot end before a call has returned, the longest first.
+  static func waits(for call: RunningCalls.Call) -> [EventDiagnostics.Finding.Wait] {
+    let nodes = [call.lane, call.executionSlot].compactMap { $0 as WaitNode? }
+    let now = StableInstant.now
+    let entries = entries.withLock { $0.values.map { $0 } }
+    let waits = entries.compactMap { entry -> EventDiagnostics.Finding.Wait? in
+      let duration = now.since(entry.start)
+      guard call.lane != nil else {
+        // An inline handler keeps its event from delivering.
+        guard entry.anchor === call.handler.anchor, entry.completion.isUndelivered else { return nil }
+        return .init(event: call.observed.observers.event, sequence: nil, duration: duration)
+      }
+      guard entry.completion.isOutstanding(at: nodes) else { return nil }
+      // Set before the lane had the completion.
+      let observed = unsafe entry.completion.observed
+      return .init(event: observed?.observers.event, sequence: observed?.sequence, duration: duration)
+    }
+    return waits.sorted { $0.duration > $1.duration }
+  }
+}
+
+extension Completion {
+  /// Whether the event has not delivered the occurrence.
+  fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
+
+  /// Returns whether work is outstanding at one of the nodes.
+  fileprivate func isOutstanding(at nodes: [WaitNode]) -> Bool {
+    withMutex { nodes.contains { outstanding[ObjectIdentifier($0)] != nil } }
+  }
+}

@@ -1,0 +1,80 @@
+// The timer looks twice within the limit. A call that three looks have seen has run for the limit
+// at least, and is reported before twice the limit is over. No clock is read, so a program that was
+// stopped in a debugger, or slept with its computer, is not taken for a stuck one.
+
+extension EventDiagnostics {
+  /// The calls and lanes at the last look.
+  struct Looks: Sendable {
+    /// The number of looks that have seen each running call, by the number of the call.
+    fileprivate var calls: [UInt64: Int] = [:]
+    /// The lanes on which occurrences waited, by the number of the handler; `nil` before the first
+    /// look.
+    fileprivate var lanes: [UInt64: Backlog]?
+  }
+
+  /// The occurrences that waited on a lane.
+  fileprivate struct Backlog {
+    let count: Int
+    /// The number above which a lane that grows is reported. It doubles with each report.
+    var limit: Int
+  }
+
+  /// The number of waiting occurrences up to which no lane is reported.
+  static var backlogLimit: Int { 1_024 }
+
+  /// Reports the calls that hang and the lanes that grow. The timer calls this, twice within the
+  /// limit for stuck calls.
+  package func look() {
+    guard let stuck else { return }
+    for call in stuckCalls() {
+      report(
+        Finding(
+          .stuckHandler, call.observed.observers.event, handler: call.handler,
+          duration: StableInstant.now.since(call.start), waitingCount: call.lane?.waitingCount ?? 0,
+          waits: WaitingSends.waits(for: call), limit: .duration(stuck)))
+    }
+    for (lane, count, limit) in growingLanes() {
+      report(
+        Finding(.growingLane, lane.event, handler: lane.handler, waitingCount: count, limit: .count(limit)))
+    }
+  }
+
+  /// Returns the calls that the third look in a row sees.
+  private func stuckCalls() -> [RunningCalls.Call] {
+    let running = RunningCalls.all.filter { $0.observed.observers.include(self) }
+    let ages = looks.withLock { looks in
+      let before = looks.calls
+      looks.calls = [:]
+      return running.map { call in
+        let age = (before[call.number] ?? 0) + 1
+        looks.calls[call.number] = age
+        return age
+      }
+    }
+    return zip(running, ages).filter { $0.1 == 3 }.map(\.0)
+  }
+
+  /// Returns the lanes that grow, with the numbers of waiting occurrences, and the limits that
+  /// these exceed.
+  private func growingLanes() -> [(lane: WatchedLane, count: Int, limit: Int)] {
+    let waiting = lanes.compactMap { watched in
+      watched.lane.map { (watched: watched, count: $0.waitingCount, isLocked: $0.record.has(HandlerFlags.lockedAtAll)) }
+    }
+    return looks.withLock { looks in
+      let before = looks.lanes
+      var after: [UInt64: Backlog] = [:]
+      var growing: [(WatchedLane, Int, Int)] = []
+      for lane in waiting where lane.count > 0 {
+        let last = before?[lane.watched.handler.id]
+        var limit = lane.count > Self.backlogLimit ? last?.limit ?? Self.backlogLimit : Self.backlogLimit
+        if before != nil, !lane.isLocked, lane.count > last?.count ?? 0, lane.count > limit {
+          growing.append((lane.watched, lane.count, limit))
+          limit = 2 * lane.count
+        }
+        after[lane.watched.handler.id] = Backlog(count: lane.count, limit: limit)
+      }
+      looks.lanes = after
+      return growing
+    }
+  }
+}

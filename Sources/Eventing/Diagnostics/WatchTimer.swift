@@ -1,0 +1,100 @@
+import Dispatch
+
+/// The one timer of the process, by which diagnostics look for calls that hang.
+///
+/// It exists while diagnostics with a limit for stuck calls observe an event. It has a queue of its
+/// own: handlers that block every thread of Swift's pool do not stop it.
+final class WatchTimer: Sendable {
+  static let shared = WatchTimer()
+
+  private struct Watcher {
+    let diagnostics: EventDiagnostics
+    let interval: Duration
+    /// The number of observations that have not ended.
+    var observationCount = 1
+    /// The time of the next look.
+    var due: DispatchTime
+  }
+
+  private struct State {
+    var watchers: [ObjectIdentifier: Watcher] = [:]
+    /// The timer; `nil` without a watcher.
+    var source: (any DispatchSourceTimer)?
+  }
+
+  private let state = Guarded(State())
+  private let queue = DispatchQueue(label: "eventing.watch", qos: .userInitiated)
+
+  /// The time between two looks of each of the diagnostics that look, and whether the timer exists.
+  var status: (intervals: [Duration], isRunning: Bool) {
+    state.withLock { ($0.watchers.values.map(\.interval), $0.source != nil) }
+  }
+
+  /// Notes an observation of an event by diagnostics, which look from the first one on.
+  func add(_ diagnostics: EventDiagnostics, every interval: Duration) {
+    let isFirst = state.withLock { state -> Bool in
+      let id = ObjectIdentifier(diagnostics)
+      guard state.watchers[id] == nil else {
+        state.watchers[id]?.observationCount += 1
+        return false
+      }
+      // An interval of less than a millisecond would keep a processor busy.
+      let interval = max(.milliseconds(1), interval)
+      state.watchers[id] = Watcher(diagnostics: diagnostics, interval: interval, due: .afterNow(interval))
+      arm(&state)
+      return true
+    }
+    if isFirst { WaitingSends.watch(+1) }
+  }
+
+  /// Forgets an observation. After the last one the diagnostics do not look any more.
+  func remove(_ diagnostics: EventDiagnostics) {
+    let gone = state.withLock { state -> Watcher? in
+      let id = ObjectIdentifier(diagnostics)
+      state.watchers[id]?.observationCount -= 1
+      guard state.watchers[id]?.observationCount == 0 else { return nil }
+      defer { arm(&state) }
+      return state.watchers.removeValue(forKey: id)
+    }
+    if gone != nil { WaitingSends.watch(-1) }
+  }
+
+  /// Sets the timer to the next look, or ends it. The caller holds the mutex of the state.
+  ///
+  /// The timer fires once. So two looks of diagnostics are never less than their interval apart,
+  /// even if the first one was late.
+  private func arm(_ state: inout State) {
+    guard let next = state.watchers.values.map(\.due).min() else {
+      state.source?.cancel()
+      return state.source = nil
+    }
+    if let source = state.source { return source.schedule(deadline: next) }
+    let source = DispatchSource.makeTimerSource(queue: queue)
+    source.setEventHandler { [unowned self] in fire() }
+    source.schedule(deadline: next)
+    state.source = source
+    source.activate()
+  }
+
+  /// Lets the diagnostics look whose time has come, with no mutex held.
+  private func fire() {
+    let now = DispatchTime.now()
+    let due = state.withLock { $0.watchers.values.filter { $0.due <= now }.map(\.diagnostics) }
+    for diagnostics in due { diagnostics.look() }
+    state.withLock { state in
+      for diagnostics in due {
+        guard let interval = state.watchers[ObjectIdentifier(diagnostics)]?.interval else { continue }
+        state.watchers[ObjectIdentifier(diagnostics)]?.due = .afterNow(interval)
+      }
+      arm(&state)
+    }
+  }
+}
+
+extension DispatchTime {
+  /// Returns the time after a duration. It stands still while the computer sleeps.
+  fileprivate static func afterNow(_ duration: Duration) -> DispatchTime {
+    let (seconds, attoseconds) = duration.components
+    return .now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))
+  }
+}

@@ -1,0 +1,57 @@
+/// The name, the number and the payload type of an event, as a value.
+///
+/// Each callback of an ``EventObserver`` receives the identity of its event, and
+/// ``Event/identity`` returns it. It does not keep the event alive. Two identities are equal if
+/// they have one number.
+public struct EventIdentity: Sendable {
+  /// The name of the event; `nil` if it has none. Several events may share a name.
+  public let name: String?
+  /// A number that no other event has, had or will have in this process.
+  public let number: UInt64
+  /// The type of the payloads. That of a keyed event is a pair of key and payload.
+  public let payloadType: Any.Type
+}
+
+extension EventIdentity: Hashable {
+  /// Returns whether two identities are those of one event.
+  public static func == (a: EventIdentity, b: EventIdentity) -> Bool { a.number == b.number }
+  /// Hashes the number.
+  public func hash(into hasher: inout Hasher) { hasher.combine(number) }
+}
+
+extension EventIdentity: CustomStringConvertible {
+  /// The name; without one, the number and the payload type.
+  public var description: String { name ?? "event \(number) of \(payloadType)" }
+}
+
+extension Event {
+  /// The name, the number and the payload type, as observers of the event receive them.
+  ///
+  /// Callable from any thread and inside any handler.
+  ///
+  /// - Complexity: O(1).
+  public nonisolated var identity: EventIdentity { core.identity(named: name) }
+}
+
+extension KeyedEvent {
+  /// The name, the number and the type of key and payload: see ``Event/identity``.
+  public var identity: EventIdentity { event.identity }
+}
+
+extension EventCore {
+  /// Returns the identity of the event, as observers know it. Callable from any thread.
+  func identity(named name: String?) -> EventIdentity {
+    EventIdentity(
+      name: name, number: anchor.number, payloadType: (type as? any PayloadEnvelope.Type)?.contents ?? type)
+  }
+}
+
+/// A payload that the library makes of the values that users send.
+protocol PayloadEnvelope {
+  /// The type of those values.
+  static var contents: Any.Type { get }
+}
+
+extension KeyedPayload: PayloadEnvelope {
+  static var contents: Any.Type { (key: Key, payload: Payload).self }
+}

@@ -1,0 +1,57 @@
+/// The file and the line where a handler was made, in two words.
+///
+/// The place of an inline handler without options is known in debug builds only: its record has no
+/// room for it.
+@usableFromInline struct SourceLine: Sendable {
+  /// The address of the file's identifier, a literal that ends with a zero byte; 0 for no place.
+  @usableFromInline let address: UInt
+  @usableFromInline let number: UInt32
+
+  @inlinable @inline(__always) init(address: UInt, number: UInt32) {
+    self.address = address
+    self.number = number
+  }
+
+  @inlinable @inline(__always) init(_ fileID: StaticString, _ line: UInt) {
+    // A literal of one character has no address.
+    let address = unsafe fileID.hasPointerRepresentation ? UInt(bitPattern: fileID.utf8Start) : 0
+    self.init(address: address, number: UInt32(truncatingIfNeeded: line))
+  }
+
+  /// No place.
+  @inlinable @inline(__always) static var none: SourceLine { SourceLine(address: 0, number: 0) }
+
+  /// Returns a place in a debug build, and none in a release build.
+  @inlinable @inline(__always) static func whileDebugging(_ fileID: StaticString, _ line: UInt) -> SourceLine {
+    #if DEBUG
+      SourceLine(fileID, line)
+    #else
+      .none
+    #endif
+  }
+
+  /// The identifier of the file, with its module: `Shop/Orders.swift`.
+  var fileID: String? {
+    // Safe: the address is that of a literal, which is never freed.
+    unsafe UnsafePointer<CChar>(bitPattern: address).map { unsafe String(cString: $0) }
+  }
+
+  var line: Int? { address == 0 ? nil : Int(number) }
+
+  /// Returns the name of the file and the line, for a log: `Orders.swift:12`.
+  static func text(_ fileID: String?, _ line: Int?) -> String? {
+    guard let fileID, let line else { return nil }
+    return "\(fileID.split(separator: "/").last ?? ""):\(line)"
+  }
+}
+
+extension HandlerToken {
+  /// The file where the handler was made, with its module: `Shop/Orders.swift`.
+  ///
+  /// In a release build it is `nil` for an inline handler that has neither a name nor any other
+  /// option. It is also `nil` for forwards and sequences.
+  public var fileID: String? { record.source.fileID }
+
+  /// The line where the handler was made: see ``fileID``.
+  public var line: Int? { record.source.line }
+}

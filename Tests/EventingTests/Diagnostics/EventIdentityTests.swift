@@ -1,0 +1,128 @@
+import Dispatch
+import Eventing
+import Testing
+
+/// Every callback of an observer names its event, and older observers are still told.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EventIdentityTests {
+  /// Records each callback with the identity that it receives.
+  struct Named: EventObserver {
+    let log = Recorder<(call: String, event: EventIdentity)>()
+    private func note(_ call: String, _ event: EventIdentity) { log.record((call, event)) }
+
+    func accepted(sequence: UInt64, in event: EventIdentity) { note("accepted", event) }
+    func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("began", event) }
+    func ended(
+      _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
+    ) {
+      note("ended", event)
+    }
+    func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("skipped", event) }
+    func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("dropped", event) }
+    func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("held", event) }
+    func added(_ handler: HandlerToken, in event: EventIdentity) { note("added", event) }
+    func removed(_ handler: HandlerToken, in event: EventIdentity) { note("removed", event) }
+
+    func calls(_ event: EventIdentity) -> [String] { log.values.filter { $0.event == event }.map(\.call) }
+  }
+
+  @Test func everyCallbackNamesItsEvent() async {
+    let (event, other, named) = (Event<Int>("orders"), Event<String>("orders"), Named())
+    for observed in [event, other] as [any EventProtocol] { observed.observe(with: named) }
+    let token = event.addHandler { _ in }
+    event.post(1)
+    event.lock(token)
+    event.post(2)
+    event.lock(token, holding: .latest)
+    event.post(3)
+    event.remove(token)
+    let payloads = event.payloads(buffering: .oldest(1))
+    for number in 4...5 { event.post(number) }
+    other.post("a")
+    #expect(
+      named.calls(event.identity).prefix(9) == [
+        "added", "accepted", "began", "ended", "accepted", "skipped", "accepted", "held", "removed",
+      ])
+    #expect(named.calls(event.identity).contains("dropped"))
+    #expect(named.calls(other.identity) == ["accepted"])
+    #expect(named.log.values.allSatisfy { $0.event.name == "orders" })
+    #expect(
+      named.log.values.allSatisfy { $0.event.payloadType == ($0.event == event.identity ? Int.self : String.self) })
+    withExtendedLifetime(payloads) {}
+  }
+
+  @Test func callbacksOnLanesNameTheirEvent() async {
+    let (event, named, gate, begun) = (Event<Int>(), Named(), Gate(), Gate())
+    let token = event.add(
+      BoundedLane.inOrder.handler(.oldest(1), until: gate) { (_: Int) in begun.open() })
+    event.observe(with: named)
+    event.post(1)
+    await begun.opened()
+    for number in 2...3 { event.post(number) }
+    event.remove(token)
+    gate.open()
+    await event.quiesce()
+    let calls = named.calls(event.identity)
+    for call in ["added", "began", "ended", "skipped", "dropped", "removed"] { #expect(calls.contains(call)) }
+    #expect(calls.count == named.log.count)
+  }
+
+  @Test func anIdentityIsThatOfOneEvent() {
+    let events = (0..<100).map { _ in Event<Int>("same") }
+    #expect(Set(events.map(\.identity)).count == 100)
+    #expect(Set(events.map(\.identity.number)).count == 100)
+    for event in events { #expect(event.identity == event.identity && event.identity.number > 0) }
+    #expect(events[0].identity.name == "same" && "\(events[0].identity)" == "same")
+    let unnamed = Event<[String]>().identity
+    #expect(unnamed.name == nil && "\(unnamed)" == "event \(unnamed.number) of Array<String>")
+  }
+
+  @Test func anEventHasOneNumberHoweverManyThreadsAsk() async {
+    for _ in 0..<200 {
+      let (event, numbers) = (Event<Int>(), Recorder<UInt64>())
+      await onThreads(4) { _ in numbers.record(event.identity.number) }
+      #expect(Set(numbers.values).count == 1)
+    }
+  }
+
+  @Test func anIdentityStaysWhenObservationsEnd() {
+    let (event, first, second) = (Event<Int>(), Named(), Named())
+    event.observe(with: first).end()
+    event.post(1)
+    event.observe(with: second)
+    event.post(2)
+    #expect(first.log.values.isEmpty)
+    #expect(second.calls(event.identity) == ["accepted"])
+  }
+
+  @Test func thePayloadTypeOfAKeyedEventIsThatOfItsUsers() {
+    typealias Pair = (key: String, payload: Int)
+    let (keyed, named) = (KeyedEvent<String, Int>("rooms"), Named())
+    keyed.observe(with: named)
+    keyed.post(1, to: "lobby")
+    #expect(named.calls(keyed.identity) == ["accepted"])
+    #expect(ObjectIdentifier(keyed.identity.payloadType) == ObjectIdentifier(Pair.self))
+  }
+
+  /// Implements the older requirements, and one newer one.
+  final class Mixed: EventObserver {
+    let lines = Recorder<String>()
+    func accepted(sequence: UInt64, event: String?) { lines.record("accepted in \(event ?? "?")") }
+    func began(_ handler: HandlerToken, sequence: UInt64) { lines.record("began") }
+    func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
+      lines.record("ended")
+    }
+    func added(_ handler: HandlerToken, event: String?) { lines.record("added to \(event ?? "?")") }
+    func removed(_ handler: HandlerToken) { lines.record("never called") }
+    func removed(_ handler: HandlerToken, in event: EventIdentity) { lines.record("removed from \(event)") }
+  }
+
+  @Test func olderRequirementsAreCalledUnlessTheNewerOneIsThere() {
+    let (event, mixed) = (Event<Int>("orders"), Mixed())
+    event.observe(with: mixed)
+    let token = event.addHandler { _ in }
+    event.post(1)
+    event.remove(token)
+    #expect(
+      mixed.lines.values == ["added to orders", "accepted in orders", "began", "ended", "removed from orders"])
+  }
+}

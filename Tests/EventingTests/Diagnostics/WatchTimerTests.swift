@@ -1,0 +1,114 @@
+import Dispatch
+import Testing
+
+#if DEBUG
+  @testable import Eventing
+
+  /// The timer of diagnostics: one for the process, and none without something to watch.
+  ///
+  /// Each test has a process of its own, because the timer belongs to the whole process.
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WatchTimerTests {
+    @Test func theTimerTellsOfAStuckCallByItself() async {
+      await #expect(processExitsWith: .success) {
+        endProcessIfItHangs()
+        let (event, begun, gate, told) = (Event<Int>("orders"), Gate(), Gate(), Gate())
+        let found = Recorder<EventDiagnostics.Finding>()
+        event.observe(
+          with: EventDiagnostics(stuckAfter: .milliseconds(50)) { finding in
+            found.record(finding)
+            told.open()
+          })
+        event.addHandler(named: "billing") { (_: Int) async in
+          begun.open()
+          await gate.opened()
+        }
+        event.post(1)
+        await told.opened()
+        precondition(found.values[0].kind == .stuckHandler && found.values[0].handler?.name == "billing")
+        precondition(found.values[0].duration.map { $0 >= .milliseconds(50) } == true)
+        gate.open()
+        await event.quiesce()
+      }
+    }
+
+    @Test func handlersThatBlockTheWholePoolDoNotStopTheTimer() async {
+      await #expect(processExitsWith: .success) {
+        endProcessIfItHangs()
+        let gate = Gate()
+        let diagnostics = EventDiagnostics(stuckAfter: .milliseconds(20)) { _ in gate.open() }
+        @Sendable func block() { gate.wait() }
+        let events = (0..<256).map { _ in Event<Int>() }
+        for event in events {
+          event.observe(with: diagnostics)
+          event.addHandler { (_: Int) async in block() }
+          event.post(1)
+        }
+        for event in events { await event.quiesce() }
+      }
+    }
+
+    @Test func nothingIsNotedAfterTheWaits() async {
+      await #expect(processExitsWith: .success) {
+        let event = Event<Int>()
+        let observation = event.observe(with: EventDiagnostics(stuckAfter: .seconds(3_600)) { _ in })
+        event.addHandler { (_: Int) async in }
+        for number in 0..<100 {
+          await event.send(number)
+          await event.quiesce()
+          _ = await event.submit(number).report
+          precondition(WaitingSends.noted == 0)
+        }
+        observation.end()
+        await event.send(100)
+        precondition(WaitingSends.noted == 0 && !WaitingSends.isWatched)
+      }
+    }
+
+    @Test func thereIsOneTimerAndNoneWithoutAWatcher() async {
+      await #expect(processExitsWith: .success) {
+        func expect(_ watchers: Int) {
+          let status = WatchTimer.shared.status
+          // Three looks lie within 1.5 times the limit.
+          let intervals = (0..<watchers).map { _ in Duration.seconds(1_800) }
+          precondition(status.intervals == intervals && status.isRunning == (watchers > 0), "\(status)")
+        }
+        func diagnostics() -> EventDiagnostics { EventDiagnostics(stuckAfter: .seconds(3_600)) { _ in } }
+        expect(0)
+        let (first, second, event) = (diagnostics(), diagnostics(), Event<Int>())
+        expect(0)
+        let observations = [event.observe(with: first), first.observeNewEvents(), event.observe(with: second)]
+        expect(2)
+        for observation in observations {
+          observation.end()
+          observation.end()
+        }
+        expect(0)
+        event.observe(with: EventDiagnostics(slowerThan: .seconds(1)) { _ in })
+        event.observe(with: EventDiagnostics(stuckAfter: .seconds(Int64.max)) { _ in })
+        expect(0)
+        var short: Event<Int>? = Event()
+        short?.addHandler { _ in }
+        short?.observe(with: first)
+        expect(1)
+        short = nil
+        expect(0)
+      }
+    }
+
+    @Test func observationsThatBeginAndEndOnManyThreadsLeaveNoTimer() async {
+      await #expect(processExitsWith: .success) {
+        endProcessIfItHangs()
+        let (event, diagnostics) = (Event<Int>(), EventDiagnostics(stuckAfter: .milliseconds(1)) { _ in })
+        event.addHandler { _ in }
+        await onThreads(4) { _ in
+          for number in 0..<2_000 {
+            let observation = event.observe(with: diagnostics)
+            event.post(number)
+            observation.end()
+          }
+        }
+        precondition(WatchTimer.shared.status == ([], false))
+      }
+    }
+  }
+#endif
