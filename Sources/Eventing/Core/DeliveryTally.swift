@@ -143,7 +143,7 @@
     var attempts = 0
     while true {
       attempts += 1
-      let call = observed?.began(HandlerToken(record, anchor))
+      let call = observed?.began(HandlerToken(record, anchor), on: nil)
       do {
         try body()
         call?.ended(nil)

@@ -69,7 +69,7 @@ public final class HandlerBag: Sendable {
       unsafe tokens = before.filter { !isRemoved($0) }
       return (before, before.filter(isRemoved))
     }
-    for token in removed { _ = token.identity.remove(token.record) }
+    for token in removed { _ = token.anchor.remove(token.record) }
     withExtendedLifetime(before) {}  // released outside the mutex
   }
 }

@@ -182,7 +182,7 @@ extension UnitLane {
 
   private func began(_ unit: LaneUnit) -> [ObservedCall] {
     unsafe unit.completions.isEmpty
-      ? [] : unit.completions.compactMap { unsafe $0.observed?.began(HandlerToken(record, anchor)) }
+      ? [] : unit.completions.compactMap { unsafe $0.observed?.began(HandlerToken(record, anchor), on: self) }
   }
 
   // MARK: After an attempt
