@@ -7,9 +7,12 @@ let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
   "Diagnostics/DiagnosticsTests.swift", "Event/InspectingTests.swift", "Event/SafetyTests.swift",
-  "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "Handlers/OwnerTests.swift",
-  "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Question/QuestionTests.swift", "Registry/OnceTests.swift",
-  "Sequences/SequenceTests.swift", "Sequences/SequenceTests+Buffering.swift",
+  "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "EventBus/BusTests+AllPayloads.swift",
+  "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift",
+  "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Observed/CombinedValuesTests.swift",
+  "Observed/CombinedValuesTests+Order.swift",
+  "Question/QuestionTests.swift", "Registry/OnceTests.swift", "Sequences/SequenceTests.swift",
+  "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
 let testedSources = Context.environment["EVENTING_TESTS"] == "races" ? races : nil

@@ -162,5 +162,23 @@ extension CombinedValuesTests {
       hold.release()
       await setter.opened()
     }
+
+    @Test func aValueEnqueuesNothingOnceItsCombinationsHaveNoHandlers() {
+      let (first, second) = (Observed(0), Observed(0))
+      func enqueued() -> Int {
+        var count = 0
+        SyncPoints.watch({ point in if point == .foundBusy { count += 1 } }, during: { first.value += 1 })
+        return count
+      }
+      let view = combineLatest(first, second)
+      #expect(enqueued() == 0)
+      let tokens = [view.addHandler { _ in }, view.addHandler { _ in }]
+      #expect(enqueued() == 1)
+      view.remove(tokens[0])
+      view.once { _ in }
+      #expect(enqueued() == 1)
+      combineLatest(first, second).remove(tokens[1])
+      #expect(enqueued() == 0)
+    }
   }
 #endif

@@ -1,0 +1,140 @@
+import Eventing
+import Testing
+
+// Handlers of all events of a bus: once in all, and racing threads.
+extension BusTests {
+  @Test func onceIsOnceInAll() async throws {
+    let (bus, owner, seen) = (EventBus(), Owner(), Recorder<Int>())
+    let event = try bus.event(Self.number, of: owner)
+    let token = bus.addHandler(forAll: Int.self, once: true) { seen.record($0) }
+    #expect(await bus.send("no number").skipped == 1)
+    event.lock()
+    event.post(1)
+    event.unlock()
+    #expect(seen.values.isEmpty)
+    event.post(2)
+    bus.post(3)
+    event.post(4)
+    #expect(seen.values == [2] && !bus.remove(token))
+    #expect(event.handlerCount == 0 && bus.event(for: Int.self).handlerCount == 0)
+    bus.post(1.5)
+    #expect(bus.event(for: Double.self).handlerCount == 0)
+  }
+
+  @Test(arguments: [false, true]) func ofTwoEventsThatRaceOneCallsAOnceHandler(isAsync: Bool) async {
+    final class Stage: Sendable {
+      let (bus, calls) = (EventBus(), Counter())
+      let events: [Event<Int>]
+      let owner = Owner()
+      init(_ isAsync: Bool) {
+        events = (0..<2).compactMap { [bus, owner] in try? bus.event(EventKey<Int>("\($0)"), of: owner) }
+        if isAsync {
+          bus.addHandler(forAll: Int.self, once: true) { [calls] _ async in calls.add() }
+        } else {
+          bus.addHandler(forAll: Int.self, once: true) { [calls] _ in calls.add() }
+        }
+      }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(2) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage(isAsync)
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during { stage.events[index].post(index) }
+    }
+    #expect(stages.count >= 1_000)
+    for stage in stages.values {
+      await stage.bus.quiesce()
+      #expect(stage.calls.value == 1)
+      #expect(stage.events.allSatisfy { !$0.hasHandlers })
+    }
+  }
+
+  @Test func anEventThatIsMadeWhileAHandlerIsAddedHasItOnce() async {
+    final class Stage: Sendable {
+      let (bus, calls, owner) = (EventBus(), Counter(), Owner())
+      var event: Event<Int>? { try? bus.event(BusTests.number, of: owner) }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(3) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage()
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during {
+        if index == 0 { stage.bus.addHandler(forAll: Int.self) { _ in stage.calls.add() } } else { _ = stage.event }
+      }
+    }
+    for stage in stages.values {
+      stage.event?.post(1)
+      #expect(stage.calls.value == 1)
+      stage.bus.finish()
+    }
+  }
+
+  @Test func anEventHasTheHandlerBeforeAnyThreadFindsIt() async {
+    final class Stage: Sendable {
+      let (bus, calls, owner) = (EventBus(), Counter(), Owner())
+      init() { bus.addHandler(forAll: Int.self) { [calls] _ in calls.add() } }
+    }
+    let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
+    await inRounds(3) {
+      overlaps.count > 50
+    } prepare: {
+      let stage = Stage()
+      stages.record(stage)
+      return stage
+    } _: { index, stage in
+      overlaps.during {
+        if index == 0 {
+          stage.bus.post(index)
+        } else {
+          try? stage.bus.event(BusTests.number, of: stage.owner).post(index)
+        }
+      }
+    }
+    for stage in stages.values {
+      await stage.bus.quiesce()
+      #expect(stage.calls.value == 3)
+      stage.bus.finish()
+    }
+  }
+
+  @Test func aHandlerThatIsUsedUpWhileItIsAddedStaysInNoEvent() async throws {
+    for _ in 0..<300 {
+      let (bus, owner, isAdded) = (EventBus(), Owner(), Gate())
+      let events = try (0..<20).map { try bus.event(EventKey<Int>("\($0)"), of: owner) }
+      let poster = startThread { while !isAdded.isOpen { for event in events { event.post(1) } } }
+      bus.addHandler(forAll: Int.self, once: true) { _ in }
+      isAdded.open()
+      await poster.opened()
+      for event in events { event.post(2) }
+      #expect(events.allSatisfy { $0.handlerCount == 0 })
+    }
+  }
+
+  @Test func handlersComeAndGoWhileEventsDo() async {
+    let (bus, live) = (EventBus(), LiveCount())
+    await onThreads(4) { index in
+      for round in 0..<300 {
+        if index < 2 {
+          let canary = Canary(live)
+          let token = bus.addHandler(forAll: Int.self, once: round % 3 == 0) { _ in canary.sing() }
+          if round % 5 != 0 { bus.remove(token) } else { bus.finish() }
+        } else {
+          let owner = Owner()
+          try? bus.event(Self.number, of: owner).post(round)
+          if round % 2 == 0 { bus.removeAll(of: owner) }
+          bus.post(round)
+        }
+      }
+    }
+    bus.finish()
+    #expect(live.alive == 0)
+  }
+}
