@@ -21,7 +21,7 @@ import Synchronization
 
   @usableFromInline let purpose: Purpose
   /// Whether a cycle of waits could go through this completion, so that it is part of the wait
-  /// graph. While diagnostics look for stuck calls, every completion is that something waits for.
+  /// graph. While diagnostics look for stuck calls, each completion with a waiter is tracked.
   let isTracked: Bool
   /// The mutex of a completion that is not tracked.
   private let ownMutex = UnfairMutex()

@@ -3,7 +3,7 @@ import Synchronization
 /// The sends, tickets and barriers that tasks wait for, while ``EventDiagnostics`` look for calls
 /// that hang.
 ///
-/// Without such diagnostics a wait costs one load of an atomic flag.
+/// Without such diagnostics a wait costs two loads of atomic counters.
 enum WaitingSends {
   private struct Entry {
     let completion: Completion

@@ -14,6 +14,11 @@ final class WatchTimer: Sendable {
     var observationCount = 1
     /// The time of the next look.
     var due: DispatchTime
+
+    /// The time by which a look may be late, so that the system can join wake-ups.
+    var leeway: DispatchTimeInterval {
+      .nanoseconds(Int(min(interval, .seconds(60)) / .nanoseconds(1) / 10))
+    }
   }
 
   private struct State {
@@ -64,14 +69,14 @@ final class WatchTimer: Sendable {
   /// The timer fires once. So two looks of diagnostics are never less than their interval apart,
   /// even if the first one was late.
   private func arm(_ state: inout State) {
-    guard let next = state.watchers.values.map(\.due).min() else {
+    guard let next = state.watchers.values.min(by: { $0.due < $1.due }) else {
       state.source?.cancel()
       return state.source = nil
     }
-    if let source = state.source { return source.schedule(deadline: next) }
+    if let source = state.source { return source.schedule(deadline: next.due, leeway: next.leeway) }
     let source = DispatchSource.makeTimerSource(queue: queue)
     source.setEventHandler { [unowned self] in fire() }
-    source.schedule(deadline: next)
+    source.schedule(deadline: next.due, leeway: next.leeway)
     state.source = source
     source.activate()
   }
