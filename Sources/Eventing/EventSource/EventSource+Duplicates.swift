@@ -47,7 +47,7 @@ struct DistinctSource<Source: EventSource>: EventSource {
       let runner = HandlerRunner(place, body, type, record, anchor)
       let lane = runner.lane
       return TransformedHandler(lane: lane) { incoming, owner, tally in
-        let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.losses ?? 0)
+        let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
         if last.isEqual(to: payload, losses) { return false }
         guard runner.take(incoming, owner, record, anchor, &tally) else { return false }
         last.set(payload, losses)
@@ -66,6 +66,7 @@ struct DistinctSource<Source: EventSource>: EventSource {
     var distinct = Handler<Source.Payload>(place, view.map { .view($0, makeDistinct) } ?? .relay(makeDistinct))
     distinct.options = inner.options
     distinct.isOnce = inner.isOnce
+    distinct.any.source = inner.source
     return distinct
   }
 }

@@ -24,10 +24,13 @@ extension Handler {
   ///   - delivery: Where the handler runs. ``AsyncDelivery/task`` is refused in a debug build;
   ///     otherwise the calls are concurrent.
   ///   - clock: The clock that measures `limit`.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each batch.
   public init(
     batchesOf count: Int, within limit: Duration? = nil, on delivery: AsyncDelivery = .inOrder,
-    clock: any Clock<Duration> = ContinuousClock(), _ body: @escaping @Sendable ([Payload]) async throws -> Void
+    clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable ([Payload]) async throws -> Void
   ) {
     var place = delivery.place
     if case .task(let priority) = place {
@@ -35,29 +38,30 @@ extension Handler {
       place = .concurrent(.max, .unbounded)
       _ = priority
     }
-    self.init(place, .directAsync(AsyncHandlerClosure<[Payload]>(body).erased))
+    self.init(place, .directAsync(AsyncHandlerClosure<[Payload]>(body).erased), SourceLine(fileID, line))
     addBatches(of: count, within: limit, clock)
   }
 
   /// Creates a handler that takes several payloads in one call on the main actor: see
-  /// ``init(batchesOf:within:on:clock:_:)-(_,_,AsyncDelivery,_,_)``.
+  /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)``.
   public init(
     batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
-    clock: any Clock<Duration> = ContinuousClock(), _ body: @escaping @MainActor @Sendable ([Payload]) throws -> Void
+    clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable ([Payload]) throws -> Void
   ) {
     let body = RuntimeSPI.withoutMainActor(body)
-    self.init(delivery.place, .direct(HandlerClosure<[Payload]>(body).erased))
+    self.init(delivery.place, .direct(HandlerClosure<[Payload]>(body).erased), SourceLine(fileID, line))
     addBatches(of: count, within: limit, clock)
   }
 
   /// Creates an asynchronous handler that takes several payloads in one call on the main actor: see
-  /// ``init(batchesOf:within:on:clock:_:)-(_,_,AsyncDelivery,_,_)``.
+  /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)``.
   public init(
     batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
-    clock: any Clock<Duration> = ContinuousClock(),
+    clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable ([Payload]) async throws -> Void
   ) {
-    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) })
+    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) }, SourceLine(fileID, line))
     addBatches(of: count, within: limit, clock)
   }
 
