@@ -1,5 +1,5 @@
 #if EVENTING_NO_RUNTIME_SPI
-  import Synchronization
+  public import Synchronization
 #endif
 
 // The calls into Swift's runtime and standard library that have no public name. All of them stand
