@@ -27,8 +27,6 @@
   @usableFromInline let path: ForwardingPath?
   /// The payload of the event, for a ``DeadLetter``.
   @usableFromInline let payload: BorrowedPayload?
-  /// Whether the handler's pace has let the occurrence through.
-  var hasPassedPace = false
 
   @usableFromInline var sequence: UInt64 { report.sequence }
 
@@ -59,7 +57,7 @@
 
   /// The tally of an occurrence that waited for a handler's pace.
   init(
-    _ payload: BorrowedPayload, paced sequence: UInt64, _ completion: Completion?,
+    _ payload: BorrowedPayload?, paced sequence: UInt64, _ completion: Completion?,
     from sender: (any AnyObject & Sendable)?, along path: ForwardingPath?, at instant: StableInstant?, isLateSend: Bool
   ) {
     self.payload = payload
@@ -70,7 +68,6 @@
     self.path = path
     self.instant = instant
     self.isLateSend = isLateSend
-    hasPassedPace = true
   }
 
   // MARK: Completion

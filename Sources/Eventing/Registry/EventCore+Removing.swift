@@ -23,9 +23,11 @@ extension EventCore {
         withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
+      if !isMine { record.details?.delays?.end() }  // a once handler between two attempts
       return isMine
     }
     let isMine = record.deactivate()
+    record.details?.delays?.end()
     withAnchor { $0.noteChange() }  // in any case: another thread may not have noted its change yet
     guard isMine else { return false }
     enqueueUnregistration(CollectionOfOne(record))
@@ -217,7 +219,7 @@ extension EventCore {
       let pendingWork = pendingWorkReference.load()
     else { return }
     let at = unsafe Int(details.retiringIndex)
-    guard unsafe pendingWork.retiringLanes[at].isOver else { return }
+    guard unsafe pendingWork.retiringLanes[at].counters.isOver else { return }
     mutex.lock()
     unsafe pendingWork.retiringLanes.swapAt(at, pendingWork.retiringLanes.count - 1)
     let ended = unsafe pendingWork.retiringLanes.popLast()

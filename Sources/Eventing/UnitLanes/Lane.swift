@@ -53,7 +53,8 @@ public final class Lane: Sendable {
       core.enqueue(
         .change(
           {
-            unsafe (record.runner?.lane ?? lane).sendBarrier(completion)
+            // A handler that has no slot yet has taken nothing.
+            unsafe (record.index >= 0 ? record.runner?.lane ?? lane : lane).sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)
           }, by: Thread.current))
@@ -78,30 +79,34 @@ private final class LaneMembers: @unchecked Sendable {
   private struct Member: Sendable { weak let lane: UnitLane? }
 
   private let mutex = UnfairMutex()
+  /// The members by their numbers. Guarded by: mutex.
+  @exclusivity(unchecked) private var members: [Int: Member] = [:]
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var members: [Member] = []
+  @exclusivity(unchecked) private var lastNumber = 0
   /// The number of members at which dead ones are removed. Guarded by: mutex.
   @exclusivity(unchecked) private var limit = 16
 
-  /// The lanes that still exist.
-  var all: [UnitLane] { copy().compactMap(\.lane) }
+  /// The lanes that still exist, in the order in which they came.
+  var all: [UnitLane] { copy().sorted { $0.key < $1.key }.compactMap(\.value.lane) }
 
-  private func copy() -> [Member] { mutex.withLock { unsafe members.map { $0 } } }
+  private func copy() -> [(key: Int, value: Member)] {
+    mutex.withLock { unsafe members.map { ($0.key, $0.value) } }
+  }
 
   func insert(_ lane: UnitLane) {
     let isFull = mutex.withLock { () -> Bool in
-      unsafe members.append(Member(lane: lane))
+      unsafe lastNumber += 1
+      unsafe members[lastNumber] = Member(lane: lane)
       return unsafe members.count >= limit
     }
     if isFull { sweep() }
   }
 
-  /// Removes the lanes that are gone. Not under the mutex: they are asked by weak references.
+  /// Removes the lanes that are gone. They are asked by weak references, so not under the mutex.
   private func sweep() {
-    let before = copy()
-    let living = before.filter { $0.lane != nil }
+    let dead = copy().filter { $0.value.lane == nil }
     mutex.withLock {
-      unsafe members = living + members.dropFirst(before.count)
+      for member in dead { unsafe members[member.key] = nil }
       unsafe limit = max(16, 2 * members.count)
     }
   }

@@ -72,12 +72,11 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// that runs, too.
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let slot = unsafe slot { return .any([slot]) }
-    if let slot = unsafe key?.slot { return .any([slot, lane]) }
-    return lane.needs(goal)
+    return key?.needs(goal) ?? lane.needs(goal)
   }
 
   /// The node that the completions of its occurrences expect.
-  var node: WaitNode { unsafe gathered == nil ? self : lane }
+  var node: WaitNode { unsafe gathered == nil ? self : key ?? lane }
 
   /// Removes the waiters; `nil` if there are none. The unit waits. The caller holds
   /// `scheduler.mutex`.
@@ -90,6 +89,12 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     guard unsafe !waiters.calls.isEmpty || !barriers.isEmpty else { return nil }
     defer { unsafe barriers = [] }
     return unsafe DetachedUnit(unit: self, node: node, completions: waiters.calls, barriers: barriers)
+  }
+
+  /// Completes the barriers that wait for the unit, which has ended. Not under a mutex.
+  func arriveBarriers() {
+    for completion in unsafe barriers { completion.arrive(self, nil) }
+    unsafe barriers = []
   }
 
   /// Releases the payloads and the completions. Not under a mutex.

@@ -44,7 +44,6 @@ import Synchronization
   func take(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
-    if tally.hasPassedPace { return pass(payload, owner, &tally) }
     switch pace.kind {
     case .throttle(let interval):
       guard unsafe timer != nil else {
@@ -53,9 +52,10 @@ import Synchronization
       }
       keep(payload, &tally)
     case .debounce(let pause, let limit):
+      let isFirst = unsafe pending.isEmpty
       keep(payload, &tally)
       let now = queue.now
-      if unsafe timer == nil { unsafe latest = limit.map { now + $0 } }
+      if isFirst { unsafe latest = limit.map { now + $0 } }
       unsafe deadline = min(now + pause, latest ?? now + pause)
       if unsafe timer == nil { startTimer(after: unsafe deadline - now) }
     }
@@ -128,7 +128,7 @@ import Synchronization
   /// Delivers the occurrence that waits. The caller unregisters the handlers that are found dead.
   /// Isolation: core.
   private func deliverPending(in core: EventCore?) {
-    guard unsafe !pending.isEmpty else { return }
+    guard unsafe !pending.isEmpty, core == nil || !holdPending() else { return }
     var taken = PayloadQueue<PacedOccurrence>(type)
     unsafe swap(&taken, &pending)
     let occurrence = taken.takeFirst()
@@ -140,36 +140,41 @@ import Synchronization
     taken.destroyTaken()
   }
 
+  /// Makes the decision about an occurrence that the event made when it came, and passes it on.
+  ///
+  /// The payload may be one that a view made, so the event must not visit the handler with it.
   private func deliver(_ payload: BorrowedPayload, _ occurrence: PacedOccurrence, in core: EventCore?) {
-    var tally = occurrence.tally(payload)
-    if let core, let slot = unsafe core.slot(of: record) {
-      tally.observed = core.observed(occurrence.sequence)
-      _ = unsafe core.visit(slot, payload, &tally)
-    } else {
-      // The handler leaves the table now.
-      let owner = record.options.owner?.object
-      let isGone = record.options.owner != nil && owner == nil
-      if isGone || !pass(payload, owner, &tally) { skip(occurrence, &tally) }
+    var tally = occurrence.tally(anchor.core?.type == type ? payload : nil)
+    tally.observed = core?.observed(occurrence.sequence)
+    let box = record.options.owner
+    let owner = box?.object
+    if box != nil, owner == nil { record.set(HandlerFlags.removed) }
+    if record.has(HandlerFlags.notCallable) || !pass(payload, owner, &tally) {
+      tally.report.skipped += 1
+      counters.countSkipped(occurrence.completion)
     }
-    if tally.report.reachedNobody, tally.report.skipped + tally.taken == 0, record.has(HandlerFlags.ended) {
-      skip(occurrence, &tally)
-    }
+    if record.has(HandlerFlags.ended) { core?.noteDead(record) }
     guard let completion = occurrence.completion, completion.isAwaited else { return }
     completion.arrive(self, outcome(of: tally))
   }
 
-  /// Counts an occurrence as skipped: the handler was removed or used up while it waited.
-  private func skip(_ occurrence: PacedOccurrence, _ tally: inout DeliveryTally) {
-    tally.report.skipped += 1
-    counters.countSkipped(occurrence.completion)
+  /// Keeps the occurrence that waits for the end of a lock that holds. Returns false if there is no
+  /// such lock.
+  private func holdPending() -> Bool {
+    let flags = record.state.load(ordering: .acquiring)
+    guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0
+    else { return false }
+    let occurrence = unsafe pending.takeFirst()
+    if let completion = occurrence.completion, completion.isToBeTold { reportHeld(completion, at: self) }
+    unsafe pending.untake(occurrence.withoutWaiting)
+    return true
   }
 
   /// Returns the outcome for a report; `nil` if the handler's lane will tell it, or has told it.
   private func outcome(of tally: borrowing DeliveryTally) -> HandlerOutcome? {
     if tally.report.delivered > 0 { return .delivered }
     if let failure = tally.report.failures.first { return .failed(failure) }
-    if tally.report.skipped > 0 { return .skipped }
-    return tally.report.deferred > 0 ? .held : nil
+    return tally.report.skipped > 0 ? .skipped : nil
   }
 
   // MARK: The end, barriers and locks
@@ -180,11 +185,16 @@ import Synchronization
     unsafe timer = nil
     if inner.lane == nil, anchor.core == nil, unsafe !pending.isEmpty {
       // The event is gone, on whatever thread released it.
-      Scheduling.concurrentBlock { self.deliverPending(in: nil) }
-    } else {
-      deliverPending(in: nil)
+      Scheduling.concurrentBlock {
+        self.deliverPending(in: nil)
+        self.record.set(HandlerFlags.removed)
+      }
+      over.publish(true)
+      return true
     }
+    deliverPending(in: nil)
     guard let lane = inner.lane else {
+      record.set(HandlerFlags.removed)
       over.publish(true)
       return true
     }
@@ -197,13 +207,16 @@ import Synchronization
     inner.lane?.sendBarrier(completion)
   }
 
-  override func resume() { inner.lane?.resume() }
+  override func resume() {
+    if unsafe timer == nil, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
+    inner.lane?.resume()
+  }
 }
 
 /// An occurrence that waits for the pace of a handler.
 struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64
-  let completion: Completion?
+  private(set) var completion: Completion?
   private let instant: StableInstant?
   private weak let sender: (any AnyObject & Sendable)?
   private let path: ForwardingPath?
@@ -218,8 +231,17 @@ struct PacedOccurrence: PayloadHeader {
     isLateSend = tally.isLateSend
   }
 
+  /// The occurrence, for which nothing waits any more.
+  var withoutWaiting: PacedOccurrence {
+    var copy = self
+    copy.completion = completion?.withoutWaiting
+    return copy
+  }
+
   /// Returns a tally for the later delivery.
-  func tally(_ payload: BorrowedPayload) -> DeliveryTally {
+  ///
+  /// - Parameter payload: The payload, if it is one of the event.
+  func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
     DeliveryTally(
       payload, paced: sequence, completion, from: sender, along: path, at: instant, isLateSend: isLateSend)
   }

@@ -1,8 +1,10 @@
 import Synchronization
 
-/// A key of a handler whose calls for equal keys come in order.
+/// A key of a handler whose calls for equal keys come in order. A node of the wait graph: a batch
+/// that gathers waits for its key.
 // Safe: each field says what guards it.
-final class UnitKey: @unchecked Sendable {
+final class UnitKey: WaitNode, @unchecked Sendable {
+  private let scheduler: UnitScheduler
   /// Whether a unit of the key runs, or is between two attempts. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isActive = false
   /// The units whose turn came while another one of the key was active. Guarded by:
@@ -14,12 +16,22 @@ final class UnitKey: @unchecked Sendable {
   @exclusivity(unchecked) var slot: ExecutionSlot?
   /// The number of payloads of the key that wait or run.
   let uses = Atomic<Int>(0)
+
+  init(_ scheduler: UnitScheduler) {
+    self.scheduler = scheduler
+    super.init()
+  }
+
+  override func needs(_ goal: Invocation) -> WaitNeeds {
+    if let slot = unsafe slot { return .any([slot, scheduler]) }
+    return scheduler.needs(goal)
+  }
 }
 
 /// The keys of the payloads that wait or run on a lane.
 protocol UnitKeying: AnyObject, Sendable {
   /// Returns the key of a payload, and counts a use of it. Runs code of the user. Isolation: core.
-  func key(of payload: BorrowedPayload) -> UnitKey
+  func key(of payload: BorrowedPayload, on scheduler: UnitScheduler) -> UnitKey
   /// Forgets the keys without uses. Isolation: core.
   func sweep()
   /// The number of keys, unused ones included.
@@ -38,14 +50,14 @@ final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable 
 
   var count: Int { storedCount.load(ordering: .relaxed) }
 
-  func key(of payload: BorrowedPayload) -> UnitKey {
+  func key(of payload: BorrowedPayload, on scheduler: UnitScheduler) -> UnitKey {
     let value = keyOf(payload)
     if let key = unsafe keys[value] {
       key.uses.wrappingAdd(1, ordering: .relaxed)
       return key
     }
     if unsafe keys.count >= limit { sweep() }
-    let key = UnitKey()
+    let key = UnitKey(scheduler)
     key.uses.wrappingAdd(1, ordering: .relaxed)
     unsafe keys[value] = key
     storedCount.store(unsafe keys.count, ordering: .relaxed)

@@ -17,6 +17,10 @@ extension UnitLane {
     var dropped: (completion: Completion?, node: WaitNode)?
     var droppedPayload: OwnedPayload?
     var ended: [LaneUnit] = []
+    /// The unit that was dropped as a whole.
+    var droppedUnit: LaneUnit?
+    /// Whether several units may begin.
+    var mayStartMore = false
     var detached: [DetachedUnit] = []
     var start: UnitScheduler.Start?
     /// The attempt to cancel, if the handler restarts.
@@ -26,7 +30,7 @@ extension UnitLane {
   /// Enqueues an occurrence as a unit. Returns false if there is no room, and it is dropped.
   /// Isolation: core.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
-    let unit = LaneUnit(self, keys?.key(of: payload), OwnedPayload(copying: payload, type), completion)
+    let unit = LaneUnit(self, keys?.key(of: payload, on: scheduler), OwnedPayload(copying: payload, type), completion)
     if let completion, completion.isAwaited { completion.expect(unit) }
     var effects = Effects()
     scheduler.mutex.lock()
@@ -48,8 +52,8 @@ extension UnitLane {
   /// Adds an occurrence to a batch. Returns false if there is no room, and it is dropped.
   /// Isolation: core.
   private func gather(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
-    let key = keys?.key(of: payload)
-    if let completion, completion.isAwaited { completion.expect(self) }
+    let key = keys?.key(of: payload, on: scheduler)
+    if let completion, completion.isAwaited { completion.expect(key ?? self) }
     var effects = Effects()
     var timed: LaneUnit?
     scheduler.mutex.lock()
@@ -70,14 +74,17 @@ extension UnitLane {
         enqueue(batch)
       }
       // A full lane takes nothing more, so its batches must not wait.
-      if buffering.isBounded, buffering.isFull(waiting: unsafe waitingPayloads) { closeBatches() }
+      if buffering.isBounded, buffering.isFull(waiting: unsafe waitingPayloads) {
+        closeBatches()
+        effects.mayStartMore = true
+      }
       if unsafe isEnding || batch.stage != .gathering { timed = nil }
       if unsafe isEnding { enqueue(batch) }
     }
     complete(&effects, completion)
     scheduler.mutex.unlock()
     if let timed { startTimer(of: timed) }
-    return finish(effects, completion, at: self, key)
+    return finish(effects, completion, at: key ?? self, key)
   }
 
   /// Runs a unit that has a slot: for a `send` to a `.task` handler as a child task of the sender.
@@ -134,7 +141,7 @@ extension UnitLane {
     }
     guard let oldest else { return }
     if unsafe oldest.count > 1, let header = unsafe oldest.gathered?.takeFirst() {
-      effects.dropped = (header.completion, self)
+      effects.dropped = (header.completion, oldest.node)
       effects.droppedPayload = unsafe oldest.gathered?.ownedPayloadOfTaken()
       unsafe oldest.count -= 1
       unsafe waitingPayloads -= 1
@@ -143,7 +150,8 @@ extension UnitLane {
       let completion = unsafe oldest.gathered == nil ? oldest.completions.first : oldest.gathered?[0].completion
       effects.dropped = (completion, oldest.node)
       end(oldest, &effects.ended)
-      effects.ended.append(oldest)
+      scheduler.noteEnded(&effects.ended)
+      effects.droppedUnit = oldest
     }
   }
 
@@ -157,8 +165,12 @@ extension UnitLane {
   private func finish(
     _ effects: consuming Effects, _ completion: Completion?, at node: WaitNode, _ key: UnitKey?
   ) -> Bool {
-    for unit in effects.ended where unsafe unit.stage == .ended { unit.clear() }
+    if let unit = effects.droppedUnit {
+      unit.clear()
+      unit.arriveBarriers()
+    }
     if let start = effects.start { begin(start, completion) }
+    if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)
     if modifiers.isRestarting {
       effects.replaced?.cancel()

@@ -44,7 +44,7 @@ extension UnitLane {
     guard let rule = modifiers.batch, var gathered = unsafe unit.gathered.take() else { return }
     for i in 0..<gathered.count {
       guard let completion = gathered[i].completion else { continue }
-      if completion.isAwaited { completion.moveOutstanding(of: self, on: unit) }
+      if completion.isAwaited { completion.moveOutstanding(of: unit.key ?? self, on: unit) }
       unsafe unit.completions.append(completion)
     }
     unsafe unit.payload = rule.make(&gathered)
@@ -162,7 +162,7 @@ extension UnitLane {
     let timer = limitQueue.map { queue in
       UnitTimer(queue) {
         attempt.isLate.publish(true)
-        attempt.cancel()
+        Scheduling.concurrentBlock { attempt.cancel() }  // cancellation handlers are the user's code
       }
     }
     if let timer, let limit = modifiers.timeLimit { timer.start(after: limit.duration) }
@@ -262,6 +262,11 @@ extension UnitLane {
     // Before the unit ends: nothing that waits for it may find the payload alive.
     if case .ended(let outcome) = result { settle(unit, outcome) }
     var (ended, barriers, isOver): ([LaneUnit], [Completion], Bool) = ([], [], false)
+    // Before another unit may have the slot or the key.
+    WaitGraph.mutex.withLock {
+      unsafe unit.slot = nil
+      if unsafe unit.key?.slot === slot { unsafe unit.key?.slot = nil }
+    }
     let next = scheduler.mutex.withLock { () -> LaneUnit? in
       switch result {
       case .ended:
@@ -278,6 +283,7 @@ extension UnitLane {
       case .held:
         unsafe unit.stage = .waiting
         unsafe waitingPayloads += unit.count
+        unsafe swap(&barriers, &unit.barriers)  // a barrier that came after the lock
         var back = [unit]
         if let key = unit.key {
           unsafe key.isActive = false
@@ -287,10 +293,6 @@ extension UnitLane {
         if unsafe isPaused { unsafe held += back } else { scheduler.insertUrgent(back, of: self) }
       }
       return scheduler.takeNext(slot, &ended)
-    }
-    WaitGraph.mutex.withLock {
-      unsafe unit.slot = nil
-      if unsafe unit.key?.slot === slot { unsafe unit.key?.slot = nil }
     }
     if case .delayed(let delay) = result { startDelay(of: unit, delay) }
     for completion in barriers { completion.arrive(unit, nil) }
@@ -302,7 +304,7 @@ extension UnitLane {
 
   /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys
   /// the payloads.
-  private func settle(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
+  func settle(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
     let completions = unsafe unit.completions
     let count = unsafe unit.count
     unit.clear()

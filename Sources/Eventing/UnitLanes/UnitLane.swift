@@ -65,15 +65,20 @@ import Synchronization
 
   /// The node that the completions of waiting payloads expect: the unit, or the lane for a batch,
   /// whose unit is not known before.
-  override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs }
+  override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
   /// Tells the observers that a unit was skipped, and releases its payloads. Not under a mutex.
   private func skip(_ unit: LaneUnit) {
+    if let error = unsafe unit.lastError {
+      settle(unit, failure(error, unit))
+      return unit.arriveBarriers()
+    }
     var completions: [Completion?] = unsafe unit.completions
     for i in unsafe 0..<(unit.gathered?.count ?? 0) { unsafe completions.append(unit.gathered?[i].completion) }
     for completion in completions { countSkipped(completion) }
     for _ in unsafe min(completions.count, unit.count)..<unit.count { countSkipped(nil) }
     unit.clear()
+    unit.arriveBarriers()
   }
 
   /// Removes the units that have ended from the front. The caller holds `scheduler.mutex`, and

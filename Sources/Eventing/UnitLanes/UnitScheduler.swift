@@ -6,7 +6,7 @@ import Dispatch
 /// Units begin in the order in which the events delivered them. A slot is occupied by one unit at a
 /// time, and in order also between two attempts.
 // Safe: each field says what guards it.
-final class UnitScheduler: @unchecked Sendable {
+final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Where the slots run.
   enum Driver: Sendable {
     case queue(DispatchQueue)
@@ -29,6 +29,9 @@ final class UnitScheduler: @unchecked Sendable {
   /// The units that come before all others: an earlier unit of their key has ended. Guarded by:
   /// mutex.
   @exclusivity(unchecked) private var released = Deque<LaneUnit>()
+  /// The number of units that ended in `queue` since it was last searched for them, or more.
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var endedCount = 0
   /// The slots without a unit. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   /// The number of occupied slots. Guarded by: mutex.
@@ -41,14 +44,26 @@ final class UnitScheduler: @unchecked Sendable {
     self.limit = limit
     self.freesSlotInDelay = freesSlotInDelay
     executor = Scheduling.executorOfThisTask
+    super.init()
   }
 
-  /// The needs of a unit that waits for a slot. The caller holds `WaitGraph.mutex`.
-  var needs: WaitNeeds { unsafe slots.count == limit ? .all(slots) : .free }
+  /// The needs of a unit that waits for a slot.
+  override func needs(_ goal: Invocation) -> WaitNeeds { unsafe slots.count == limit ? .all(slots) : .free }
 
   // MARK: The queue. The caller holds `mutex`
 
   func append(_ unit: LaneUnit) { unsafe queue.append(unit) }
+
+  /// Notes that a unit ended while it waited in a queue. Removes such units when they are the most.
+  ///
+  /// - Parameter ended: Gets the removed units, which must be released after the mutex.
+  func noteEnded(_ ended: inout [LaneUnit]) {
+    unsafe endedCount += 1
+    guard unsafe endedCount > 64 + queue.count / 2 else { return }
+    unsafe queue.forEach { if unsafe $0.stage == .ended { ended.append($0) } }
+    unsafe queue.removeAll { unsafe $0.stage == .ended }
+    unsafe endedCount = 0
+  }
 
   /// Appends a unit whose delay is over.
   func appendUrgent(_ unit: LaneUnit) { unsafe urgent.append(unit) }

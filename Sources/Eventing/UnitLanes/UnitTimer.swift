@@ -4,9 +4,13 @@ import Synchronization
 // Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
 final class UnitTimer: DelayedWork, @unchecked Sendable {
   var heapIndex = -1
+  /// The place in the order in which timers were made.
+  let number = UnitTimer.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
+
+  private static let lastNumber = Atomic<UInt64>(0)
 
   /// Creates a timer that does nothing before ``start(after:)``.
   init(_ queue: any DelayQueueing, _ action: @escaping @Sendable () -> Void) {
@@ -45,12 +49,12 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
 final class HandlerDelays: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var timers: [ObjectIdentifier: UnitTimer] = [:]
+  @exclusivity(unchecked) private var timers: [UInt64: UnitTimer] = [:]
 
-  func insert(_ timer: UnitTimer) { mutex.withLock { unsafe timers[ObjectIdentifier(timer)] = timer } }
+  func insert(_ timer: UnitTimer) { mutex.withLock { unsafe timers[timer.number] = timer } }
 
   func remove(_ timer: UnitTimer) {
-    let removed = mutex.withLock { unsafe timers.removeValue(forKey: ObjectIdentifier(timer)) }
+    let removed = mutex.withLock { unsafe timers.removeValue(forKey: timer.number) }
     withExtendedLifetime(removed) {}  // released after the mutex
   }
 
@@ -59,7 +63,7 @@ final class HandlerDelays: @unchecked Sendable {
     let ended = mutex.withLock { () -> [UnitTimer] in
       defer { unsafe timers = [:] }
       return unsafe Array(timers.values)
-    }
+    }.sorted { $0.number < $1.number }
     for timer in ended { timer.fireNow() }
   }
 }

@@ -138,6 +138,30 @@ import Testing
     #expect(seen.values == [[1, 2], [1, 2]])
   }
 
+  @Test func aBatchThatSendsToItsOwnKeyDoesNotWaitForItself() async {
+    let (event, reports) = (Event<Int>(), Recorder<Int>())
+    event.add(
+      Handler(batchesOf: 1, on: .concurrent(limit: 4)) { batch async throws in
+        if batch[0] == 0 { reports.record(await event.send(2).deferred) }
+      }.inOrder { $0 % 2 })
+    _ = await event.send(0)
+    await event.quiesce()
+    #expect(reports.values == [1])
+  }
+
+  @Test func aFullLaneStartsAsManyBatchesAsThereAreSlots() async {
+    let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<Int>())
+    event.add(
+      Handler(batchesOf: 100, within: .seconds(1_000), on: .concurrent(limit: 4, buffering: .oldest(4))) {
+        seen.record($0.count)
+        await gate.opened()
+      }.inOrder { $0 })
+    for payload in 0..<4 { event.post(payload) }
+    #expect(await eventually { seen.count == 4 })
+    gate.open()
+    await event.quiesce()
+  }
+
   @Test func aBatchHasOneKey() async {
     let (event, seen) = (Event<Int>(), Recorder<[Int]>())
     event.add(

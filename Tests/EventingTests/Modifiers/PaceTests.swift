@@ -1,5 +1,5 @@
 import Dispatch
-import Eventing
+@testable import Eventing
 import EventingTesting
 import Testing
 
@@ -150,6 +150,46 @@ import Testing
     clock.advance(by: .seconds(1))
     #expect(await ticket.report.skipped == 1)
     #expect(seen.values == [])
+  }
+
+  @Test func aPaceWorksBehindEveryView() async {
+    let (event, keyed, value, clock) = (Event<Int>(), KeyedEvent<String, Int>(), Observed(0), ManualClock())
+    let (seen, texts, letters) = (Recorder<Int>(), Recorder<String>(), Recorder<Int>())
+    struct Refused: Error {}
+    event.deadLetters.addHandler { letters.record($0.payload) }
+    let text = Handler<String> { texts.record($0) }.debounced(for: .seconds(1), clock: clock)
+    let number = Handler<Int> { seen.record($0) }.debounced(for: .seconds(1), clock: clock)
+    event.map { "\($0)" }.add(text, Handler { _ in throw Refused() }.debounced(for: .seconds(1), clock: clock))
+    event.filter { $0 > 1 }.add(number)
+    event.removeDuplicates().add(number)
+    keyed["a"].add(number)
+    value.values.add(number)
+    for payload in 1...2 {
+      event.post(payload)
+      keyed.post(payload + 10, to: "a")
+      value.value = payload + 20
+    }
+    await event.quiesce()
+    await keyed.quiesce()
+    await value.quiesce()
+    #expect(texts.values == ["2"])
+    #expect(seen.values == [2, 2, 12, 22])
+    #expect(letters.values == [])
+  }
+
+  @Test func aPacedHandlerWithALaneLeavesNothingBehind() async {
+    let (event, live) = (Event<Int>(), LiveCount())
+    for _ in 0..<100 {
+      let canary = Canary(live)
+      let token = event.attach(Handler { (_: Int) async in canary.sing() }.throttled(to: .seconds(1_000)))
+      event.post(1)
+      event.post(2)
+      event.remove(token)
+    }
+    await event.quiesce()
+    await event.quiesce()
+    #expect(await eventually { live.alive == 0 })
+    #expect(await event.handlers.isEmpty && event.core.pendingWork.retiringLanes.isEmpty)
   }
 
   @Test func whileASlowCallRunsOnlyTheLatestWaits() async {
