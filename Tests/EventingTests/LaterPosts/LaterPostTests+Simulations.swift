@@ -26,7 +26,7 @@ extension LaterPostTests {
     let explored = try await onThread {
       Result { try Simulation.explore(atMost: 20_000) { try await LaterPostTests.run(tasks) } }
     }.get()
-    #expect(explored.runs > 1)
+    #expect(explored.isComplete && explored.runs > 1, "\(explored.runs) orders")
   }
 
   /// A post that was cancelled is never made, each other one once, in the order of the deadlines.
