@@ -7,7 +7,7 @@ let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
   "Diagnostics/DiagnosticsTests.swift", "Event/InspectingTests.swift", "Event/SafetyTests.swift",
-  "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "Handlers/OwnerTests.swift",
+  "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "Handlers/OwnerTests.swift", "LaterPosts",
   "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Question/QuestionTests.swift", "Registry/OnceTests.swift",
   "Sequences/SequenceTests.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
