@@ -8,7 +8,7 @@ let races = [
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
   "Diagnostics/DiagnosticsTests.swift", "Event/InspectingTests.swift", "Event/SafetyTests.swift",
   "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "EventBus/BusTests+AllPayloads.swift",
-  "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift",
+  "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift", "LaterPosts",
   "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Observed/CombinedValuesTests.swift",
   "Observed/CombinedValuesTests+Order.swift",
   "Question/QuestionTests.swift", "Registry/OnceTests.swift", "Sequences/SequenceTests.swift",

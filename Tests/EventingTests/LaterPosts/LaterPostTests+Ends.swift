@@ -75,5 +75,6 @@ extension LaterPostTests {
     clock.advance(by: .seconds(2))
     #expect(await eventually { seen.count == 2 })
     #expect(seen.values == ["me 1", "none 2"])
+    scored.finish()
   }
 }
