@@ -87,10 +87,7 @@ final class DelayQueue<C: Clock>: DelayQueueing, @unchecked Sendable where C.Dur
   }
 
   private func startTimer(_ number: UInt64, _ deadline: C.Instant) {
-    let task = Scheduling.detachedTask {
-      try? await self.clock.sleep(until: deadline, tolerance: nil)
-      self.fire(number)
-    }
+    let task = Scheduling.timer(on: clock, until: deadline) { self.fire(number) }
     var replaced: (any AnyObject & Sendable)? = task
     mutex.withLock {
       if unsafe timer?.number == number { unsafe swap(&sleeper, &replaced) }

@@ -90,6 +90,7 @@ extension EventCore {
   private func queue<C: Clock<Duration>>(of clock: C) -> DelayQueue<C> {
     if let shared = DelayQueues.continuous as? DelayQueue<C> { return shared }
     if let shared = DelayQueues.suspending as? DelayQueue<C> { return shared }
+    (clock as? any IdleAwareClock)?.meet(EventReference(identity: identity))
     let made = DelayQueue(clock)
     guard C.self is AnyObject.Type else { return made }
     let pendingWork = pendingWork

@@ -1,5 +1,4 @@
 public import Dispatch
-package import Synchronization
 
 /// The only place in the package that starts tasks and schedules blocks.
 @usableFromInline package enum Scheduling {
@@ -8,11 +7,6 @@ package import Synchronization
 
   /// The simulation that takes over all scheduling in the tasks where it is bound.
   @TaskLocal package static var simulation: (any SimulatedScheduling)?
-  /// The number of running simulations. If it is 0, the task-local value need not be read.
-  package static let simulations = Atomic<Int>(0)
-  private static var currentSimulation: (any SimulatedScheduling)? {
-    simulations.load(ordering: .relaxed) == 0 ? nil : simulation
-  }
 
   /// Whether the calling task belongs to a simulation.
   @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
@@ -54,6 +48,30 @@ package import Synchronization
     return RunningTask(
       Task.detached(executorPreference: simulation) { await $simulation.withValue(simulation) { await body() } })
   }
+
+  /// Starts a task that sleeps until an instant of a clock, and then does some work. Returns an
+  /// object that cancels the sleep when it is released. The work is done in any case.
+  ///
+  /// An ``IdleAwareClock`` is told of the timer from this call until the work is done.
+  static func timer<C: Clock>(on clock: C, until deadline: C.Instant, _ work: @escaping @Sendable () -> Void)
+    -> any AnyObject & Sendable
+  {
+    guard let aware = clock as? any IdleAwareClock else {
+      return detachedTask {
+        try? await clock.sleep(until: deadline, tolerance: nil)
+        work()
+      }
+    }
+    aware.timerBegan()
+    return detachedTask {
+      await $isTimer.withValue(true) { try? await clock.sleep(until: deadline, tolerance: nil) }
+      work()
+      aware.timerEnded()
+    }
+  }
+
+  /// Whether the calling task is a timer of which an ``IdleAwareClock`` has been told.
+  @TaskLocal package static var isTimer = false
 
   private final class RunningTask: Sendable {
     private let task: Task<Void, Never>
@@ -124,15 +142,4 @@ package import Synchronization
   @usableFromInline static func checkMain() {
     if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() }
   }
-}
-
-/// Scheduling by a test, in place of tasks and queues.
-package protocol SimulatedScheduling: TaskExecutor {
-  /// The planted fault, if there is one.
-  var mutant: Mutant? { get }
-  /// Runs a block later, after all blocks that were scheduled before on the same serial queue, or
-  /// on the main queue.
-  func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
-  /// Whether a block for the main queue is running.
-  var isInMainBlock: Bool { get }
 }
