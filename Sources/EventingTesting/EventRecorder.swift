@@ -101,13 +101,14 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// - Parameters:
   ///   - count: The number of payloads. A number below 0 counts as 0.
   ///   - limit: The longest time to wait.
-  ///   - clock: The clock that measures the limit.
+  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the simulation that
+  ///     the caller belongs to, and elsewhere for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
   /// - Throws: A ``RecorderError`` if they did not arrive in time.
   @discardableResult public func expect(
-    _ count: Int, within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
+    _ count: Int, within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
   ) async throws -> [Payload] {
     let count = max(0, count)
@@ -118,7 +119,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
       unsafe waiting.append((taken + count, gate))
       return false
     }
-    if !isThere { await gate.opened(within: limit, clock) }
+    if !isThere { await gate.opened(within: limit, clock ?? Simulator.current?.clock ?? ContinuousClock()) }
     mutex.withLock { unsafe waiting.removeAll { $0.gate === gate } }
     if let found = take(count) { return found }
     throw RecorderError(
@@ -159,12 +160,13 @@ extension EventRecorder where Payload: Equatable {
   /// - Parameters:
   ///   - payloads: The expected payloads.
   ///   - limit: The longest time to wait.
-  ///   - clock: The clock that measures the limit.
+  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the simulation that
+  ///     the caller belongs to, and elsewhere for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Throws: A ``RecorderError`` if others arrived, or too few arrived in time.
   public func expect(
-    _ payloads: [Payload], within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
+    _ payloads: [Payload], within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
   ) async throws {
     let found = try await expect(payloads.count, within: limit, clock: clock, fileID: fileID, line: line)

@@ -54,7 +54,7 @@ import Testing
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<4 { group.addTask { await download.receive(25, of: 100) } }
       }
-      try await recorder.expect([0.25, 0.5, 0.75, 1], clock: Simulation.clock)
+      try await recorder.expect([0.25, 0.5, 0.75, 1])
     }
   }
 
@@ -91,7 +91,7 @@ import Testing
       let download = Download()
       let recorder = EventRecorder(download.progress)
       Task(executorPreference: EventContext.executor) { await download.receive(25, of: 100) }
-      try await recorder.expect([0.25], clock: Simulation.clock)
+      try await recorder.expect([0.25])
     }
   }
 

@@ -38,6 +38,19 @@ import Testing
     } catch { #expect("\(error)".hasSuffix(": expected 1 of Int within 5.0 seconds; there are 0: []")) }
   }
 
+  @Test func aRecorderInASimulationMeasuresByTheClockOfThat() throws {
+    let failure = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 1) {
+        let event = Event<Int>()
+        let recorder = EventRecorder(event)
+        event.post(1, after: .seconds(3_600), clock: Simulation.clock)
+        try await recorder.expect([1], within: .seconds(3_601))
+        try await recorder.expect([2], within: .seconds(3_600))
+      }
+    }
+    #expect(failure?.error is RecorderError && failure?.description.contains("RecorderTests.swift:") == true)
+  }
+
   @Test func anErrorNamesTheLineOfItsExpectation() async throws {
     let event = Event<Int>()
     let recorder = EventRecorder(event)
