@@ -101,8 +101,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// - Parameters:
   ///   - count: The number of payloads. A number below 0 counts as 0.
   ///   - limit: The longest time to wait.
-  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the simulation that
-  ///     the caller belongs to, and elsewhere for the continuous clock.
+  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the caller's
+  ///     simulation, and elsewhere for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
@@ -160,8 +160,8 @@ extension EventRecorder where Payload: Equatable {
   /// - Parameters:
   ///   - payloads: The expected payloads.
   ///   - limit: The longest time to wait.
-  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the simulation that
-  ///     the caller belongs to, and elsewhere for the continuous clock.
+  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the caller's
+  ///     simulation, and elsewhere for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Throws: A ``RecorderError`` if others arrived, or too few arrived in time.
