@@ -29,7 +29,10 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// The expectations that wait, each for a number of entries. Guarded by: mutex.
   @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
   private let handlers = HandlerBag()
-  private let settle: @Sendable () async -> Void
+  private let source: any EventSource<Payload>
+  /// The event that is recorded, or that is behind the recorded view. Set before the recorder is
+  /// shared.
+  @exclusivity(unchecked) private var event: EventReference?
 
   /// Creates a recorder with a synchronous handler.
   ///
@@ -37,25 +40,27 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   ///   - source: The event, view, key or observed value to record.
   ///   - delivery: Where the handler runs.
   public init(_ source: some EventSource<Payload>, on delivery: Delivery = .inline) {
-    settle = EventRecorder.settling(source)
-    source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) }.store(in: handlers)
+    self.source = source
+    listen(source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) })
   }
 
   /// Creates a recorder with a handler on the main actor. Otherwise like
   /// ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, on delivery: MainDelivery) {
-    settle = EventRecorder.settling(source)
-    source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) }.store(in: handlers)
+    self.source = source
+    listen(source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) })
   }
 
   /// Creates a recorder with an asynchronous handler. Otherwise like ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, asynchronouslyOn delivery: AsyncDelivery) {
-    settle = EventRecorder.settling(source)
-    source.addHandler(on: delivery) { [weak self] payload async in self?.note(payload) }.store(in: handlers)
+    self.source = source
+    listen(source.addHandler(on: delivery) { [weak self] payload async in self?.note(payload) })
   }
 
-  private static func settling(_ source: some EventSource<Payload>) -> @Sendable () async -> Void {
-    { await (source as? Event<Payload>)?.quiesce() }
+  /// Keeps the handler until the recorder goes.
+  private func listen(_ token: HandlerToken) {
+    unsafe event = token.event
+    token.store(in: handlers)
   }
 
   private func note(_ payload: Payload) {
@@ -96,11 +101,15 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// - Parameters:
   ///   - count: The number of payloads. A number below 0 counts as 0.
   ///   - limit: The longest time to wait.
-  ///   - clock: The clock that measures the limit.
+  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the caller's
+  ///     simulation, and elsewhere for the continuous clock.
+  ///   - fileID: The file of the expectation, for the error.
+  ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
   /// - Throws: A ``RecorderError`` if they did not arrive in time.
   @discardableResult public func expect(
-    _ count: Int, within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
+    _ count: Int, within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
+    fileID: String = #fileID, line: Int = #line
   ) async throws -> [Payload] {
     let count = max(0, count)
     if let found = take(count) { return found }
@@ -110,11 +119,11 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
       unsafe waiting.append((taken + count, gate))
       return false
     }
-    if !isThere { await gate.opened(within: limit, clock) }
+    if !isThere { await gate.opened(within: limit, clock ?? Simulator.current?.clock ?? ContinuousClock()) }
     mutex.withLock { unsafe waiting.removeAll { $0.gate === gate } }
     if let found = take(count) { return found }
     throw RecorderError(
-      "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)")
+      "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)", fileID, line)
   }
 
   /// Takes a number of entries if they have arrived. Asked again after the wait, even if its time
@@ -131,14 +140,17 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   /// Checks that nothing has arrived that was not expected.
   ///
-  /// If the source is an event, everything that was sent before is delivered first; see
-  /// `Event.quiesce()`. Of a view, a key or an observed value, only what has arrived is checked.
+  /// Everything that was sent before to the event is delivered first, to the event behind a view, a
+  /// key or an observed value, too; see `Event.quiesce()`.
   ///
+  /// - Parameters:
+  ///   - fileID: The file of the expectation, for the error.
+  ///   - line: The line of the expectation, for the error.
   /// - Throws: A ``RecorderError`` with the payloads that were not expected.
-  public func expectNone() async throws {
-    await settle()
+  public func expectNone(fileID: String = #fileID, line: Int = #line) async throws {
+    unsafe await event?.quiesce()
     let rest = remaining
-    if !rest.isEmpty { throw RecorderError("expected nothing more of \(Payload.self); there is \(rest)") }
+    if !rest.isEmpty { throw RecorderError("expected nothing more of \(Payload.self); there is \(rest)", fileID, line) }
   }
 }
 
@@ -148,20 +160,32 @@ extension EventRecorder where Payload: Equatable {
   /// - Parameters:
   ///   - payloads: The expected payloads.
   ///   - limit: The longest time to wait.
-  ///   - clock: The clock that measures the limit.
+  ///   - clock: The clock that measures the limit. `nil` stands for the clock of the caller's
+  ///     simulation, and elsewhere for the continuous clock.
+  ///   - fileID: The file of the expectation, for the error.
+  ///   - line: The line of the expectation, for the error.
   /// - Throws: A ``RecorderError`` if others arrived, or too few arrived in time.
   public func expect(
-    _ payloads: [Payload], within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
+    _ payloads: [Payload], within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
+    fileID: String = #fileID, line: Int = #line
   ) async throws {
-    let found = try await expect(payloads.count, within: limit, clock: clock)
-    if found != payloads { throw RecorderError("expected \(payloads); came \(found + remaining)") }
+    let found = try await expect(payloads.count, within: limit, clock: clock, fileID: fileID, line: line)
+    if found != payloads { throw RecorderError("expected \(payloads); came \(found + remaining)", fileID, line) }
   }
 }
 
 /// An expectation of an ``EventRecorder`` that was not met.
 public struct RecorderError: Error, CustomStringConvertible {
-  /// The expectation, and what arrived instead.
+  /// The expectation, and what arrived instead, after the file and the line.
   public let description: String
+  /// The file of the expectation, as `#fileID` names it.
+  public let fileID: String
+  /// The line of the expectation.
+  public let line: Int
 
-  init(_ description: String) { self.description = description }
+  init(_ text: String, _ fileID: String, _ line: Int) {
+    description = "\(fileID):\(line): \(text)"
+    self.fileID = fileID
+    self.line = line
+  }
 }

@@ -3,9 +3,8 @@ import Eventing
 /// A clock that stands still until a test moves it.
 ///
 ///     let clock = ManualClock()
-///     async let payload = event.next(within: .seconds(2), clock: clock)
-///     while clock.sleeperCount == 0 { await Task.yield() }          // it sleeps now
-///     clock.advance(by: .seconds(2))
+///     cart.post(.abandoned, after: .seconds(3_600), clock: clock)
+///     await clock.advanceWhenIdle(by: .seconds(3_600))
 ///
 /// In a ``Simulation``, the clock moves by itself to the next sleeper when nothing else can run. It
 /// can be used from any thread.
@@ -24,10 +23,19 @@ public final class ManualClock: Clock, @unchecked Sendable {
     public var description: String { "\(offset)" }
   }
 
-  private typealias Sleeper = (id: Int, until: Instant, continuation: CheckedContinuation<Void, any Error>)
+  /// A task that sleeps.
+  struct Sleeper {
+    let id: Int
+    let until: Instant
+    /// The handler call that the task belongs to, if any.
+    let work: SleepingWork?
+    /// Whether the task is a timer of the library.
+    let isTimer: Bool
+    let continuation: CheckedContinuation<Void, any Error>
+  }
 
   // Safe: guards all mutable state.
-  private let mutex = UnfairMutex()
+  let mutex = UnfairMutex()
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var time = Instant(offset: .zero)
   /// Guarded by: mutex.
@@ -36,6 +44,10 @@ public final class ManualClock: Clock, @unchecked Sendable {
   @exclusivity(unchecked) private var sleepers: [Sleeper] = []
   /// The sleepers that were cancelled before they slept. Guarded by: mutex.
   @exclusivity(unchecked) private var cancelled: Set<Int> = []
+  /// The tests that wait for a number of sleepers. Guarded by: mutex.
+  @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
+  /// The state of ``advanceWhenIdle(by:)``. Guarded by: mutex.
+  @exclusivity(unchecked) var activity = Activity()
 
   /// Creates a clock that stands at zero.
   public init() {}
@@ -46,6 +58,28 @@ public final class ManualClock: Clock, @unchecked Sendable {
   public var minimumResolution: Duration { .zero }
   /// The number of tasks that sleep on this clock.
   public var sleeperCount: Int { mutex.withLock { unsafe sleepers.count } }
+  /// The handler calls that sleep on this clock, and the work that waits for a time without a task.
+  var sleepingWork: [SleepingWork] { mutex.withLock { unsafe sleepers.compactMap(\.work) + activity.waiting } }
+
+  /// Waits until a number of tasks sleep on this clock, or the calling task is cancelled.
+  ///
+  /// A handler's delay, a time limit or a later post on this clock needs no such wait: see
+  /// ``advanceWhenIdle(by:)``.
+  ///
+  /// - Parameter count: The number of tasks, at least.
+  public func waitForSleepers(_ count: Int = 1) async {
+    let gate = TestGate()
+    let isEnough = mutex.withLock { () -> Bool in
+      if unsafe sleepers.count >= count { return true }
+      unsafe waiting.append((count, gate))
+      return false
+    }
+    if isEnough { return }
+    await gate.opened()
+    mutex.withLock { unsafe waiting.removeAll { $0.gate === gate } }
+  }
+
+  // MARK: Moving
 
   /// Moves the clock, and wakes the sleepers whose time has come, the earliest first.
   ///
@@ -65,21 +99,43 @@ public final class ManualClock: Clock, @unchecked Sendable {
     let due = mutex.withLock { () -> [Sleeper] in
       guard let first = unsafe sleepers.min(by: ManualClock.isBefore) else { return [] }
       unsafe time = max(time, first.until)
-      unsafe sleepers.removeAll { $0.id == first.id }
-      return [first]
+      return take { $0.id == first.id }
     }
     for sleeper in due { sleeper.continuation.resume() }
     return !due.isEmpty
   }
 
+  /// Moves the clock to the next time at which a sleeper is due, but not beyond an instant, and
+  /// wakes the sleepers whose time has come.
+  ///
+  /// - Returns: Whether the clock has reached the instant.
+  func advanceOnce(towards end: Instant) -> Bool {
+    let (due, hasArrived) = mutex.withLock { () -> ([Sleeper], Bool) in
+      let next = unsafe min(end, sleepers.map(\.until).min() ?? end)
+      unsafe time = max(time, next)
+      return (takeDue(), next == end)
+    }
+    for sleeper in due { sleeper.continuation.resume() }
+    return hasArrived
+  }
+
   private static func isBefore(_ a: Sleeper, _ b: Sleeper) -> Bool { (a.until, a.id) < (b.until, b.id) }
 
-  /// Removes and returns the sleepers whose time has come. The caller holds `mutex`.
+  /// Removes and returns the sleepers whose time has come, in order. The caller holds `mutex`.
   private func takeDue() -> [Sleeper] {
-    let due = unsafe sleepers.filter { unsafe $0.until <= time }.sorted(by: ManualClock.isBefore)
-    unsafe sleepers.removeAll { unsafe $0.until <= time }
-    return due
+    let now = unsafe time
+    return take { $0.until <= now }.sorted(by: ManualClock.isBefore)
   }
+
+  /// Removes and returns sleepers. From now on they are awake. The caller holds `mutex`.
+  private func take(_ isTaken: (Sleeper) -> Bool) -> [Sleeper] {
+    let taken = unsafe sleepers.filter(isTaken)
+    unsafe sleepers.removeAll(where: isTaken)
+    for sleeper in taken { unsafe activity.noteEnd(of: sleeper) }
+    return taken
+  }
+
+  // MARK: Sleeping
 
   /// Waits until the clock has been moved to a time.
   ///
@@ -92,26 +148,36 @@ public final class ManualClock: Clock, @unchecked Sendable {
       unsafe lastID += 1
       return unsafe lastID
     }
+    let (work, isTimer) = (SleepingWork.current, Scheduling.isTimer)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        let outcome = mutex.withLock { () -> Result<Void, any Error>? in
-          if unsafe cancelled.remove(id) != nil { return .failure(CancellationError()) }
-          if unsafe deadline <= time { return .success(()) }
-          unsafe sleepers.append((id, deadline, continuation))
-          return nil
-        }
+        let sleeper = Sleeper(id: id, until: deadline, work: work, isTimer: isTimer, continuation: continuation)
+        let (outcome, awaited) = mutex.withLock { begin(sleeper) }
         if let outcome { continuation.resume(with: outcome) }
+        for gate in awaited { gate.open() }
       }
     } onCancel: {
-      let sleeper = mutex.withLock { () -> Sleeper? in
-        guard let at = unsafe sleepers.firstIndex(where: { $0.id == id }) else {
-          unsafe cancelled.insert(id)
-          return nil
-        }
-        return unsafe sleepers.remove(at: at)
+      let sleepers = mutex.withLock { () -> [Sleeper] in
+        let taken = take { $0.id == id }
+        if taken.isEmpty { unsafe cancelled.insert(id) }
+        return taken
       }
-      sleeper?.continuation.resume(throwing: CancellationError())
+      for sleeper in sleepers { sleeper.continuation.resume(throwing: CancellationError()) }
     }
     _ = mutex.withLock { unsafe cancelled.remove(id) }
+  }
+
+  /// Adds a sleeper, unless it need not sleep. The caller holds `mutex`.
+  ///
+  /// - Returns: The outcome if the sleep is over, and the gates of the tests that waited for the
+  ///   sleeper.
+  private func begin(_ sleeper: Sleeper) -> (Result<Void, any Error>?, [TestGate]) {
+    if unsafe cancelled.remove(sleeper.id) != nil { return (.failure(CancellationError()), []) }
+    if unsafe sleeper.until <= time { return (.success(()), []) }
+    unsafe sleepers.append(sleeper)
+    unsafe activity.noteBeginning(of: sleeper)
+    let count = unsafe sleepers.count
+    defer { unsafe waiting.removeAll { $0.count <= count } }
+    return (nil, unsafe waiting.filter { $0.count <= count }.map(\.gate))
   }
 }

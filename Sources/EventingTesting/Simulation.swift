@@ -14,14 +14,15 @@ package import Eventing
 /// Another step may come first wherever a task starts, waits or changes its actor, and wherever an
 /// event hands an occurrence to a lane. So races show themselves, and a seed shows them again.
 ///
-/// Child tasks, and the tasks and queues of events, belong to the simulation. A `Task {}` does if
-/// it is given ``executor``. Synchronous handlers on `.main` run as steps of their own. Work that
-/// runs elsewhere cannot be ordered, such as asynchronous handlers on `.main`. A run that has to
-/// wait for such work ends with an error.
+/// Tasks of all kinds, actors, the main actor, and the queues of events belong to the simulation,
+/// as far as ``includesAllTasks`` says. Work that runs elsewhere cannot be ordered: blocks on other
+/// queues, `Task.sleep`, and clocks other than ``clock``. A run that has to wait for such work ends
+/// with an error.
 ///
-/// A run blocks the calling thread until it has ended. On the main queue the steps run there, so
-/// handlers on `.main` may touch the state of the main actor. Elsewhere they run on a thread of the
-/// simulation.
+/// A run blocks the calling thread until it has ended. On the main queue the steps run there.
+/// Elsewhere they run on a thread of the simulation, which stands for the main actor: code that is
+/// isolated to it runs, one step at a time. If that code touches state that is older than the
+/// simulation, run the simulation in a `@MainActor` test, so that other tests keep off that state.
 ///
 /// Running in seeded orders, and priorities that change at random steps, come from PCT (Burckhardt
 /// et al., 2010). Visiting every order, by changing the last choice that can be changed, comes from
@@ -36,8 +37,16 @@ public enum Simulation {
     case priorities(changes: Int)
   }
 
-  /// The executor for tasks that should belong to the simulation:
-  /// `Task(executorPreference: Simulation.executor) { … }`. `nil` outside of a simulation.
+  /// Whether tasks that name no executor belong to a simulation, and the main actor and its tasks.
+  ///
+  /// True on Linux, unless the program links Swift's runtime statically. Where this is false, the
+  /// main actor lies outside, with asynchronous `.main` handlers. So does a `Task {}` that is not
+  /// given `EventContext.executor`.
+  public static var includesAllTasks: Bool { RuntimeHooks.areInstalled }
+
+  /// The executor of the simulation that the caller belongs to: `nil` outside of a simulation.
+  ///
+  /// `EventContext.executor` is this executor, and needs no import of the test tools.
   public static var executor: (any TaskExecutor)? { Simulator.current }
 
   /// The clock of the simulation that the caller belongs to. It moves to the next sleeper when

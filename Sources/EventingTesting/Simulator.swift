@@ -7,8 +7,14 @@ import Synchronization
 // refused.
 final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private enum Step {
-    case job(UnownedJob)
+    /// A job of a task or an actor. A borrowed one came by way of Swift's own executor.
+    case job(UnownedJob, isBorrowed: Bool)
+    /// A job of the main actor.
+    case mainJob(UnownedJob)
     case block(isMain: Bool, @Sendable () -> Void)
+
+    /// Whether the step waits for the steps before it that have its number.
+    var isOrdered: Bool { if case .job = self { false } else { true } }
   }
 
   let clock = ManualClock()
@@ -26,6 +32,16 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private static let main = UInt64(1) << 48
   private var lastBlock = Simulator.main
   private(set) var isInMainBlock = false
+  /// The number of the task of the body. Tasks with lower numbers are older than the simulation.
+  private var firstTask = UInt64.max
+  /// The numbers of the tasks whose preferred executor is the simulation.
+  private var preferring: Set<UInt64> = []
+  /// The tasks that wait until nothing else can run.
+  private var idlers: [Idler] = []
+  /// A task that waits. A run that fails may leave it behind.
+  @safe private struct Idler {
+    let continuation: UnsafeContinuation<Void, Never>
+  }
   /// Whether work came from another thread.
   private let isForeign = Atomic<Bool>(false)
 
@@ -35,14 +51,48 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     schedule = Schedule(seed: seed, strategy)
   }
 
-  static var current: Simulator? { Scheduling.simulation as? Simulator }
+  /// The simulation that the caller belongs to.
+  static var current: Simulator? { Scheduling.currentSimulation as? Simulator }
 
   // MARK: Adding steps
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     guard isOwn else { return }
-    ready.append((TaskID.of(job), .job(job)))
+    let id = TaskID.of(job)
+    if firstTask == .max { firstTask = id }
+    preferring.insert(id)
+    ready.append((id, .job(job, isBorrowed: false)))
+  }
+
+  /// Takes a job that a step gave to Swift's own executor: of a task without a preference, or of an
+  /// actor. Returns false if the job belongs to a task that is older than the simulation.
+  func borrow(_ job: UnownedJob) -> Bool {
+    let id = TaskID.of(job)
+    guard id == 0 || id > firstTask else { return false }
+    ready.append((id, .job(job, isBorrowed: true)))
+    return true
+  }
+
+  /// Adds a job of the main actor.
+  func enqueueMain(_ job: UnownedJob) { ready.append((Simulator.main, .mainJob(job))) }
+
+  /// Runs a job of the main actor. A task would take a step more under an executor that differs
+  /// from its preferred one.
+  private func runMain(_ job: UnownedJob) {
+    let main = unsafe RuntimeHooks.mainExecutor
+    if preferring.contains(TaskID.of(job)) {
+      unsafe job.runSynchronously(isolatedTo: main, taskExecutor: asUnownedTaskExecutor())
+    } else {
+      unsafe job.runSynchronously(on: main)
+    }
+  }
+
+  /// Waits until nothing else can run.
+  func idle() async {
+    unsafe await withUnsafeContinuation { continuation in
+      if isOwn { idlers.append(unsafe Idler(continuation: continuation)) } else { unsafe continuation.resume() }
+    }
   }
 
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool) {
@@ -85,8 +135,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   {
     let outcome = Outcome<Void>()
     schedule.cancelled = cancelled
-    Scheduling.simulations.wrappingAdd(1, ordering: .relaxed)
-    defer { Scheduling.simulations.wrappingSubtract(1, ordering: .relaxed) }
+    RuntimeHooks.install()
     let task = Task.detached(executorPreference: self) {
       await Scheduling.$simulation.withValue(self) {
         do {
@@ -98,18 +147,19 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
       }
     }
     var isTheSame = true
-    Scheduling.$simulation.withValue(self) {
-      while isTheSame, !ready.isEmpty || (outcome.result == nil && clock.advanceToNext()),
+    Scheduling.run(self) {
+      while isTheSame, !ready.isEmpty || resumeIdlers() || (outcome.result == nil && clock.advanceToNext()),
         schedule.choices.count < limit
       {
         if schedule.choices.count == cancelled { task.cancel() }
         if !ready.isEmpty { isTheSame = takeStep() }
       }
     }
+    returnBorrowed()
     func failure(_ what: String) -> SimulationFailure { SimulationFailure(nil, what, schedule) }
     if isForeign.load(ordering: .acquiring) {
       throw failure(
-        "something came back from outside of the simulation: a main-actor call, another queue, or a clock of its own")
+        "something came back from outside of the simulation: \(RuntimeHooks.whatLiesOutside)")
     }
     if !isTheSame {
       throw failure(
@@ -122,7 +172,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     case .success: throw failure("the body has ended, but after \(limit) steps something of it still runs")
     case nil where ready.isEmpty:
       throw failure(
-        "nothing can run any more, and the body has not ended: it waits for itself, or for something outside of the simulation (a Task {} without Simulation.executor, an asynchronous handler on .main, another queue, a clock other than Simulation.clock)"
+        "nothing can run any more, and the body has not ended: it waits for itself, or for something outside of the simulation (\(RuntimeHooks.whatLiesOutside))"
       )
     case nil: throw failure("the body has not ended after \(limit) steps")
     }
@@ -132,21 +182,40 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   ///
   /// - Returns: `false` if the number of possible steps differs from that of the earlier run.
   private func takeStep() -> Bool {
-    // Only the first block of each queue may run.
+    // Only the first step of each queue, and of the main actor, may run.
     var seen: Set<UInt64> = []
     let eligible = ready.indices.filter { index in
-      if case .block = ready[index].step { seen.insert(ready[index].id).inserted } else { true }
+      !ready[index].step.isOrdered || seen.insert(ready[index].id).inserted
     }
     guard let choice = chooser.choose(eligible.map { ready[$0].id }) else { return false }
     schedule.choices.append((choice, eligible.count))
     switch ready.remove(at: eligible[choice]).step {
-    case .job(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+    case .job(let job, _): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+    case .mainJob(let job):
+      isInMainBlock = true
+      runMain(job)
+      isInMainBlock = false
     case .block(let isMain, let body):
       isInMainBlock = isMain
       body()
       isInMainBlock = false
     }
     return true
+  }
+
+  /// Resumes the tasks that wait until nothing else can run. Returns false if there are none.
+  private func resumeIdlers() -> Bool {
+    let resumed = idlers
+    idlers = []
+    for idler in resumed { unsafe idler.continuation.resume() }
+    return !resumed.isEmpty
+  }
+
+  /// Gives the jobs of actors back that the simulation has borrowed and not run: others may use the
+  /// actors. The tasks that the simulation leaves behind never go on.
+  private func returnBorrowed() {
+    for case (0, .job(let job, isBorrowed: true)) in ready { globalConcurrentExecutor.enqueue(job) }
+    ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }
   }
 
   // Safe: written by the thread that runs the simulation, and read by its caller after the run.

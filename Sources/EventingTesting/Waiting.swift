@@ -14,11 +14,16 @@ final class TestGate: Sendable {
     signal.finish()
   }
 
+  /// Waits until the gate is open, or the task is cancelled.
+  func opened() async {
+    let ends = signal.payloads()
+    if !isOpen.load(ordering: .acquiring) { for await _ in ends {} }
+  }
+
   /// Waits until the gate is open, or the time has passed.
   func opened(within limit: Duration, _ clock: any Clock<Duration>) async {
-    let ends = signal.payloads()
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { [self] in if !isOpen.load(ordering: .acquiring) { for await _ in ends {} } }
+      group.addTask { [self] in await opened() }
       group.addTask { try? await clock.sleep(for: limit) }
       await group.next()
       group.cancelAll()

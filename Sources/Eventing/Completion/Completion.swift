@@ -17,6 +17,8 @@ import Synchronization
     case send
     /// A ticket or a `quiesce` waits.
     case ticket
+    /// A test looks whether the event is idle. Nothing that waits for its time is hurried.
+    case probe
   }
 
   @usableFromInline let purpose: Purpose
@@ -101,7 +103,8 @@ import Synchronization
     path = nil
     root = nil
     let invocation = purpose == .post ? nil : Invocation.current
-    isTracked = purpose == .ticket || (purpose == .send && (invocation != nil || WaitingSends.isWatched))
+    isTracked =
+      purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
     // A send is a waiter from the start, before any lane has the occurrence. So the last wait that
     // would close a cycle finds all others, and defers its work.
     if purpose == .send { _ = addWaiter(invocation) }

@@ -20,6 +20,8 @@
   struct CycleSearch {
     /// The invocation that is about to wait.
     let goal: Invocation
+    /// The nodes that are blocked by something outside of the graph.
+    private let sleeping: Set<ObjectIdentifier>
     /// The nodes whose search has not ended. They are taken for blocked, since only a cycle leads
     /// back to them.
     private var searching: Set<ObjectIdentifier> = []
@@ -46,7 +48,10 @@
       var next = 0
     }
 
-    init(_ goal: Invocation) { self.goal = goal }
+    init(_ goal: Invocation, sleeping: Set<ObjectIdentifier> = []) {
+      self.goal = goal
+      self.sleeping = sleeping
+    }
 
     /// Returns whether the goal blocks a node.
     mutating func isBlocked(_ node: WaitNode) -> Bool {
@@ -67,7 +72,7 @@
     /// Returns the answer for a node; `nil` if its search has only begun.
     private mutating func look(at node: WaitNode) -> Bool? {
       let id = ObjectIdentifier(node)
-      if searching.contains(id) || blocked.contains(id) { return true }
+      if searching.contains(id) || blocked.contains(id) || sleeping.contains(id) { return true }
       if free.contains(id) { return false }
       let (nodes, decisive): ([WaitNode], Bool)
       switch node.needs(goal) {

@@ -82,10 +82,15 @@ extension Event {
   /// for it. Cancellation of the task does not shorten the wait.
   ///
   /// - Complexity: O(handlers).
-  public nonisolated(nonsending) func quiesce() async {
+  public nonisolated(nonsending) func quiesce() async { await core.quiesce() }
+}
+
+extension EventCore {
+  /// Waits until no call for an occurrence sent before is running or queued.
+  nonisolated(nonsending) func quiesce() async {
     let completion = Completion(.ticket)
-    WaitingSends.expect(completion, at: core.anchorReference.load())
-    core.enqueue(.barrier(completion))
+    WaitingSends.expect(completion, at: anchorReference.load())
+    enqueue(.barrier(completion))
     _ = await completion.wait()
   }
 }

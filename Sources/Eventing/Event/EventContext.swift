@@ -31,6 +31,21 @@ public enum EventContext {
   @discardableResult public static func carry<Value: Sendable>(_ value: TaskLocal<Value>) -> Carrying {
     Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
   }
+
+  /// The executor that runs the asynchronous handlers of the caller's events, for tasks that belong
+  /// with them. `nil` for Swift's own.
+  ///
+  ///     Task(executorPreference: EventContext.executor) { await upload(file) }
+  ///
+  /// It is `nil` unless a test has taken over, such as a simulation of EventingTesting. So a
+  /// program that starts its tasks like this can be simulated, and does not import the test tools.
+  /// On Linux a simulation finds tasks without a preference, too.
+  ///
+  /// Child tasks inherit the preference, `Task {}` does not. Callable from any thread, and inside
+  /// handlers.
+  ///
+  /// - Complexity: O(1).
+  public static var executor: (any TaskExecutor)? { Scheduling.currentSimulation ?? Scheduling.executor }
 }
 
 /// The task-local values that are carried in this process.

@@ -98,6 +98,7 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   /// Returns whether the queue is the one of a clock. Runs the user's code: `==` of the clock.
   func measures(_ clock: any Clock<Duration>) -> Bool { timer.measures(clock) }
+  var idleAwareClock: (any IdleAwareClock)? { timer.idleAwareClock }
 
   // MARK: The timer
 

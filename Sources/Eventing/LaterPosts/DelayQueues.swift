@@ -4,6 +4,13 @@ enum DelayQueues {
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
   private static let others = DelayQueueTable()
 
+  /// Returns the queue of a clock for work of an event.
+  static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> any DelayQueueing {
+    let queue = of(clock)
+    queue.idleAwareClock?.meet(EventReference(anchor: anchor))
+    return queue
+  }
+
   /// Returns the queue of a clock.
   ///
   /// In a simulation it belongs to that simulation, and the clock of the simulation takes the place
@@ -11,7 +18,7 @@ enum DelayQueues {
   /// has none that ends with a simulation.
   ///
   /// Runs the user's code, `==` and `hash(into:)` of the clock, so never called under a mutex.
-  static func of(_ clock: any Clock<Duration>) -> any DelayQueueing {
+  private static func of(_ clock: any Clock<Duration>) -> any DelayQueueing {
     let simulation = Scheduling.currentSimulation
     switch clock {
     case is ContinuousClock where simulation == nil: return continuous

@@ -14,4 +14,6 @@ protocol DelayTimer: Sendable {
   func stop()
   /// Returns whether a clock is the one of this timer.
   func measures(_ clock: any Clock<Duration>) -> Bool
+  /// The clock, if it is one that a test moves when nothing runs; `nil` otherwise.
+  var idleAwareClock: (any IdleAwareClock)? { get }
 }

@@ -34,4 +34,6 @@ protocol DelayQueueing: AnyObject, Sendable {
   func noteCancelled(_ work: any DelayedWork)
   /// The time of the clock, since the queue was made.
   var now: Duration { get }
+  /// The clock, if it is one that a test moves when nothing runs; `nil` otherwise.
+  var idleAwareClock: (any IdleAwareClock)? { get }
 }

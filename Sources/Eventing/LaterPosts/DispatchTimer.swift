@@ -26,6 +26,7 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
     origin = clock.now
   }
 
+  var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
   /// False: the timer rings once more, and no task sleeps meanwhile. So a call with a time limit,
   /// which comes and goes, sets no timer most of the time.

@@ -97,7 +97,7 @@ extension EventCore {
     _ payload: consuming OwnedPayload, after delay: Duration, _ clock: any Clock<Duration>,
     from sender: (any AnyObject & Sendable)?
   ) -> LaterPost {
-    let queue = DelayQueues.of(clock)
+    let queue = DelayQueues.of(clock, for: anchor)
     let item = LaterItem(payload, for: self, in: queue, from: sender)
     // From now on the end of the event may cancel the item: then the queue does not take it.
     if !insert(item) {

@@ -20,6 +20,7 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
     origin = clock.now
   }
 
+  var idleAwareClock: (any IdleAwareClock)? { clock as? any IdleAwareClock }
   var now: Duration { origin.duration(to: clock.now) }
   var stopsWhenUnused: Bool { true }
 
@@ -29,9 +30,12 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   }
 
   func set(_ deadline: Duration, _ queue: DelayQueue) {
+    let aware = idleAwareClock
+    aware?.timerBegan()
     replaceSleeper(
       by: Scheduling.detachedTask(in: simulation) { [self, weak queue] in
-        let isReached = await sleep(until: deadline)
+        defer { aware?.timerEnded() }
+        let isReached = await Scheduling.$isTimer.withValue(aware != nil) { await sleep(until: deadline) }
         if Task.isCancelled { return }
         guard queue?.beginFiring() == true else { return }
         while let count = queue?.fireSome(notAfter: isReached ? nil : deadline), count > 0 {

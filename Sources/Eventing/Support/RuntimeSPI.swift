@@ -2,8 +2,10 @@
   public import Synchronization
 #endif
 
-// The calls into Swift's runtime and standard library that have no public name. All of them stand
-// here, each with the assumption that it rests on and with what happens if the assumption fails.
+// The library's calls into Swift's runtime and standard library that have no public name. All of
+// them stand here, each with the assumption that it rests on and with what happens if the
+// assumption fails. The hooks of simulations stand in RuntimeHooks.swift of EventingTesting.
+//
 // `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without
 // them.
 //

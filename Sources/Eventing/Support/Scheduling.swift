@@ -1,5 +1,4 @@
 public import Dispatch
-package import Synchronization
 
 /// The only place in the package that starts tasks and schedules blocks.
 @usableFromInline package enum Scheduling {
@@ -8,11 +7,6 @@ package import Synchronization
 
   /// The simulation that takes over all scheduling in the tasks where it is bound.
   @TaskLocal package static var simulation: (any SimulatedScheduling)?
-  /// The number of running simulations. If it is 0, the task-local value need not be read.
-  package static let simulations = Atomic<Int>(0)
-  static var currentSimulation: (any SimulatedScheduling)? {
-    simulations.load(ordering: .relaxed) == 0 ? nil : simulation
-  }
 
   /// Whether the calling task belongs to a simulation.
   @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
@@ -68,6 +62,9 @@ package import Synchronization
     if let executor { return Task(executorPreference: executor) { await body() } }
     return Task { await body() }
   }
+
+  /// Whether the calling task is a timer of which an ``IdleAwareClock`` has been told.
+  @TaskLocal package static var isTimer = false
 
   private final class RunningTask: Sendable {
     private let task: Task<Void, Never>
@@ -138,19 +135,4 @@ package import Synchronization
   @usableFromInline static func checkMain() {
     if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() }
   }
-}
-
-/// Scheduling by a test, in place of tasks and queues.
-package protocol SimulatedScheduling: TaskExecutor {
-  /// The planted fault, if there is one.
-  var mutant: Mutant? { get }
-  /// Runs a block later, after all blocks that were scheduled before on the same serial queue, or
-  /// on the main queue.
-  func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
-  /// Whether a block for the main queue is running.
-  var isInMainBlock: Bool { get }
-  /// The queues of what is done later in the simulation.
-  var delayQueues: DelayQueueTable { get }
-  /// The clock that takes the place of the clocks of the standard library there.
-  var delayClock: any Clock<Duration> { get }
 }

@@ -9,9 +9,9 @@
 #endif
 
 /// Warnings about wrong uses that the compiler cannot see and that nothing can throw.
-enum Warning {
+package enum Warning {
   /// Writes one line to standard error.
-  static func tell(_ text: String) {
+  package static func tell(_ text: String) {
     let bytes = Array("eventing: \(text)\n".utf8)
     _ = unsafe write(2, bytes, bytes.count)
   }

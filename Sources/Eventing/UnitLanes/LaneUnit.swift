@@ -72,11 +72,18 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// that runs, too.
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let slot = unsafe slot { return .any([slot]) }
-    return key?.needs(goal) ?? lane.needs(goal)
+    return .any([key ?? lane])
   }
 
   /// The node that the completions of its occurrences expect.
   var node: WaitNode { unsafe gathered == nil ? self : key ?? lane }
+
+  /// The nodes that wait while the unit is between two attempts: also the slot that it keeps, and
+  /// its key.
+  var delayedNodes: [WaitNode] {
+    let slot = lane.scheduler.mutex.withLock { unsafe keptSlot }
+    return [self] + [slot, key].compactMap { $0 }
+  }
 
   /// Removes the waiters; `nil` if there are none. The unit waits. The caller holds
   /// `scheduler.mutex`.

@@ -26,7 +26,7 @@ import Synchronization
     self.pace = pace
     self.inner = inner
     self.type = type
-    queue = DelayQueues.of(pace.clock)
+    queue = DelayQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)
     super.init(record, anchor)
   }
@@ -92,7 +92,7 @@ import Synchronization
   // MARK: The timer
 
   private func startTimer(after delay: Duration) {
-    let timer = UnitTimer(queue) { [weak self] in self?.askCore() }
+    let timer = UnitTimer(queue, delaying: [self]) { [weak self] in self?.askCore() }
     unsafe self.timer = timer
     timer.start(after: delay)
   }
@@ -201,9 +201,10 @@ import Synchronization
     return lane.finish()
   }
 
-  /// Delivers what waits, and sends the completion behind it. Isolation: core.
+  /// Delivers what waits, unless a test only looks, and sends the completion behind it. Isolation:
+  /// core.
   @usableFromInline override func sendBarrier(_ completion: Completion) {
-    if unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
+    if completion.purpose != .probe, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
     inner.lane?.sendBarrier(completion)
   }
 

@@ -103,7 +103,7 @@ extension UnitLane {
   /// Starts the timer at whose end a batch is enqueued. Not under a mutex.
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
-    let timer = UnitTimer(queue) { [weak batch] in
+    let timer = UnitTimer(queue, delaying: [batch, batch.node]) { [weak batch] in
       guard let batch else { return }
       batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
       batch.lane.scheduler.startUnits()

@@ -338,7 +338,7 @@ extension UnitLane {
   /// Starts the delay before another attempt. Not under a mutex.
   private func startDelay(of unit: LaneUnit, _ delay: Duration) {
     guard let queue = retryQueue, let delays else { return }
-    let timer = UnitTimer(queue) { unit.lane.resume(unit) }
+    let timer = UnitTimer(queue, delaying: unit.delayedNodes) { unit.lane.resume(unit) }
     unsafe unit.timer = timer
     delays.insert(timer)
     timer.start(after: delay)

@@ -3,10 +3,10 @@
 
 extension UnitLane {
   /// Waits for the next attempt of a unit. Returns false if the task was cancelled.
-  func sleep(_ unit: LaneUnit, for delay: Duration) async -> Bool {
+  func sleep(_ unit: LaneUnit, on slot: ExecutionSlot, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let sleeper = Sleeper()
-    let timer = UnitTimer(queue) { sleeper.wake() }
+    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) { sleeper.wake() }
     delays.insert(timer)
     timer.start(after: delay)
     // A lock, a removal or the end may have come before the timer was there.

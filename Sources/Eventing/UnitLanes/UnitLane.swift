@@ -49,9 +49,9 @@ import Synchronization
     delays = record.delays
     keys = modifiers.key?.makeKeys()
     buffering = record.place.buffering
-    retryQueue = modifiers.retry.map { DelayQueues.of($0.clock) }
-    limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock) }
-    batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock) }
+    retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
+    limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
+    batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock, for: anchor) }
     if case .lane(let lane, _) = record.place {
       shared = lane
       scheduler = lane.scheduler
@@ -125,7 +125,7 @@ import Synchronization
     completion.expect(self)
     var waiting: [LaneUnit] = []
     scheduler.mutex.withLock {
-      closeBatches()
+      if completion.purpose != .probe { closeBatches() }
       // A barrier does not wait for units that a lock holds.
       unsafe units.forEach { unit in
         if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting { waiting.append(unit) }

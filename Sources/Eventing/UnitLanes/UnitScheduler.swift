@@ -148,7 +148,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
       let invocation = Invocation(slot)
       let result = await Context.invocation.withValue(invocation) { await unit.lane.run(unit, slot, on: nil) }
       invocation.end()
-      if case .delayed(let delay) = result, await unit.lane.sleep(unit, for: delay) { continue }
+      if case .delayed(let delay) = result, await unit.lane.sleep(unit, on: slot, for: delay) { continue }
       if let next = unit.lane.finish(unit, unit.lane.givenUp(unit, result), slot) { run(next, on: slot) }
       return
     }

@@ -9,12 +9,22 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
+  /// The nodes that wait until the timer fires. Only a clock of a test is told; empty for others.
+  private let delayed: [WaitNode]
+  /// Whether the clock counts what is delayed as asleep.
+  private let isAsleep = Atomic<Bool>(false)
 
   private static let lastNumber = Atomic<UInt64>(0)
 
   /// Creates a timer that does nothing before ``start(after:)``.
-  init(_ queue: any DelayQueueing, _ action: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter delayed: The nodes of the wait graph that wait until the timer fires.
+  init(
+    _ queue: any DelayQueueing, delaying delayed: @autoclosure () -> [WaitNode] = [],
+    _ action: @escaping @Sendable () -> Void
+  ) {
     self.queue = queue
+    self.delayed = queue.idleAwareClock == nil ? [] : delayed()
     self.action = action
   }
 
@@ -23,24 +33,47 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   /// Starts the timer. The queue retains it until it fires or is cancelled.
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
+    if !delayed.isEmpty { noteSleep() }
     queue.insert(self, after: max(.zero, delay))
   }
 
   /// Runs the action, unless it has run or the timer was cancelled.
-  func fire() { if isOpen.exchange(false, ordering: .acquiringAndReleasing) { action() } }
+  func fire() {
+    guard close() else { return }
+    action()
+  }
 
   /// Runs the action at once, and forgets the timer.
   func fireNow() {
-    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    guard close() else { return }
     queue.noteCancelled(self)
     action()
   }
 
   /// Cancels the timer. Returns false if the action has run.
   @discardableResult func cancel() -> Bool {
-    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
+    guard close() else { return false }
     queue.noteCancelled(self)
     return true
+  }
+
+  /// Returns whether the timer was open. From now on, what was delayed counts as running.
+  private func close() -> Bool {
+    guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+    if !delayed.isEmpty { noteEndOfSleep() }
+    return true
+  }
+
+  private func noteSleep() {
+    for node in delayed { queue.idleAwareClock?.sleepBegan(SleepingWork(node: node)) }
+    _ = isAsleep.exchange(true, ordering: .sequentiallyConsistent)
+    // If another thread has closed the timer meanwhile, it may have found nothing to end.
+    if !isOpen.load(ordering: .sequentiallyConsistent) { noteEndOfSleep() }
+  }
+
+  private func noteEndOfSleep() {
+    guard isAsleep.exchange(false, ordering: .sequentiallyConsistent) else { return }
+    for node in delayed { queue.idleAwareClock?.sleepEnded(SleepingWork(node: node)) }
   }
 }
 

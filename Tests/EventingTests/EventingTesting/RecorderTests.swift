@@ -1,3 +1,4 @@
+import Dispatch
 import Eventing
 import EventingTesting
 import Testing
@@ -11,9 +12,9 @@ import Testing
     try await recorder.expect([1, 2])
     #expect(try await recorder.expect(1) == [3])
     let rest = await #expect(throws: RecorderError.self) { try await recorder.expectNone() }
-    #expect(rest?.description == "expected nothing more of Int; there is [4]")
+    #expect(rest?.description.hasSuffix(": expected nothing more of Int; there is [4]") == true)
     let other = await #expect(throws: RecorderError.self) { try await recorder.expect([5]) }
-    #expect(other?.description == "expected [5]; came [4]")
+    #expect(other?.description.hasSuffix(": expected [5]; came [4]") == true)
     try await recorder.expectNone()
     #expect(recorder.payloads == [1, 2, 3, 4] && recorder.entries.allSatisfy { $0.lane == .task })
     recorder.removeAll()
@@ -29,12 +30,62 @@ import Testing
     #expect(try await found == [1, 2, 3])
     #expect(recorder.entries.last.map { "\($0)" } == "3 on a thread")
     async let late = recorder.expect(1, within: .seconds(5), clock: clock)
-    while clock.sleeperCount == 0 { await Task.yield() }
+    await clock.waitForSleepers()
     clock.advance(by: .seconds(5))
     do {
       _ = try await late
       Issue.record("nothing came")
-    } catch { #expect("\(error)" == "expected 1 of Int within 5.0 seconds; there are 0: []") }
+    } catch { #expect("\(error)".hasSuffix(": expected 1 of Int within 5.0 seconds; there are 0: []")) }
+  }
+
+  @Test func aRecorderInASimulationMeasuresByTheClockOfThat() throws {
+    let failure = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 1) {
+        let event = Event<Int>()
+        let recorder = EventRecorder(event)
+        event.post(1, after: .seconds(3_600), clock: Simulation.clock)
+        try await recorder.expect([1], within: .seconds(3_601))
+        try await recorder.expect([2], within: .seconds(3_600))
+      }
+    }
+    #expect(failure?.error is RecorderError && failure?.description.contains("RecorderTests.swift:") == true)
+  }
+
+  @Test func anErrorNamesTheLineOfItsExpectation() async throws {
+    let event = Event<Int>()
+    let recorder = EventRecorder(event)
+    event.post(1)
+    let line = #line + 1
+    let rest = await #expect(throws: RecorderError.self) { try await recorder.expectNone() }
+    let late = await #expect(throws: RecorderError.self) { try await recorder.expect(2, within: .zero) }
+    let other = await #expect(throws: RecorderError.self) { try await recorder.expect([2]) }
+    #expect(rest?.line == line && late?.line == line + 1 && other?.line == line + 2)
+    #expect(rest?.fileID == #fileID)
+    #expect(rest?.description == "\(#fileID):\(line): expected nothing more of Int; there is [1]")
+
+    // The lines of a helper's callers.
+    func expectOne(fileID: String = #fileID, line: Int = #line) async throws {
+      try await recorder.expect([3], within: .zero, fileID: fileID, line: line)
+    }
+    let helped = await #expect(throws: RecorderError.self) { try await expectOne() }
+    #expect(helped?.line == #line - 1)
+  }
+
+  @Test func expectNoneWaitsForTheEventBehindAView() async throws {
+    let (event, keyed, value) = (Event<Int>(), KeyedEvent<String, Int>(), Observed(0))
+    let queue = DispatchQueue(label: "recorders")
+    let view = EventRecorder(event.filter { $0 > 0 }, on: .queue(queue))
+    let key = EventRecorder(keyed["a"], on: .queue(queue))
+    let new = EventRecorder(value.values, on: .queue(queue))
+    queue.suspend()
+    event.post(1)
+    keyed.post(2, to: "a")
+    value.value = 3
+    let checks = [view, key, new].map { recorder in Task { try await recorder.expectNone() } }
+    for _ in 0..<100 { await Task.yield() }
+    queue.resume()
+    for check in checks { await #expect(throws: RecorderError.self) { try await check.value } }
+    #expect(view.payloads == [1] && key.payloads == [2] && new.payloads == [3])
   }
 
   @Test func aRecorderListensOnItsDeliveryUntilItIsReleased() async throws {

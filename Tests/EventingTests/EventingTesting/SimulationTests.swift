@@ -160,9 +160,8 @@ import Testing
 
   /// Lanes of every kind run inside the simulation. They keep their own order, whatever order of
   /// steps the seed chooses.
-  @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync }) func lanesBelongToTheSimulation(
-    lane: BoundedLane
-  ) throws {
+  @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync || Simulation.includesAllTasks })
+  func lanesBelongToTheSimulation(lane: BoundedLane) throws {
     let schedules = Recorder<String>()
     for seed in [1, 2, 3, 1] as [UInt64] {
       let schedule = try Simulation.run(seed: seed) {

@@ -9,8 +9,8 @@ final class Recorder<Element: Sendable>: Sendable {
 
   func record(_ element: Element) { recorded.withLock { $0.append(element) } }
 
-  /// The elements. They are copied under the mutex: the thread sanitizer does not see the reference
-  /// count by which an array knows that nobody else reads it.
+  /// The elements, copied under the mutex. An array that another thread still reads is protected by
+  /// its reference count alone, which the thread sanitizer does not see.
   var values: [Element] { recorded.withLock { elements in elements.map { $0 } } }
   var count: Int { recorded.withLock { $0.count } }
   func removeAll() { recorded.withLock { $0 = [] } }

@@ -1,0 +1,43 @@
+import Synchronization
+
+/// A look at an event: whether all work that it had at the beginning of the look is done, except
+/// calls that sleep and work that waits for them.
+///
+/// A probe is a barrier for which nothing is suspended.
+package final class EventProbe: Sendable {
+  private let completion = Completion(.probe)
+  /// The call that looks, if it is one. Work that waits for it does not count.
+  private let goal = Invocation.current ?? Invocation(ExecutionSlot())
+  private let lastSequence = Atomic<UInt64>(0)
+
+  init(_ core: EventCore) {
+    // In the order of the event, directly before the barrier.
+    core.enqueue(.change({ [self] in lastSequence.publish(unsafe core.sequence) }, by: Thread.current))
+    core.enqueue(.barrier(completion))
+  }
+
+  /// The number of the last occurrence that the event delivered before the barrier. Valid when
+  /// ``isOver(except:)`` has returned true.
+  package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
+
+  /// Returns whether nothing is left of the work but calls that sleep, and work that waits for
+  /// them.
+  package func isOver(except sleeping: [SleepingWork]) -> Bool {
+    let nodes = Set(sleeping.lazy.filter(\.isCurrent).map(\.id))
+    return completion.withMutex {
+      guard completion.isDelivered else { return false }
+      var search = WaitGraph.CycleSearch(goal, sleeping: nodes)
+      return completion.outstanding.values.allSatisfy { search.isBlocked($0.node) }
+    }
+  }
+
+  /// The handlers that have work left, in words.
+  package var remaining: String {
+    #if DEBUG
+      let nodes = completion.withMutex { completion.outstanding.values.map(\.node) }
+      return nodes.isEmpty ? "an event" : Set(nodes.map(\.title)).sorted().joined(separator: ", ")
+    #else
+      return "a handler"
+    #endif
+  }
+}

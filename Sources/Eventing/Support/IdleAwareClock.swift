@@ -1,0 +1,58 @@
+/// A clock that a test moves when nothing runs any more but what sleeps on it.
+///
+/// The library tells such a clock of the events that use it and of its timers. Other clocks are
+/// told nothing, and cost nothing.
+package protocol IdleAwareClock: AnyObject, Sendable {
+  /// Notes an event that uses the clock. Several calls for one event count as one.
+  func meet(_ event: EventReference)
+  /// Notes a timer that is about to sleep on the clock, with `Scheduling.isTimer` bound.
+  func timerBegan()
+  /// Notes that a timer has done its work.
+  func timerEnded()
+  /// Notes work that begins to wait for a time of the clock without a task, such as a delay between
+  /// two attempts.
+  func sleepBegan(_ work: SleepingWork)
+  /// Notes the end of that wait. If a timer ends it, this is part of the timer's work.
+  func sleepEnded(_ work: SleepingWork)
+}
+
+/// An event, without its payload type. Does not keep the event alive.
+package struct EventReference: Sendable, Hashable {
+  let anchor: EventAnchor
+
+  package static func == (a: EventReference, b: EventReference) -> Bool { a.anchor === b.anchor }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(anchor)) }
+
+  /// Whether the event still exists. Never read under a mutex.
+  package var isAlive: Bool { anchor.core != nil }
+
+  /// Waits until no call for an occurrence sent before is running or queued: see
+  /// ``Event/quiesce()``.
+  package nonisolated(nonsending) func quiesce() async { await anchor.core?.quiesce() }
+
+  /// Begins to look for the end of all work of the event; `nil` if the event is gone.
+  package func probe() -> EventProbe? { anchor.core.map { EventProbe($0) } }
+}
+
+extension HandlerToken {
+  /// The event of the handler.
+  package var event: EventReference { EventReference(anchor: anchor) }
+}
+
+/// A handler call that sleeps on a clock, or a node of the wait graph that waits for a time.
+package struct SleepingWork: Sendable {
+  let node: WaitNode
+  /// The call; `nil` if there is none at that time.
+  var invocation: Invocation?
+
+  /// The identity of the node.
+  package var id: ObjectIdentifier { ObjectIdentifier(node) }
+
+  /// The handler call that the calling task belongs to.
+  package static var current: SleepingWork? {
+    Invocation.current.map { SleepingWork(node: $0.executionSlot, invocation: $0) }
+  }
+
+  /// Whether the call has not returned.
+  var isCurrent: Bool { invocation?.isCurrent ?? true }
+}

@@ -1,0 +1,85 @@
+import Eventing
+
+// The calls into Swift's runtime by which a simulation takes over what names no executor: tasks
+// without a preference, and the main actor. They are the hooks that the runtime exports for tools.
+//
+// Assumptions, all of them about Swift 6.2 and later on Linux: the runtime asks
+// `swift_task_getMainExecutor_hook` for the main actor's executor before each hop, and hands jobs
+// without a preference to `swift_task_enqueueGlobal_hook`. `SimulatedTaskTests` tests both. If a
+// symbol is missing, as in a program that links the runtime statically, no hook is installed. Then
+// the main actor's tasks, and each `Task {}` without a preference, lie outside of a simulation.
+
+#if os(Linux) && !EVENTING_NO_RUNTIME_SPI
+  #if canImport(Musl)
+    import Musl
+  #else
+    import Glibc
+  #endif
+
+  enum RuntimeHooks {
+    private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
+    private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void
+    private typealias GetExecutor = @convention(thin) () -> UnownedSerialExecutor
+    private typealias GetExecutorHook = @convention(thin) (GetExecutor) -> UnownedSerialExecutor
+
+    /// Whether simulations take over tasks without a preference, and the main actor.
+    static let areInstalled = installHooks()
+
+    /// Installs the hooks, once for the whole process. Outside of simulations they change nothing.
+    static func install() { _ = areInstalled }
+
+    private static func installHooks() -> Bool {
+      guard let enqueue = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook"),
+        let executor = unsafe dlsym(nil, "swift_task_getMainExecutor_hook")
+      else { return false }
+      // Safe: the runtime declares the variables with these types. A thread that still reads nil
+      // does what it would do without a hook.
+      unsafe enqueue.assumingMemoryBound(to: EnqueueHook?.self).pointee = { job, original in
+        if (Scheduling.threadSimulation as? Simulator)?.borrow(job) != true { original(job) }
+      }
+      unsafe executor.assumingMemoryBound(to: GetExecutorHook?.self).pointee = { original in
+        Scheduling.threadSimulation == nil ? unsafe original() : unsafe RuntimeHooks.mainExecutor
+      }
+      return true
+    }
+
+    /// The executor of the main actor's jobs.
+    static var mainExecutor: UnownedSerialExecutor { unsafe SimulatedMainActor.shared.asUnownedSerialExecutor() }
+
+    static let whatLiesOutside =
+      areInstalled
+      ? "another queue, Task.sleep, or a clock other than Simulation.clock"
+      : "a Task {} without EventContext.executor, a main-actor call, another queue, or a clock other than Simulation.clock"
+  }
+
+  /// The executor of the main actor on the threads of simulations.
+  ///
+  /// One for all simulations, because a task that a failed one left behind may still name it.
+  final class SimulatedMainActor: SerialExecutor {
+    static let shared = SimulatedMainActor()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      if let simulator = Scheduling.threadSimulation as? Simulator {
+        simulator.enqueueMain(job)
+      } else {
+        MainActor.shared.enqueue(job)  // left behind, or resumed from outside
+      }
+    }
+
+    /// Whether a step of the main queue is running, which has no job.
+    func isIsolatingCurrentContext() -> Bool? { Scheduling.threadSimulation?.isInMainBlock == true }
+
+    func checkIsolated() {
+      precondition(Scheduling.threadSimulation?.isInMainBlock == true, "expected a step of the main actor")
+    }
+  }
+#else
+  enum RuntimeHooks {
+    static let areInstalled = false
+    static func install() {}
+    static var mainExecutor: UnownedSerialExecutor { unsafe MainActor.sharedUnownedExecutor }
+    static let whatLiesOutside =
+      "a Task {} without EventContext.executor, a main-actor call, another queue, or a clock other than Simulation.clock"
+  }
+#endif

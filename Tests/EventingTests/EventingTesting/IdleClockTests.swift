@@ -1,0 +1,345 @@
+import EventingTesting
+import Testing
+
+@testable import Eventing
+
+/// H14: a `ManualClock` that moves when nothing runs any more but what sleeps on it.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct IdleClockTests {
+  struct Wrong: Error {}
+
+  /// Runs a test with real threads, and in simulations.
+  private func everywhere(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    for _ in 0..<20 { try await body() }
+    try Simulation.run(seeds: 1...50, body)
+    try Simulation.run(seeds: 1...50, by: .priorities(changes: 3), body)
+  }
+
+  private static func expect<Value: Equatable>(_ value: Value, _ expected: Value, line: Int = #line) throws {
+    if value != expected { throw RunError(description: "line \(line): expected \(expected), got \(value)") }
+  }
+  struct RunError: Error, CustomStringConvertible { let description: String }
+
+  @Test func theClockStopsAtEachSleeperAndWaitsForWhatFollows() async throws {
+    try await everywhere {
+      let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
+      event.addHandler(on: .inOrder) { number async in
+        for _ in 0..<5 { await Task.yield() }
+        seen.record(clock.now.offset)
+        if number < 4 { event.post(number + 1, after: .seconds(1), clock: clock) }
+      }
+      event.post(1, after: .seconds(1), clock: clock)
+      await clock.advanceWhenIdle(by: .seconds(10))
+      await clock.waitUntilIdle()
+      try IdleClockTests.expect(seen.values, (1...4).map { .seconds($0) })
+      try IdleClockTests.expect(clock.now.offset, .seconds(10))
+    }
+  }
+
+  @Test(arguments: BoundedLane.allCases) func aCallThatRunsHoldsTheClock(lane: BoundedLane) async {
+    let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Duration>())
+    event.add(lane.handler(.unbounded, until: gate) { (_: Int) in seen.record(clock.now.offset) })
+    clock.meet(event)
+    for number in 0..<3 { event.post(number) }
+    #expect(await eventually { seen.count == 1 })
+    async let advanced: Void = clock.advanceWhenIdle(by: .seconds(1))
+    for _ in 0..<1_000 { await Task.yield() }
+    #expect(clock.now.offset == .zero)
+    gate.open()
+    await advanced
+    #expect(seen.values == [.zero, .zero, .zero] && clock.now.offset == .seconds(1))
+  }
+
+  /// The calls that sleep, what is queued behind them, and calls that wait for them, do not hold
+  /// the clock.
+  @Test(arguments: [AsyncDelivery.inOrder, .concurrent(limit: 1), .concurrent(limit: 2), .task])
+  func callsThatSleepDoNotHoldTheClock(delivery: AsyncDelivery) async throws {
+    try await everywhere {
+      let (first, second) = (Event<Int>(), Event<Int>())
+      let (clock, slept, reports) = (ManualClock(), Recorder<Duration>(), Recorder<SendReport>())
+      second.addHandler(on: delivery) { _ in
+        try await clock.sleep(for: .seconds(1))
+        slept.record(clock.now.offset)
+      }
+      first.addHandler(on: .inOrder) { number in reports.record(await second.send(number)) }
+      clock.meet(first, second)
+      for number in 0..<3 { first.post(number) }
+      for number in 3..<5 { second.post(number) }
+      await clock.advanceWhenIdle(by: .seconds(9))
+      await clock.waitUntilIdle()
+      try IdleClockTests.expect(slept.count, 5)
+      // Each send waited for its call, although the clock waited for what was not asleep.
+      try IdleClockTests.expect(reports.values.map(\.delivered), [1, 1, 1])
+      if delivery.description == "in order" { try IdleClockTests.expect(slept.values, (1...5).map { .seconds($0) }) }
+    }
+  }
+
+  /// Handlers that wait for a time without a task that sleeps: between two attempts, for more
+  /// payloads, or for the end of a pause.
+  @Test(arguments: WaitingHandler.allCases)
+  func handlersThatWaitForATimeDoNotHoldTheClock(kind: WaitingHandler) async throws {
+    try await everywhere {
+      let (event, feeding, clock) = (Event<Int>(), Event<Int>(), ManualClock())
+      let (calls, reports) = (Recorder<Duration>(), Recorder<SendReport>())
+      kind.add(to: event, clock) {
+        calls.record(clock.now.offset)
+        return calls.count
+      }
+      feeding.addHandler(on: .inOrder) { number in reports.record(await event.send(number)) }
+      clock.meet(feeding)
+      feeding.post(1)
+      await clock.advanceWhenIdle(by: .seconds(100))
+      await clock.waitUntilIdle()
+      try IdleClockTests.expect(calls.values, kind.expected)
+      try IdleClockTests.expect(reports.values.map(\.delivered), [1])
+      try IdleClockTests.expect(clock.now.offset, .seconds(100))
+    }
+  }
+
+  enum WaitingHandler: CaseIterable, Sendable {
+    case retriedInOrder, retriedConcurrently, retriedAsTask, retriedByKey, batch, batchByKey, debounced
+    struct Failed: Error {}
+
+    func add(to event: Event<Int>, _ clock: ManualClock, _ call: @escaping @Sendable () -> Int) {
+      let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(60), attempts: 4, jitter: false)
+      func retried(_ delivery: AsyncDelivery) -> Handler<Int> {
+        Handler(on: delivery) { _ async throws in if call() < 3 { throw Failed() } }.retrying(policy, clock: clock)
+      }
+      func batched() -> Handler<Int> {
+        Handler(batchesOf: 5, within: .seconds(3), clock: clock) { _ async throws in _ = call() }
+      }
+      switch self {
+      case .retriedInOrder: event.add(retried(.inOrder))
+      case .retriedConcurrently: event.add(retried(.concurrent(limit: 2)))
+      case .retriedAsTask: event.add(retried(.task))
+      case .retriedByKey: event.add(retried(.concurrent(limit: 2)).inOrder { $0 })
+      case .batch: event.add(batched())
+      case .batchByKey: event.add(batched().inOrder { $0 })
+      case .debounced:
+        event.add(Handler(on: .inOrder) { _ async throws in _ = call() }.debounced(for: .seconds(2), clock: clock))
+      }
+    }
+
+    var expected: [Duration] {
+      switch self {
+      case .batch, .batchByKey: [.seconds(3)]
+      case .debounced: [.seconds(2)]
+      default: [.zero, .seconds(1), .seconds(3)]
+      }
+    }
+  }
+
+  @Test func mainHandlersThatSleepDoNotHoldTheClock() async throws {
+    let body: @Sendable () async throws -> Void = {
+      let (event, clock, slept) = (Event<Int>(), ManualClock(), Recorder<Duration>())
+      event.addHandler(on: .main) { _ in
+        try await clock.sleep(for: .seconds(1))
+        slept.record(clock.now.offset)
+      }
+      clock.meet(event)
+      for number in 0..<3 { event.post(number) }
+      await clock.advanceWhenIdle(by: .seconds(3))
+      await clock.waitUntilIdle()
+      try IdleClockTests.expect(slept.values, (1...3).map { .seconds($0) })
+    }
+    for _ in 0..<10 { try await body() }
+    if Simulation.includesAllTasks { try Simulation.run(seeds: 1...50, body) }
+  }
+
+  /// Work that goes from event to event is found wherever it is.
+  @Test func workThatGoesRoundHoldsTheClock() async throws {
+    try await everywhere {
+      let ring = [Event<Int>(), Event<Int>(), Event<Int>()]
+      let (clock, seen) = (ManualClock(), Counter())
+      let deliveries: [AsyncDelivery] = [.inOrder, .concurrent(limit: 2), .task]
+      for (index, event) in ring.enumerated() {
+        event.addHandler(on: deliveries[index]) { number async in
+          await Task.yield()
+          seen.add()
+          if number > 0 { ring[(index + 1) % 3].post(number - 1) }
+        }
+      }
+      clock.meet(ring[0], ring[1], ring[2])
+      ring[0].post(30)
+      await clock.advanceWhenIdle(by: .seconds(1))
+      try IdleClockTests.expect(seen.value, 31)
+      withExtendedLifetime(ring) {}
+    }
+  }
+
+  @Test func eventsBehindViewsKeysAndValuesAreMet() async {
+    let (event, keyed, value, clock, seen) = (
+      Event<Int>(), KeyedEvent<String, Int>(), Observed(0), ManualClock(), Counter()
+    )
+    clock.meet(event.map { "\($0)" }, keyed["a"], value)
+    let body: @Sendable (Int) async -> Void = { _ in
+      for _ in 0..<50 { await Task.yield() }
+      seen.add()
+    }
+    event.addHandler(on: .inOrder, body)
+    keyed["b"].addHandler(on: .inOrder, body)
+    value.values.addHandler(on: .inOrder, body)
+    for number in 1...10 {
+      event.post(number)
+      keyed.post(number, to: "b")
+      value.value = number
+    }
+    await clock.waitUntilIdle()
+    #expect(seen.value == 30 && event.handlerCount == 1)
+  }
+
+  /// The clock keeps no event alive, and a dead one does not hold it.
+  @Test func eventsThatAreGoneAreForgotten() async {
+    let (clock, live) = (ManualClock(), LiveCount())
+    var event: Event<Canary>? = Event()
+    event!.addHandler { _ in }
+    event!.post(Canary(live), after: .seconds(1), clock: clock)
+    weak let dead = event
+    event = nil
+    #expect(dead == nil && live.alive == 0)
+    await clock.advanceWhenIdle(by: .seconds(2))
+    #expect(clock.now.offset == .seconds(2))
+  }
+
+  /// A call that returned has left a task behind, which sleeps. The next call on that lane runs.
+  @Test func aTaskThatACallLeftBehindDoesNotHideTheNextCall() async {
+    let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Duration>())
+    event.addHandler(on: .inOrder) { number async in
+      if number == 0 {
+        Task { try? await clock.sleep(for: .seconds(5)) }
+        await clock.waitForSleepers()
+      } else {
+        await gate.opened()
+        seen.record(clock.now.offset)
+      }
+    }
+    clock.meet(event)
+    event.post(0)
+    event.post(1)
+    async let advanced: Void = clock.advanceWhenIdle(by: .seconds(1))
+    for _ in 0..<1_000 { await Task.yield() }
+    gate.open()
+    await advanced
+    #expect(seen.values == [.zero])
+  }
+
+  /// Work that waits for a time without a task, as between two attempts, does not hold the clock.
+  @Test func workThatWaitsWithoutATaskDoesNotHoldTheClock() async throws {
+    let (event, clock, gates, nodes) = (Event<Int>(), ManualClock(), [Gate(), Gate()], Recorder<SleepingWork>())
+    event.addHandler(on: .inOrder) { number async in
+      if let invocation = Invocation.current { nodes.record(SleepingWork(node: invocation.executionSlot)) }
+      await gates[number].opened()
+    }
+    clock.meet(event)
+    event.post(0)
+    event.post(1)
+    #expect(await eventually { nodes.count == 1 })
+    let work = try #require(nodes.values.first)
+    clock.sleepBegan(work)
+    await clock.advanceWhenIdle(by: .seconds(1))
+    #expect(clock.now.offset == .seconds(1))
+    clock.sleepEnded(work)
+    async let advanced: Void = clock.advanceWhenIdle(by: .seconds(1))
+    for _ in 0..<1_000 { await Task.yield() }
+    #expect(clock.now.offset == .seconds(1))
+    for gate in gates { gate.open() }
+    await advanced
+    #expect(clock.now.offset == .seconds(2))
+  }
+
+  @Test func whatALockHoldsDoesNotHoldTheClock() async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
+    let token = event.addHandler(on: .inOrder) { _ async in seen.record(clock.now.offset) }
+    clock.meet(event)
+    event.lock(token, holding: .upTo(8))
+    event.post(1)
+    await clock.advanceWhenIdle(by: .seconds(1))
+    event.unlock(token)
+    await clock.waitUntilIdle()
+    #expect(seen.values == [.seconds(1)])
+  }
+
+  /// The probes of a clock are gone when it has moved: a barrier still passes.
+  @Test func quiesceStillWaitsForACallThatSleeps() async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
+    event.addHandler(on: .inOrder) { _ in
+      try await clock.sleep(for: .seconds(3))
+      seen.add()
+    }
+    clock.meet(event)
+    event.post(1)
+    await clock.advanceWhenIdle(by: .seconds(1))
+    async let quiet: Void = event.quiesce()
+    await clock.advanceWhenIdle(by: .seconds(2))
+    await quiet
+    #expect(seen.value == 1)
+  }
+
+  @Test func aHandlerThatMovesTheClockDoesNotWaitForItself() async throws {
+    try await everywhere {
+      let (first, second, clock, seen) = (Event<Int>(), Event<Int>(), ManualClock(), Recorder<Int>())
+      first.addHandler(on: .inOrder) { number async in
+        await clock.advanceWhenIdle(by: .seconds(1))
+        seen.record(number)
+      }
+      second.addHandler(on: .inOrder) { number in await first.send(number) }
+      clock.meet(first, second)
+      for number in 1...2 { second.post(number) }
+      first.post(3)
+      await second.quiesce()
+      await first.quiesce()
+      try IdleClockTests.expect(seen.values.sorted(), [1, 2, 3])
+      try IdleClockTests.expect(clock.now.offset, .seconds(3))
+    }
+  }
+
+  @Test func aCancelledTaskDoesNotWait() async {
+    let (event, clock, gate) = (Event<Int>(), ManualClock(), Gate())
+    event.addHandler(on: .inOrder) { _ async in await gate.opened() }
+    clock.meet(event)
+    event.post(1)
+    let waiting = Task {
+      await clock.advanceWhenIdle(by: .seconds(1))
+      await clock.waitForSleepers()
+    }
+    for _ in 0..<100 { await Task.yield() }
+    waiting.cancel()
+    await waiting.value
+    #expect(clock.now.offset == .zero)
+    gate.open()
+  }
+
+  @Test func theClockWaitsForSleepers() async throws {
+    try await everywhere {
+      let (clock, woken) = (ManualClock(), Counter())
+      await withTaskGroup(of: Void.self) { group in
+        for seconds in 1...3 {
+          group.addTask {
+            try? await clock.sleep(for: .seconds(seconds))
+            woken.add()
+          }
+        }
+        await clock.waitForSleepers(3)
+        clock.advance(by: .seconds(3))
+      }
+      await clock.waitForSleepers(0)
+      try IdleClockTests.expect(woken.value, 3)
+    }
+  }
+
+  /// A later post falls between the threads that post. None is left when the clock has moved.
+  @Test func nothingIsLeftBehindWhileThreadsPost() async {
+    for _ in 0..<10 {
+      let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
+      event.addHandler(on: .concurrent(limit: 2)) { number async in
+        if number > 0 { event.post(number - 1, after: .milliseconds(number), clock: clock) }
+        seen.add()
+      }
+      clock.meet(event)
+      await onThreads(4) { _ in for number in 0..<50 { event.post(number % 5) } }
+      // Each post is followed by as many later ones as its number.
+      await clock.advanceWhenIdle(by: .seconds(1))
+      await clock.waitUntilIdle()
+      #expect(seen.value == 4 * 10 * (1 + 2 + 3 + 4 + 5))
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// H14: tasks that name no executor, and the main actor, in simulations.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTaskTests {
+  struct Wrong: Error {}
+
+  /// Whether this platform lets a simulation take over.
+  static let isPossible = ConditionTrait.enabled(if: Simulation.includesAllTasks)
+
+  @MainActor final class Model {
+    var count = 0
+    /// A change with a suspension in the middle of it, as a careless program has it.
+    func add() async {
+      let before = count
+      await Task.yield()
+      count = before + 1
+    }
+  }
+
+  actor Room {
+    private(set) var count = 0
+    func enter() { count += 1 }
+  }
+
+  // MARK: The main actor
+
+  @Test(isPossible) func asynchronousMainHandlersBelongToTheSimulation() throws {
+    let schedules = Recorder<String>()
+    for seed in [1, 2, 3, 1] as [UInt64] {
+      let schedule = try Simulation.run(seed: seed) {
+        let (event, seen) = (Event<Int>(), Recorder<Int>())
+        event.addHandler(on: .main) { number async in
+          MainActor.assertIsolated()
+          seen.record(number)
+          await Task.yield()
+          MainActor.assertIsolated()
+          seen.record(-number)
+        }
+        await withTaskGroup(of: Void.self) { group in
+          for sender in 1...3 { group.addTask { for number in 0..<3 { await event.send(sender * 10 + number) } } }
+        }
+        let begun = seen.values.filter { $0 > 0 }
+        let isInOrder = (1...3).allSatisfy { sender in
+          begun.filter { $0 / 10 == sender } == (0..<3).map { sender * 10 + $0 }
+        }
+        // No call overlaps another one, although each is suspended.
+        guard isInOrder, seen.values == begun.flatMap({ [$0, -$0] }) else { throw Wrong() }
+      }
+      schedules.record(schedule.description)
+    }
+    #expect(schedules.values.first == schedules.values.last && Set(schedules.values).count > 1)
+  }
+
+  /// A hop lies between the lane and the main actor. The claim comes after it.
+  @Test(isPossible) func noMainHandlerIsCalledAfterItsRemovalOnTheMainActor() throws {
+    let called = Recorder<Bool>()
+    let explored = try Simulation.explore {
+      let (event, isRemoved, calls) = (Event<Int>(), Recorder<Bool>(), Counter())
+      let token = event.addHandler(on: .main) { _ async in
+        calls.add()
+        if isRemoved.count > 0 { isRemoved.record(false) }
+      }
+      event.post(1)
+      await Task.yield()
+      await Task { @MainActor in
+        event.remove(token)
+        isRemoved.record(true)
+      }.value
+      await event.quiesce()
+      called.record(calls.value == 1)
+      guard isRemoved.values == [true] else { throw Wrong() }
+    }
+    #expect(explored.isComplete && Set(called.values) == [true, false])
+  }
+
+  @Test(isPossible) func aRaceOnTheMainActorIsFoundAndShownAgain() throws {
+    let body: @Sendable () async throws -> Void = {
+      let model = Model()
+      let tasks = (0..<2).map { _ in Task { await model.add() } }
+      for task in tasks { await task.value }
+      guard await model.count == 2 else { throw Wrong() }
+    }
+    let failure = #expect(throws: SimulationFailure.self) { try Simulation.run(seeds: 1...100, body) }
+    #expect(failure?.error is Wrong)
+    let schedule = try #require(failure?.schedule)
+    let again = #expect(throws: SimulationFailure.self) { try Simulation.replay(schedule, body) }
+    #expect(again?.error is Wrong && again?.schedule.description == schedule.description)
+  }
+
+  /// Jobs of the main actor and blocks of the main queue come in one order.
+  @Test(isPossible) func theMainActorKeepsTheOrderOfItsSteps() throws {
+    try Simulation.run(seeds: 1...50) {
+      let (event, seen) = (Event<Int>(), Recorder<Int>())
+      event.addHandler(on: .main) { seen.record($0) }
+      await Task { @MainActor in
+        // All three are enqueued by one step, so their order is known.
+        Task { @MainActor in seen.record(1) }
+        Task { @MainActor in seen.record(2) }
+        seen.record(0)
+      }.value
+      event.post(3)
+      await event.quiesce()
+      await MainActor.run { seen.record(4) }
+      guard seen.values == [0, 1, 2, 3, 4] else { throw Wrong() }
+    }
+  }
+
+  @Test(isPossible) func synchronousMainHandlersAreIsolatedOnAnyThread() throws {
+    try Simulation.run(seeds: 1...20) {
+      let (event, model) = (Event<Int>(), Model())
+      event.addHandler(on: .main) { number in
+        MainActor.assertIsolated()
+        MainActor.assumeIsolated { model.count += number }
+      }
+      event.post(1)
+      await MainActor.run { event.post(2) }  // delivered at once, or after the call that waits
+      await event.quiesce()
+      guard await model.count == 3 else { throw Wrong() }
+    }
+  }
+
+  @Test(isPossible) @MainActor func aTestOnTheMainActorRunsAsynchronousMainHandlers() throws {
+    let model = Model()
+    try Simulation.run(seeds: 1...10) {
+      let event = Event<Int>()
+      event.addHandler(on: .main) { _ async in
+        model.count += 1
+        await Task.yield()
+        model.count += 1
+      }
+      await event.send(1)
+    }
+    #expect(model.count == 20)
+  }
+
+  // MARK: Tasks without a preference
+
+  @Test(isPossible, arguments: [false, true]) func tasksOfTheProgramBelongToTheSimulation(isDetached: Bool) throws {
+    let body: @Sendable () async throws -> Void = {
+      let (bus, room) = (SimulationTests.OnceBus(claimsFirst: false), Room())
+      let operation: @Sendable () async -> Void = { await bus.send { await room.enter() } }
+      let tasks = (0..<2).map { _ in isDetached ? Task.detached { await operation() } : Task { await operation() } }
+      for task in tasks { await task.value }
+      guard await room.count == 1 else { throw Wrong() }
+    }
+    let failure = #expect(throws: SimulationFailure.self) { try Simulation.run(seeds: 1...100, body) }
+    let seed = try #require(failure?.schedule.seed)
+    for _ in 0..<3 {
+      let again = #expect(throws: SimulationFailure.self) { try Simulation.run(seed: seed, body) }
+      #expect(again?.error is Wrong && again?.schedule.description == failure?.schedule.description)
+    }
+  }
+
+  /// A detached task has no task-local values. Its simulation is that of its thread.
+  @Test(isPossible, arguments: BoundedLane.allCases) func lanesOfDetachedTasksBelongToTheSimulation(
+    lane: BoundedLane
+  ) throws {
+    try Simulation.run(seeds: 1...20) {
+      await Task.detached {
+        let (event, seen) = (Event<Int>(), Recorder<Int>())
+        event.add(lane.handler(.unbounded, until: .open) { seen.record($0) })
+        for number in 0..<3 { await event.send(number) }
+        event.post(3, after: .seconds(1), clock: Simulation.clock)
+        _ = try? await event.next(within: .seconds(2), clock: Simulation.clock)
+        await event.quiesce()
+        #expect(seen.values == [0, 1, 2, 3])
+      }.value
+    }
+  }
+
+  @Test func aProgramStartsTasksOnTheExecutorOfItsEvents() async throws {
+    #expect(EventContext.executor == nil)
+    let count = Counter()
+    try Simulation.run(seeds: 1...20) {
+      let event = Event<Int>()
+      event.addHandler(on: .inOrder) { _ in
+        guard EventContext.executor === Simulation.executor, EventContext.executor != nil else { throw Wrong() }
+        count.add()
+      }
+      try await Task(executorPreference: EventContext.executor) {
+        try await event.send(1).throwIfFailed()
+      }.value
+    }
+    #expect(count.value == 20 && EventContext.executor == nil)
+  }
+
+  /// A step may resume a task that is older than the simulation. That task goes on where it was.
+  @Test(isPossible) func olderTasksStayOutside() async throws {
+    let (gate, room) = (Gate(), Room())
+    let older = Task { () -> Bool in
+      await gate.opened()
+      await room.enter()
+      return Simulation.executor == nil
+    }
+    await Task.yield()
+    try Simulation.run(seeds: 1...10) {
+      gate.open()
+      await Task.yield()
+      await room.enter()
+    }
+    #expect(await older.value)
+    #expect(await room.count == 11)
+  }
+
+  /// A run that is cut off has borrowed the turn of an actor that others use. It gives the turn
+  /// back.
+  @Test(isPossible) func anActorIsNotLostWithARunThatIsCutOff() async {
+    let room = Room()
+    for limit in 1...12 {
+      #expect(throws: SimulationFailure.self) {
+        try Simulation.run(seed: 1, limit: limit) {
+          let tasks = (0..<4).map { _ in Task { for _ in 0..<8 { await room.enter() } } }
+          for task in tasks { await task.value }
+        }
+      }
+      await room.enter()
+    }
+    #expect(await room.count >= 12)
+  }
+
+  @Test func workThatLiesOutsideIsNamed() {
+    let failure = #expect(throws: SimulationFailure.self) {
+      try Simulation.run(seed: 1) { try await Task.sleep(for: .seconds(1_000)) }
+    }
+    #expect(failure?.description.contains("a clock other than Simulation.clock") == true)
+  }
+}
