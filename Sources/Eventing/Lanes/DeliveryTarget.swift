@@ -47,6 +47,9 @@ public import Synchronization
     preconditionFailure("each lane overrides sendBarrier(_:)")
   }
 
+  /// Ends the delays between attempts, because the event has ended. Isolation: core.
+  func endDelays() {}
+
   /// The number of occurrences that wait on the lane, without those whose calls run. For a
   /// snapshot, from any thread that holds no mutex.
   var waitingCount: Int { 0 }

@@ -38,10 +38,14 @@ extension EventCore {
   }
 
   /// Returns the records of all handlers, enqueued ones too, in the order of the table.
-  func records(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
+  func records(
+    orBetweenAttempts: Bool = false, where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool
+  ) -> [HandlerRecord] {
     var found: [HandlerRecord] = []
     func include(_ record: HandlerRecord) {
-      if !record.has(HandlerFlags.ended), isIncluded(record, record.details?.options) { found.append(record) }
+      let isBetweenAttempts =
+        orBetweenAttempts && record.details?.delays != nil && !record.has(HandlerFlags.removed)
+      if !record.has(HandlerFlags.ended) || isBetweenAttempts, isIncluded(record, record.details?.options) { found.append(record) }
     }
     mutex.lock()
     forEachRecord(include)

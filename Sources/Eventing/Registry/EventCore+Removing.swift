@@ -39,9 +39,11 @@ extension EventCore {
   /// - Returns: The number of removed handlers, without those whose owner was gone.
   func removeAll(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
     var count = 0
-    let deactivated = records(where: isIncluded).filter { record in
+    let deactivated = records(orBetweenAttempts: true, where: isIncluded).filter { record in
       let wasAlive = isAlive(record)
-      guard record.deactivate() else { return false }
+      let isMine = record.deactivate()
+      record.details?.delays?.end()
+      guard isMine else { return false }
       if wasAlive { count += 1 }
       return true
     }
@@ -185,7 +187,9 @@ extension EventCore {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
     for record in records { unregister(record) }
-    pendingWorkReference.load()?.unheardReference.load()?.finish()
+    guard let pendingWork = pendingWorkReference.load() else { return }
+    for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
+    pendingWork.unheardReference.load()?.finish()
   }
 
   // MARK: Retire

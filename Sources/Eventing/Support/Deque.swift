@@ -29,6 +29,23 @@ struct Deque<Element> {
     return element
   }
 
+  /// Returns the first element that matches, after those at the front that are before a place.
+  /// O(log n), and O(1) for each element that is looked at.
+  ///
+  /// - Parameter isAfter: Returns false for the elements up to the place, and true behind it.
+  func first(from isAfter: (Element) -> Bool, where isMatch: (Element) -> Bool) -> Element? {
+    var (low, high) = (head, elements.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if let element = elements[middle], isAfter(element) { high = middle } else { low = middle + 1 }
+    }
+    while low < elements.count {
+      if let element = elements[low], isMatch(element) { return element }
+      low += 1
+    }
+    return nil
+  }
+
   /// Calls `body` with each element, in order. O(n)
   func forEach(_ body: (Element) -> Void) {
     for i in head..<elements.count { if let element = elements[i] { body(element) } }

@@ -47,6 +47,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var lastError: (any Error)?
   /// Whether no further attempt follows.
   @exclusivity(unchecked) var isLastAttempt = false
+  /// Whether a lock that holds nothing began between two attempts.
+  @exclusivity(unchecked) var isGivenUp = false
   /// The timer of the batch or of the delay.
   @exclusivity(unchecked) var timer: UnitTimer?
 

@@ -208,6 +208,8 @@ import Synchronization
     inner.lane?.sendBarrier(completion)
   }
 
+  override func endDelays() { inner.lane?.endDelays() }
+
   override func resume() {
     if unsafe timer == nil, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
     inner.lane?.resume()

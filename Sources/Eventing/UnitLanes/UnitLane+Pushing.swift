@@ -67,7 +67,7 @@ extension UnitLane {
       if open == nil {
         add(batch)
         setGathering(batch, key)
-        if batchQueue == nil { enqueue(batch) } else { timed = batch }
+        if batchQueue == nil { enqueue(batch) } else { timed = noteOpen(batch) }
       }
       if unsafe batch.count >= rule.count + (mutant(.batchIsTooLarge) ? 1 : 0) {
         setGathering(nil, key)
@@ -98,6 +98,13 @@ extension UnitLane {
 
   private func setGathering(_ batch: LaneUnit?, _ key: UnitKey?) {
     if let key { unsafe key.gathering = batch } else { unsafe gathering = batch }
+  }
+
+  /// Enters a batch that gathers. The caller holds `scheduler.mutex`.
+  private func noteOpen(_ batch: LaneUnit) -> LaneUnit {
+    if unsafe openBatches.count > 64 + 2 * liveCount { unsafe openBatches.removeAll { unsafe $0.stage != .gathering } }
+    unsafe openBatches.append(batch)
+    return batch
   }
 
   /// Starts the timer at whose end a batch is enqueued. Not under a mutex.
@@ -135,11 +142,12 @@ extension UnitLane {
   }
 
   private func dropOldest(_ effects: inout Effects) {
-    var oldest: LaneUnit?
-    unsafe units.forEach { unit in
-      if oldest == nil, unsafe unit.stage == .waiting || unit.stage == .gathering { oldest = unit }
-    }
-    guard let oldest else { return }
+    guard
+      let oldest = unsafe units.first(
+        from: { unsafe $0.turn >= oldestTurn },
+        where: { unsafe $0.stage == .waiting || $0.stage == .gathering })
+    else { return }
+    unsafe oldestTurn = unsafe oldest.turn
     if unsafe oldest.count > 1, let header = unsafe oldest.gathered?.takeFirst() {
       effects.dropped = (header.completion, oldest.node)
       effects.droppedPayload = unsafe oldest.gathered?.ownedPayloadOfTaken()

@@ -92,7 +92,7 @@ extension UnitLane {
         if owner == nil { record.set(HandlerFlags.removed) }
       }
       // The first attempt has used up a once handler.
-      guard !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+      guard unsafe !unit.isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
     }
     unsafe unit.attempts += 1
     attempt.store(unsafe unit.attempts, ordering: .relaxed)
@@ -233,6 +233,7 @@ extension UnitLane {
   private func refusal(of unit: LaneUnit) -> ClaimRefusal {
     let isEnding = unsafe self.isEnding
     if unsafe unit.attempts == 0 || record.has(HandlerFlags.removed) { return refusal(isEnding: isEnding) }
+    if unsafe unit.isGivenUp { return .skip }
     // A once handler is used up by its first attempt, which does not end the others.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
@@ -252,128 +253,5 @@ extension UnitLane {
       letters.post(payload, type, failure)
     }
     return .failed(failure)
-  }
-
-  // MARK: After a run
-
-  /// Ends the run of a unit on a slot. Returns the next unit for the slot; `nil` if the slot was
-  /// freed, or waits for another attempt.
-  func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneUnit? {
-    // Before the unit ends: nothing that waits for it may find the payload alive.
-    if case .ended(let outcome) = result { settle(unit, outcome) }
-    var (ended, barriers, isOver): ([LaneUnit], [Completion], Bool) = ([], [], false)
-    // Before another unit may have the slot or the key.
-    WaitGraph.mutex.withLock {
-      unsafe unit.slot = nil
-      if unsafe unit.key?.slot === slot { unsafe unit.key?.slot = nil }
-    }
-    let next = scheduler.mutex.withLock { () -> LaneUnit? in
-      switch result {
-      case .ended:
-        unsafe swap(&barriers, &unit.barriers)
-        end(unit, &ended)
-        releaseKey(unit)
-        isOver = unsafe isEnding && liveCount == 0
-        if isOver { unsafe isEnding = false }
-      case .delayed:
-        unsafe unit.stage = .delayed
-        let keepsSlot = !scheduler.freesSlotInDelay && !mutant(.retryLosesItsPlace)
-        unsafe unit.keptSlot = keepsSlot ? slot : nil
-        if keepsSlot { return nil }
-      case .held:
-        unsafe unit.stage = .waiting
-        unsafe waitingPayloads += unit.count
-        unsafe swap(&barriers, &unit.barriers)  // a barrier that came after the lock
-        var back = [unit]
-        if let key = unit.key {
-          unsafe key.isActive = false
-          while let next = unsafe key.parked.popFirst() { back.append(next) }
-        }
-        // The lock may have ended meanwhile.
-        if unsafe isPaused { unsafe held += back } else { scheduler.insertUrgent(back, of: self) }
-      }
-      return scheduler.takeNext(slot, &ended)
-    }
-    if case .delayed(let delay) = result { startDelay(of: unit, delay) }
-    for completion in barriers { completion.arrive(unit, nil) }
-    if isOver { closeLate() }
-    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
-    sweepKeysIfIdle()
-    return next
-  }
-
-  /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys
-  /// the payloads.
-  func settle(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
-    let completions = unsafe unit.completions
-    let count = unsafe unit.count
-    unit.clear()
-    switch outcome {
-    case .skipped: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
-    case .dropped: dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
-    case .delivered, .held, .failed: break
-    }
-    for completion in completions {
-      if case .skipped = outcome { countSkipped(completion) }
-      if case .dropped = outcome { countDropped(completion) }
-      if completion.isAwaited { completion.arrive(unit, outcome) }
-    }
-  }
-
-  /// Lets the next unit of a key begin. The caller holds `scheduler.mutex`.
-  private func releaseKey(_ unit: LaneUnit) {
-    guard let key = unit.key else { return }
-    unsafe key.isActive = false
-    if unsafe isPaused {
-      while let next = unsafe key.parked.popFirst() { unsafe held.append(next) }
-      return
-    }
-    while let next = unsafe key.parked.popFirst() {
-      // A unit that was dropped stays until its scheduler finds it.
-      scheduler.appendReleased(next)
-      if unsafe next.stage == .waiting { return }
-    }
-  }
-
-  /// Starts the delay before another attempt. Not under a mutex.
-  private func startDelay(of unit: LaneUnit, _ delay: Duration) {
-    guard let queue = retryQueue, let delays else { return }
-    let timer = UnitTimer(queue, delaying: unit.delayedNodes) { unit.lane.resume(unit) }
-    unsafe unit.timer = timer
-    delays.insert(timer)
-    timer.start(after: delay)
-    // A lock, a removal, the end or a newer occurrence may have come before the timer was there.
-    let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
-    if mustEnd || record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) { timer.fireNow() }
-  }
-
-  /// Ends the delay of a unit.
-  private func resume(_ unit: LaneUnit) {
-    if let timer = unsafe unit.timer { delays?.remove(timer) }
-    let slot = scheduler.mutex.withLock { () -> ExecutionSlot? in
-      // A removed handler, a lock and the end leave one attempt at most.
-      if unsafe endsDelays { unsafe unit.isLastAttempt = true }
-      guard let slot = unsafe unit.keptSlot else {
-        scheduler.appendUrgent(unit)
-        return nil
-      }
-      unsafe unit.keptSlot = nil
-      unsafe unit.stage = .running
-      return slot
-    }
-    if let slot { scheduler.run(unit, on: slot) } else { scheduler.startUnits() }
-  }
-
-  /// Asks the core to forget the keys of a burst, when nothing is left of it.
-  private func sweepKeysIfIdle() {
-    guard let keys, keys.count > UnitKeyLimit.least, !isSweepWanted.load(ordering: .relaxed) else { return }
-    let isIdle = scheduler.mutex.withLock { unsafe liveCount == 0 }
-    guard isIdle, !isSweepWanted.exchange(true, ordering: .relaxed), let core = anchor.core else { return }
-    core.enqueue(
-      .change(
-        {
-          self.isSweepWanted.store(false, ordering: .relaxed)
-          keys.sweep()
-        }, by: Thread.current))
   }
 }

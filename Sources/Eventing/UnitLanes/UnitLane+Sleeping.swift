@@ -6,11 +6,14 @@ extension UnitLane {
   func sleep(_ unit: LaneUnit, on slot: ExecutionSlot, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let sleeper = Sleeper()
-    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) { sleeper.wake() }
+    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) {
+      self.giveUpIfLocked(unit)
+      sleeper.wake()
+    }
     delays.insert(timer)
     timer.start(after: delay)
     // A lock, a removal or the end may have come before the timer was there.
-    let mustEnd = scheduler.mutex.withLock { unsafe endsDelays }
+    let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
     if mustEnd || record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) { timer.fireNow() }
     await withTaskCancellationHandler {
       await sleeper.sleep()

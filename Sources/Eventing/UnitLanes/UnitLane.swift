@@ -28,6 +28,10 @@ import Synchronization
   @exclusivity(unchecked) var lastTurn: UInt64 = 0
   /// The batch that takes further payloads, if there are no keys.
   @exclusivity(unchecked) var gathering: LaneUnit?
+  /// The batches that gather, and some that gathered.
+  @exclusivity(unchecked) var openBatches: [LaneUnit] = []
+  /// The turn before which no unit waits that could be dropped.
+  @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs, or is between two attempts, if the handler restarts.
   @exclusivity(unchecked) var current: LaneUnit?
   /// The units whose turn came while a lock held them.
@@ -121,6 +125,11 @@ import Synchronization
     return isIdle
   }
 
+  override func endDelays() {
+    scheduler.mutex.withLock { unsafe endsDelays = true }
+    delays?.end()
+  }
+
   @usableFromInline override func sendBarrier(_ completion: Completion) {
     completion.expect(self)
     var waiting: [LaneUnit] = []
@@ -176,8 +185,8 @@ import Synchronization
 
   /// Puts the batches that gather into the queue. The caller holds `scheduler.mutex`.
   func closeBatches() {
-    guard modifiers.batch != nil else { return }
-    unsafe units.forEach { if unsafe $0.stage == .gathering { enqueue($0) } }
+    for batch in unsafe openBatches { enqueue(batch) }
+    unsafe openBatches = []
   }
 
   /// Puts a batch into the queue, where it still takes payloads until it begins or is full. The

@@ -105,12 +105,13 @@ import Testing
   }
 
   /// Ends a delay, and returns the report of the `send` that waited.
-  private func report(place: String = "inOrder", _ end: @Sendable (Event<Int>, HandlerToken) -> Void) async -> (
-    SendReport, Int
-  ) {
+  private func report(
+    place: String = "inOrder", isOnce: Bool = false, _ end: @Sendable (Event<Int>, HandlerToken) -> Void
+  ) async -> (SendReport, Int) {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
     let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
-    let token = event.attach(RetryTests.handler(place, unsteady).retrying(policy, clock: clock))
+    let handler = RetryTests.handler(place, unsteady).retrying(policy, clock: clock)
+    let token = event.attach(isOnce ? handler.once() : handler)
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     end(event, token)
@@ -135,6 +136,25 @@ import Testing
   func theEndOfTheEventEndsTheDelayAndOneAttemptFollows(place: String) async {
     let (report, attempts) = await report(place: place) { event, _ in event.finish() }
     #expect(report.failures.map(\.attempts) == [2] && attempts == 2)
+  }
+
+  /// The outcome is known when the lock begins, so the unlock must not bring another attempt.
+  @Test(arguments: ["inOrder", "background", "concurrent", "task"])
+  func aLockThatEndsAtOnceEndsTheDelayAllTheSame(place: String) async {
+    for _ in 0..<20 {
+      let (report, attempts) = await report(place: place) { event, token in
+        event.lock(token)
+        event.unlock(token)
+      }
+      #expect(report.failures.map(\.attempts) == [1] && attempts == 1)
+    }
+  }
+
+  @Test func aOnceHandlerBetweenTwoAttemptsIsRemovedAndFinishedLikeAnyOther() async {
+    let (removed, attempts) = await report(isOnce: true) { event, _ in event.removeAll() }
+    #expect(removed.failures.map(\.attempts) == [1] && attempts == 1)
+    let (finished, allAttempts) = await report(isOnce: true) { event, _ in event.finish() }
+    #expect(finished.failures.map(\.attempts) == [2] && allAttempts == 2)
   }
 
   @Test func aLockThatHoldsKeepsTheCallAndItsAttempts() async {

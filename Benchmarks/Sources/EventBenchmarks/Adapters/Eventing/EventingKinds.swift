@@ -51,6 +51,17 @@ func eventingKinds() -> [EventKind] {
         withExtendedLifetime(owner) {}
       }
     },
+    EventKind("throttled, dropped", "Eventing throttled") { cell in
+      let event = Event<Int>()
+      event.add(Handler { (_: Int) in }.throttled(to: .seconds(3_600)))
+      event.post(0)  // begins the hour in which the handler takes the last payload only
+      return .sync { batch in
+        for value in batch.values {
+          event.post(value)
+          cell.hit(value)
+        }
+      }
+    },
     EventKind("forwarded", "Eventing forward") { cell in
       let event = Event<Int>(), target = Event<Int>()
       target.addHandler { cell.hit($0) }

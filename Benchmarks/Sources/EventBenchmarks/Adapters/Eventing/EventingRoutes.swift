@@ -16,6 +16,15 @@ func eventingRoutes() -> [Route] {
     route(".task", isConcurrent: true) { event, handler in
       event.addHandler(on: .task) { (value: Int) async in handler(value) }
     },
+    route("a shared Lane") { event, handler in
+      event.addHandler(on: .lane(Lane("benchmark"))) { (value: Int) async in handler(value) }
+    },
+    route("batches of 100") { event, handler in
+      event.add(Handler(batchesOf: 100) { (values: [Int]) async in for value in values { handler(value) } })[0]
+    },
+    route("in order by key, 1,000 keys", isConcurrent: true) { event, handler in
+      event.add(Handler(on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }.inOrder { $0 % 1_000 })[0]
+    },
     Route("payloads()") { handler in
       let event = Event<Int>()
       let payloads = event.payloads()
