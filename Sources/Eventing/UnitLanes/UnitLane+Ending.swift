@@ -88,7 +88,7 @@ extension UnitLane {
     guard let queue = retryQueue, let delays else { return }
     let timer = UnitTimer(queue, delaying: unit.delayedNodes) { unit.lane.resume(unit) }
     unsafe unit.timer = timer
-    delays.insert(timer)
+    delays.insert(timer, of: unit)
     timer.start(after: delay)
     // A lock, a removal, the end or a newer occurrence may have come before the timer was there.
     let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }

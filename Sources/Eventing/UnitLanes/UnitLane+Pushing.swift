@@ -23,8 +23,8 @@ extension UnitLane {
     var mayStartMore = false
     var detached: [DetachedUnit] = []
     var start: UnitScheduler.Start?
-    /// The attempt to cancel, if the handler restarts.
-    var replaced: CancellableAttempt?
+    /// The unit whose place the new one takes, if the handler restarts, and its attempt.
+    var replaced: (unit: LaneUnit, attempt: CancellableAttempt?)?
   }
 
   /// Enqueues an occurrence as a unit. Returns false if there is no room, and it is dropped.
@@ -41,7 +41,7 @@ extension UnitLane {
       unsafe waitingPayloads += 1
       if modifiers.isRestarting, let current = unsafe current {
         unsafe current.isReplaced = true
-        effects.replaced = unsafe current.attempt
+        effects.replaced = unsafe (current, current.attempt)
       }
     }
     complete(&effects, completion)
@@ -180,9 +180,10 @@ extension UnitLane {
     if let start = effects.start { begin(start, completion) }
     if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)
-    if modifiers.isRestarting {
-      effects.replaced?.cancel()
-      delays?.end()
+    if let replaced = effects.replaced {
+      replaced.attempt?.cancel()
+      // Its own delay only: the new unit may be between two attempts by now.
+      delays?.end(of: replaced.unit)
     }
     if let dropped = effects.dropped { conclude(.dropped, dropped.completion, at: dropped.node) }
     guard effects.isDropped else { return true }

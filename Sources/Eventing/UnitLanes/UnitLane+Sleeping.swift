@@ -10,7 +10,7 @@ extension UnitLane {
       self.giveUpIfLocked(unit)
       sleeper.wake()
     }
-    delays.insert(timer)
+    delays.insert(timer, of: unit)
     timer.start(after: delay)
     // A lock, a removal or the end may have come before the timer was there.
     let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }

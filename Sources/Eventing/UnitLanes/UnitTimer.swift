@@ -82,9 +82,11 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
 final class HandlerDelays: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var timers: [UInt64: UnitTimer] = [:]
+  @exclusivity(unchecked) private var timers: [UInt64: (timer: UnitTimer, unit: LaneUnit)] = [:]
 
-  func insert(_ timer: UnitTimer) { mutex.withLock { unsafe timers[timer.number] = timer } }
+  func insert(_ timer: UnitTimer, of unit: LaneUnit) {
+    mutex.withLock { unsafe timers[timer.number] = (timer, unit) }
+  }
 
   func remove(_ timer: UnitTimer) {
     let removed = mutex.withLock { unsafe timers.removeValue(forKey: timer.number) }
@@ -93,11 +95,13 @@ final class HandlerDelays: @unchecked Sendable {
 
   /// Ends all delays. Not under a mutex.
   func end() {
-    let ended = mutex.withLock { () -> [UnitTimer] in
-      defer { unsafe timers = [:] }
-      return unsafe Array(timers.values)
-    }.sorted { $0.number < $1.number }
-    for timer in ended { timer.fireNow() }
+    let ended = mutex.withLock { unsafe Array(timers.values) }
+    for (timer, _) in ended.sorted(by: { $0.timer.number < $1.timer.number }) { timer.fireNow() }
+  }
+
+  /// Ends the delay of one unit, if there is one. Not under a mutex.
+  func end(of unit: LaneUnit) {
+    mutex.withLock { unsafe timers.values.first { $0.unit === unit } }?.timer.fireNow()
   }
 }
 

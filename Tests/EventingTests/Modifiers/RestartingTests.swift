@@ -62,6 +62,42 @@ import Testing
     event.removeAll()
   }
 
+  private final class Parcel: Sendable {
+    let number: Int
+    private let onRelease: @Sendable () -> Void
+
+    init(_ number: Int, onRelease: @escaping @Sendable () -> Void = {}) {
+      (self.number, self.onRelease) = (number, onRelease)
+    }
+
+    deinit { onRelease() }
+  }
+
+  /// While a post releases the payload that it drops, its own occurrence fails and waits. The post
+  /// must not end that delay.
+  @Test func aPostEndsNoDelayButThatOfTheCallItReplaces() async {
+    let (event, clock, gate, seen) = (Event<Parcel>(), ManualClock(), Gate(), Recorder<Int>())
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+    event.add(
+      Handler { parcel async throws in
+        seen.record(parcel.number)
+        if parcel.number == 3 { throw RetryTests.Refused() }
+        await Task.detached { await gate.opened() }.value  // ignores cancellation
+      }.retrying(policy, clock: clock).restarting())
+    event.post(Parcel(1))
+    #expect(await eventually { seen.count == 1 })
+    await startThread {
+      event.post(
+        Parcel(2) {
+          gate.open()
+          for _ in 0..<10_000_000 where clock.sleeperCount == 0 { giveWay() }
+        })
+      event.post(Parcel(3))
+    }.opened()
+    #expect(clock.sleeperCount == 1 && seen.values == [1, 3])
+    event.removeAll()
+  }
+
   @Test func quiesceDoesNotWaitForAnOccurrenceThatIsReplaced() async {
     let (event, gate, began) = (Event<Int>(), Gate(), Gate())
     event.addHandler(on: .restarting) { _ in
