@@ -73,6 +73,8 @@ KIND_TIMES = [("by key, Int", 45), ("last value replayed", 35), ("value set, 0 h
 def kinds(r):
     for n, most in KIND_TIMES:
         yield Line("P14", f"{n}: ns", "<=", most, r.value(POST, n), r.first(POST, n))
+    n = "throttled, dropped"
+    yield Line("H6", f"{n}: ns", "<=", 15, r.value(POST, n), r.first(POST, n))
 
 
 def contention(r):
@@ -108,10 +110,19 @@ def once(r):
     yield Line("P7", "once and post: ns", "<=", 130, r.value(POST, "once and send"), r.first(POST, "once and send"))
 
 
+ELSEWHERE = ["background", "queue", "main", "async", "payloads()"]
+MODIFIED = [("H5", "batches of 100", 15), ("H7", "in order by key, 1,000 keys", 250)]
+
+
 def lanes(r):
     for row in r.of_peer(POST):
-        if "concurrent" not in row["label"] and ".task" not in row["label"]:
+        if row["label"].split("/ ")[-1].lstrip(".") in ELSEWHERE:
             yield Line("P8", f"{row['label']}: ns a delivery", "<=", 55, of(row), row)
+    own, shared = (r.row(f"Eventing post / {label}", "one consumer") for label in ["async", "a shared Lane"])
+    yield Line("H8", "a shared Lane, times a lane of its own", "<=", 1.2, ratio(of(shared), of(own)), shared)
+    for name, label, most in MODIFIED:
+        row = r.row(f"Eventing post / {label}", "one consumer")
+        yield Line(name, f"{label}: ns a delivery", "<=", most, of(row), row)
 
 
 def latency(r):

@@ -36,6 +36,9 @@ import Synchronization
     if push(payload, completion) { tally.taken &+= 1 }
   }
 
+  /// Enqueues a call for a post on the fast path: see ``SerialLane/takePost(_:)``. Isolation: core.
+  func takePost(_ payload: BorrowedPayload) { _ = push(payload, CarriedContext.isCarrying ? Completion(.post) : nil) }
+
   /// Enqueues a call. Returns false if there is no room, and the call is dropped.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     var waiters = DetachedWaiters()

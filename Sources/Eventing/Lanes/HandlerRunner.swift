@@ -76,12 +76,12 @@
     }
   }
 
-  /// Returns the closure that posts call on the fast path, for some handlers that run inline; `nil`
-  /// for all others.
+  /// Returns the closure that posts call on the fast path; `nil` if there is none. The slot of a
+  /// serial lane or a sequence gets one later: see ``HandlerSlot/offer(_:_:_:)``.
   ///
-  /// With an owner, the closure retains it for the call. If the owner is gone, the closure throws
-  /// ``SlotSignal/decide``.
-  func postBody(_ owner: Owner?, _ type: PayloadType) -> ErasedHandler? {
+  /// With an owner, the closure retains it for the call. If the owner is gone, or the pace must
+  /// decide, the closure throws ``SlotSignal/decide``.
+  func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
       guard let owner else { return nil }
@@ -93,7 +93,19 @@
     case .intercept(let body):
       guard owner == nil else { return nil }
       return .of({ payload in if try body(payload) == .stop { throw SlotSignal.stop } }, type)
-    case .serial, .concurrent, .task, .sequence, .relay, .retried, .units, .paced: return nil
+    case .units(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
+    case .concurrent(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
+    case .task(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
+    case .paced(let target):
+      guard owner == nil else { return nil }
+      // Safe: the core owns the slot of the closure, and calls it.
+      let core = unsafe Unmanaged.passUnretained(core)
+      return .of(
+        { payload in
+          let sequence = unsafe core._withUnsafeGuaranteedRef { unsafe $0.sequence }
+          if !target.keepPost(payload, sequence) { throw SlotSignal.decide }
+        }, type)
+    case .serial, .sequence, .relay, .retried: return nil
     }
   }
 

@@ -24,6 +24,14 @@ import Synchronization
     }
   }
 
+  /// Starts a task for a post on the fast path: see ``SerialLane/takePost(_:)``. Isolation: core.
+  func takePost(_ payload: BorrowedPayload) {
+    let completion = CarriedContext.isCarrying ? Completion(.post) : nil
+    let executionSlot = makeSlot()
+    mutex.withLock { occupy(executionSlot) }
+    start(OverlappingCall(OwnedPayload(copying: payload, type), completion), executionSlot)
+  }
+
   @usableFromInline override func sendBarrier(_ completion: Completion) {
     completion.expect(self)
     pass(completion, except: nil)

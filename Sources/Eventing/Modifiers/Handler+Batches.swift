@@ -84,7 +84,7 @@ extension Handler {
 }
 
 /// How payloads become batches.
-struct BatchRule: Sendable {
+final class BatchRule: Sendable {
   /// The largest number of payloads in a batch.
   let count: Int
   /// The time for which the first payload waits for others; `nil` for none.
@@ -94,4 +94,13 @@ struct BatchRule: Sendable {
   let make: @Sendable (inout PayloadQueue<UnitHeader>) -> OwnedPayload
   /// Lends each payload of an array to a closure.
   let forEach: @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
+
+  init(
+    count: Int, within: Duration?, clock: any Clock<Duration>,
+    make: @escaping @Sendable (inout PayloadQueue<UnitHeader>) -> OwnedPayload,
+    forEach: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
+  ) {
+    (self.count, self.within, self.clock) = (count, within, clock)
+    (self.make, self.forEach) = (make, forEach)
+  }
 }

@@ -200,7 +200,7 @@ extension EventCore {
     }
     let runner = HandlerRunner(handler.place, handler.body, handler.type, record, anchor)
     unsafe record.runner = runner
-    if !handler.isOnce, let body = runner.postBody(options.owner, handler.type) {
+    if !handler.isOnce, let body = runner.postBody(options.owner, handler.type, in: self) {
       unsafe record.takesPosts = true
       slotBody = body
     }

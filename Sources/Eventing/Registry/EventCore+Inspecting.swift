@@ -45,7 +45,8 @@ extension EventCore {
     func include(_ record: HandlerRecord) {
       let isBetweenAttempts =
         orBetweenAttempts && record.details?.delays != nil && !record.has(HandlerFlags.removed)
-      if !record.has(HandlerFlags.ended) || isBetweenAttempts, isIncluded(record, record.details?.options) { found.append(record) }
+      guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return }
+      if isIncluded(record, record.details?.options) { found.append(record) }
     }
     mutex.lock()
     forEachRecord(include)

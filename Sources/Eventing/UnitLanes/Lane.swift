@@ -64,6 +64,7 @@ public final class Lane: Sendable {
   }
 
   func insert(_ lane: UnitLane) { members.insert(lane) }
+  func remove(_ lane: UnitLane) { members.remove(lane) }
 }
 
 extension Lane: CustomStringConvertible {
@@ -73,42 +74,33 @@ extension Lane: CustomStringConvertible {
   }
 }
 
-/// The handlers of a lane, held weakly.
+/// The handlers of a lane. Each leaves when it is over.
+///
+/// They are held strongly: an object with weak references has slower reference counts, and each
+/// call retains the lane of its handler.
 // Safe: each field says what guards it.
 private final class LaneMembers: @unchecked Sendable {
-  private struct Member: Sendable { weak let lane: UnitLane? }
-
   private let mutex = UnfairMutex()
-  /// The members by their numbers. Guarded by: mutex.
-  @exclusivity(unchecked) private var members: [Int: Member] = [:]
+  /// The members, with their numbers. Guarded by: mutex.
+  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, lane: UnitLane)] = [:]
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var lastNumber = 0
-  /// The number of members at which dead ones are removed. Guarded by: mutex.
-  @exclusivity(unchecked) private var limit = 16
 
-  /// The lanes that still exist, in the order in which they came.
-  var all: [UnitLane] { copy().sorted { $0.key < $1.key }.compactMap(\.value.lane) }
-
-  private func copy() -> [(key: Int, value: Member)] {
-    mutex.withLock { unsafe members.map { ($0.key, $0.value) } }
+  /// The members, in the order in which they came.
+  var all: [UnitLane] {
+    mutex.withLock { unsafe Array(members.values) }.sorted { $0.number < $1.number }.map(\.lane)
   }
 
   func insert(_ lane: UnitLane) {
-    let isFull = mutex.withLock { () -> Bool in
+    mutex.withLock {
       unsafe lastNumber += 1
-      unsafe members[lastNumber] = Member(lane: lane)
-      return unsafe members.count >= limit
+      unsafe members[ObjectIdentifier(lane)] = unsafe (lastNumber, lane)
     }
-    if isFull { sweep() }
   }
 
-  /// Removes the lanes that are gone. They are asked by weak references, so not under the mutex.
-  private func sweep() {
-    let dead = copy().filter { $0.value.lane == nil }
-    mutex.withLock {
-      for member in dead { unsafe members[member.key] = nil }
-      unsafe limit = max(16, 2 * members.count)
-    }
+  func remove(_ lane: UnitLane) {
+    let removed = mutex.withLock { unsafe members.removeValue(forKey: ObjectIdentifier(lane)) }
+    withExtendedLifetime(removed) {}  // released after the mutex
   }
 }
 

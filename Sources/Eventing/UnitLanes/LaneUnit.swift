@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One call that waits or runs on a ``UnitLane``, through all of its attempts. In a batch, one call
 /// has several payloads.
 ///
@@ -31,8 +33,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var keptSlot: ExecutionSlot?
   /// The task of the running attempt, if it can be cancelled. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var attempt: CancellableAttempt?
-  /// The slot on which the unit runs. Guarded by: WaitGraph.mutex.
-  @exclusivity(unchecked) var slot: ExecutionSlot?
+  /// The slot on which the unit runs. Only the one that runs the unit sets it.
+  let slot = SlotReference()
 
   // Changed while the unit waits, under `scheduler.mutex`; then by the one that runs the unit.
   /// The payload of the call; `nil` for a batch that has not begun.
@@ -73,7 +75,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// A unit that runs waits for its slot. One that waits for its key waits for the unit of that key
   /// that runs, too.
   override func needs(_ goal: Invocation) -> WaitNeeds {
-    if let slot = unsafe slot { return .any([slot]) }
+    if let slot = slot.load() { return .any([slot]) }
     return .any([key ?? lane])
   }
 
@@ -119,6 +121,20 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   #if DEBUG
     override var title: String { lane.title }
   #endif
+}
+
+/// A reference to the slot on which something runs, without ownership: slots live as long as their
+/// scheduler.
+///
+/// Set before the call, and cleared before another unit may have the slot. A search of the wait
+/// graph that finds a call waiting was entered after that call began, so it finds the slot set, and
+/// the slots of earlier calls cleared.
+@safe struct SlotReference: ~Copyable {
+  private let slot = unsafe Atomic<Unmanaged<ExecutionSlot>?>(nil)
+
+  borrowing func load() -> ExecutionSlot? { unsafe slot.load(ordering: .acquiring)?.takeUnretainedValue() }
+  borrowing func set(_ new: ExecutionSlot) { unsafe slot.publish(.passUnretained(new)) }
+  borrowing func clear() { unsafe slot.publish(nil) }
 }
 
 /// The header of a payload that waits in a batch.

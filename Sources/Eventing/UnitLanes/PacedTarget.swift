@@ -9,6 +9,8 @@ import Synchronization
   private let pace: Pace
   /// The handler behind the pace.
   let inner: HandlerRunner
+  /// The lane of the handler; `nil` if it runs inline.
+  private let lane: DeliveryTarget?
   private let queue: any DelayQueueing
   private let type: PayloadType
   /// The occurrence that waits, if there is one.
@@ -25,6 +27,7 @@ import Synchronization
   ) {
     self.pace = pace
     self.inner = inner
+    lane = inner.lane
     self.type = type
     queue = DelayQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)
@@ -32,10 +35,10 @@ import Synchronization
   }
 
   /// A unit that waits here goes to the lane of the handler next.
-  override func needs(_ goal: Invocation) -> WaitNeeds { inner.lane.map { .any([$0]) } ?? .free }
+  override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The lane of the handler counts its calls, if it has one.
-  override var counters: DeliveryTarget { inner.lane ?? self }
+  override var counters: DeliveryTarget { lane ?? self }
 
   // MARK: For the core
 
@@ -67,7 +70,22 @@ import Synchronization
   ) -> Bool {
     let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
     guard inner.take(payload, owner, record, anchor, &tally) else { return false }
-    if inner.lane == nil, tally.report.delivered + tally.report.failures.count > delivered + failed { countCallAlone() }
+    if lane == nil, tally.report.delivered + tally.report.failures.count > delivered + failed { countCallAlone() }
+    return true
+  }
+
+  /// Keeps a post on the fast path. Returns false if a timer must begin, or the handler must be
+  /// called. Isolation: core.
+  func keepPost(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
+    guard unsafe timer != nil else { return false }
+    if case .debounce(let pause, _) = pace.kind {
+      guard unsafe !pending.isEmpty else { return false }
+      let now = queue.now
+      unsafe deadline = min(now + pause, latest ?? now + pause)
+    }
+    dropPending()
+    let completion = CarriedContext.isCarrying ? Completion(.post) : nil
+    unsafe pending.append(PacedOccurrence(sequence, completion), payload)
     return true
   }
 
@@ -85,14 +103,19 @@ import Synchronization
     let replaced = unsafe pending.takeFirst()
     unsafe pending.destroyTaken()
     unsafe pending.recycle()
-    counters.countDropped(replaced.completion)
-    if let completion = replaced.completion, completion.isAwaited { completion.arrive(self, .dropped) }
+    guard let completion = replaced.completion else {
+      // Only the core counts the calls of an inline handler.
+      guard let lane else { return dropped.store(dropped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+      return lane.countDropped(nil)
+    }
+    counters.countDropped(completion)
+    if completion.isAwaited { completion.arrive(self, .dropped) }
   }
 
   // MARK: The timer
 
   private func startTimer(after delay: Duration) {
-    let timer = UnitTimer(queue, delaying: [self]) { [weak self] in self?.askCore() }
+    let timer = UnitTimer(queue, delaying: [self]) { self.askCore() }  // finish() cancels it
     unsafe self.timer = timer
     timer.start(after: delay)
   }
@@ -183,7 +206,7 @@ import Synchronization
   @usableFromInline override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
-    if inner.lane == nil, anchor.core == nil, unsafe !pending.isEmpty {
+    if lane == nil, anchor.core == nil, unsafe !pending.isEmpty {
       // The event is gone, on whatever thread released it.
       Scheduling.concurrentBlock {
         self.deliverPending(in: nil)
@@ -193,7 +216,7 @@ import Synchronization
       return true
     }
     deliverPending(in: nil)
-    guard let lane = inner.lane else {
+    guard let lane else {
       record.set(HandlerFlags.removed)
       over.publish(true)
       return true
@@ -205,14 +228,14 @@ import Synchronization
   /// core.
   @usableFromInline override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
-    inner.lane?.sendBarrier(completion)
+    lane?.sendBarrier(completion)
   }
 
-  override func endDelays() { inner.lane?.endDelays() }
+  override func endDelays() { lane?.endDelays() }
 
   override func resume() {
     if unsafe timer == nil, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
-    inner.lane?.resume()
+    lane?.resume()
   }
 }
 
@@ -220,18 +243,34 @@ import Synchronization
 struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64
   private(set) var completion: Completion?
-  private let instant: StableInstant?
-  private weak let sender: (any AnyObject & Sendable)?
-  private let path: ForwardingPath?
-  private let isLateSend: Bool
+  /// The sender, the time and the way of the occurrence; `nil` if it has none of them. So the
+  /// header of most posts is cheap to copy and to destroy.
+  private let details: Details?
+
+  private final class Details: Sendable {
+    let instant: StableInstant?
+    weak let sender: (any AnyObject & Sendable)?
+    let path: ForwardingPath?
+    let isLateSend: Bool
+
+    init(_ tally: borrowing DeliveryTally) {
+      (instant, path, isLateSend) = (tally.instant, tally.path, tally.isLateSend)
+      sender = tally.sender
+    }
+  }
 
   init(_ tally: borrowing DeliveryTally, _ completion: Completion?) {
     sequence = tally.sequence
     self.completion = completion
-    instant = tally.instant
-    sender = tally.sender
-    path = tally.path
-    isLateSend = tally.isLateSend
+    let isPlain = tally.instant == nil && tally.sender == nil && tally.path == nil && !tally.isLateSend
+    details = isPlain ? nil : Details(tally)
+  }
+
+  /// A post without anything else.
+  init(_ sequence: UInt64, _ completion: Completion?) {
+    self.sequence = sequence
+    self.completion = completion
+    details = nil
   }
 
   /// The occurrence, for which nothing waits any more.
@@ -246,6 +285,7 @@ struct PacedOccurrence: PayloadHeader {
   /// - Parameter payload: The payload, if it is one of the event.
   func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
     DeliveryTally(
-      payload, paced: sequence, completion, from: sender, along: path, at: instant, isLateSend: isLateSend)
+      payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,
+      isLateSend: details?.isLateSend == true)
   }
 }

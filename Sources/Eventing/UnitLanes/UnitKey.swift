@@ -12,8 +12,8 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var parked = Deque<LaneUnit>()
   /// The batch that takes further payloads. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var gathering: LaneUnit?
-  /// The slot of the unit that runs. Guarded by: WaitGraph.mutex.
-  @exclusivity(unchecked) var slot: ExecutionSlot?
+  /// The slot of the unit that runs. Only the one that runs it sets it.
+  let slot = SlotReference()
   /// The number of payloads of the key that wait or run.
   let uses = Atomic<Int>(0)
 
@@ -23,7 +23,7 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
-    if let slot = unsafe slot { return .any([slot, scheduler]) }
+    if let slot = slot.load() { return .any([slot, scheduler]) }
     return scheduler.needs(goal)
   }
 }

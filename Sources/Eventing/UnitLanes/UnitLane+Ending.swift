@@ -10,11 +10,9 @@ extension UnitLane {
     if case .ended(let outcome) = result { settle(unit, outcome) }
     var (ended, barriers, isOver): ([LaneUnit], [Completion], Bool) = ([], [], false)
     // Before another unit may have the slot or the key.
-    WaitGraph.mutex.withLock {
-      unsafe unit.slot = nil
-      if unsafe unit.key?.slot === slot { unsafe unit.key?.slot = nil }
-    }
-    let next = scheduler.mutex.withLock { () -> LaneUnit? in
+    unit.slot.clear()
+    unit.key?.slot.clear()
+    let next = scheduler.mutex.withLock { () -> UnitScheduler.Next in
       switch result {
       case .ended:
         unsafe swap(&barriers, &unit.barriers)
@@ -26,7 +24,7 @@ extension UnitLane {
         unsafe unit.stage = .delayed
         let keepsSlot = !scheduler.freesSlotInDelay && !mutant(.retryLosesItsPlace)
         unsafe unit.keptSlot = keepsSlot ? slot : nil
-        if keepsSlot { return nil }
+        if keepsSlot { return .end }
       case .held:
         unsafe unit.stage = .waiting
         unsafe oldestTurn = min(oldestTurn, unit.turn)
@@ -44,10 +42,19 @@ extension UnitLane {
     }
     if case .delayed(let delay) = result { startDelay(of: unit, delay) }
     for completion in barriers { completion.arrive(unit, nil) }
-    if isOver { closeLate() }
+    if isOver {
+      closeLate()
+      shared?.remove(self)
+    }
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
     sweepKeysIfIdle()
-    return next
+    switch next {
+    case .run(let unit): return unit
+    case .end: return nil
+    case .search:
+      Thread.spin(Thread.spinLimit)
+      return scheduler.mutex.withLock { scheduler.takeFound(slot, &ended) }
+    }
   }
 
   /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys

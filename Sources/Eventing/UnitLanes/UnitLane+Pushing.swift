@@ -9,6 +9,12 @@ extension UnitLane {
     if modifiers.batch == nil ? push(payload, completion) : gather(payload, completion) { tally.taken &+= 1 }
   }
 
+  /// Enqueues a post on the fast path: see ``SerialLane/takePost(_:)``. Isolation: core.
+  func takePost(_ payload: BorrowedPayload) {
+    let completion = CarriedContext.isCarrying ? Completion(.post) : nil
+    _ = modifiers.batch == nil ? push(payload, completion) : gather(payload, completion)
+  }
+
   /// The steps of a push that come after the mutex.
   private struct Effects: ~Copyable {
     var isDropped = false
@@ -110,8 +116,7 @@ extension UnitLane {
   /// Starts the timer at whose end a batch is enqueued. Not under a mutex.
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
-    let timer = UnitTimer(queue, delaying: [batch, batch.node]) { [weak batch] in
-      guard let batch else { return }
+    let timer = UnitTimer(queue, delaying: [batch, batch.node]) {
       batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
       batch.lane.scheduler.startUnits()
     }

@@ -37,10 +37,8 @@ extension UnitLane {
 
   /// Notes the slot of a unit, and makes the payload of a batch. The caller is about to run it.
   private func begin(_ unit: LaneUnit, _ slot: ExecutionSlot) {
-    WaitGraph.mutex.withLock {
-      unsafe unit.slot = slot
-      unsafe unit.key?.slot = slot
-    }
+    unit.slot.set(slot)
+    unit.key?.slot.set(slot)
     guard let rule = modifiers.batch, var gathered = unsafe unit.gathered.take() else { return }
     for i in 0..<gathered.count {
       guard let completion = gathered[i].completion else { continue }

@@ -120,7 +120,10 @@ import Synchronization
     for unit in skipped { skip(unit) }
     if endsDelays { delays?.end() }
     scheduler.startUnits()
-    if isIdle { close() }
+    if isIdle {
+      close()
+      shared?.remove(self)
+    }
     withExtendedLifetime(ended) {}
     return isIdle
   }

@@ -36,6 +36,9 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   /// The number of occupied slots. Guarded by: mutex.
   @exclusivity(unchecked) private var occupiedCount = 0
+  /// Whether a slot that found no unit spins for the next one, which costs less than to start a
+  /// task. The slot counts as occupied. Guarded by: mutex.
+  @exclusivity(unchecked) private var isSearching = false
   /// All slots that were made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var slots: [ExecutionSlot] = []
 
@@ -93,7 +96,9 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// - Parameter ended: Gets the units that were dropped while they waited, which must be released
   ///   after the mutex.
   func takeStart(_ ended: inout [LaneUnit]) -> Start? {
-    guard unsafe occupiedCount < limit || mutant(.sharedLaneOverlaps), let unit = takeUnit(&ended) else { return nil }
+    guard unsafe occupiedCount < limit || mutant(.sharedLaneOverlaps), unsafe !isSearching || waitingCount > 1,
+      let unit = takeUnit(&ended)
+    else { return nil }
     unsafe occupiedCount += 1
     if let slot = unsafe freeSlots.popLast() { return Start(unit: unit, slot: slot, isNew: false) }
     let slot = ExecutionSlot()
@@ -113,12 +118,51 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     return nil
   }
 
-  /// Gives a slot without a unit its next one, or frees the slot.
-  func takeNext(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> LaneUnit? {
-    if unsafe occupiedCount <= limit || mutant(.sharedLaneOverlaps), let unit = takeUnit(&ended) { return unit }
+  /// The number of units in the queues. Some of them may have ended.
+  private var waitingCount: Int { unsafe queue.count + urgent.count + released.count }
+
+  /// The next step of a slot whose unit has ended.
+  enum Next {
+    case run(LaneUnit)
+    /// Spin for a unit, and then call ``takeFound(_:_:)``.
+    case search
+    /// No unit came, and the slot is free.
+    case end
+  }
+
+  /// Gives a slot without a unit its next one, lets it search, or frees it.
+  func takeNext(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> Next {
+    if unsafe occupiedCount <= limit || mutant(.sharedLaneOverlaps), let unit = takeUnit(&ended) { return .run(unit) }
+    if unsafe !isSearching, canSearch {
+      unsafe isSearching = true
+      return .search
+    }
+    free(slot)
+    return .end
+  }
+
+  /// Ends the search of a slot. Returns the unit that came; `nil` if there is none, and the slot is
+  /// free.
+  func takeFound(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> LaneUnit? {
+    unsafe isSearching = false
+    if let unit = takeUnit(&ended) { return unit }
+    free(slot)
+    return nil
+  }
+
+  private func free(_ slot: ExecutionSlot) {
     unsafe occupiedCount -= 1
     unsafe freeSlots.append(slot)
-    return nil
+  }
+
+  /// Whether a slot may search. The main queue has other work. A `.task` handler runs each call in
+  /// a task of its own.
+  private var canSearch: Bool {
+    switch driver {
+    case .queue: true
+    case .tasks: limit < .max
+    case .mainBlocks, .mainTasks: false
+    }
   }
 
   // MARK: Slots. Not under a mutex
