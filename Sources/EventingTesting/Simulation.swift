@@ -69,7 +69,7 @@ public enum Simulation {
     seed: UInt64, by strategy: Strategy = .random, cancelled: Int? = nil, limit: Int = 100_000,
     _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
-    try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
+    try Simulator(StepChooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
   }
 
   /// Runs a closure once, in a debug build with a fault planted in the library. Otherwise like the
@@ -78,7 +78,7 @@ public enum Simulation {
     seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000,
     _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
-    try Simulator(Chooser(strategy, seed: seed), seed: seed, strategy, mutant: mutant).run(limit: limit, body)
+    try Simulator(StepChooser(strategy, seed: seed), seed: seed, strategy, mutant: mutant).run(limit: limit, body)
   }
 
   /// Runs a closure once for each seed, as ``run(seed:by:cancelled:limit:_:)`` does.
@@ -108,7 +108,7 @@ public enum Simulation {
   @discardableResult public static func replay(
     _ schedule: Schedule, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
-    try Simulator(Chooser(schedule.choices), seed: nil).run(cancelled: schedule.cancelled, limit: limit, body)
+    try Simulator(StepChooser(schedule.choices), seed: nil).run(cancelled: schedule.cancelled, limit: limit, body)
   }
 
   /// Runs a closure in every possible order, or in as many orders as allowed.
@@ -128,7 +128,7 @@ public enum Simulation {
   ) throws -> (runs: Int, isComplete: Bool) {
     var (prefix, count): ([(choice: Int, count: Int)], Int) = ([], 0)
     while count < runs {
-      let schedule = try Simulator(Chooser(prefix), seed: nil).run(limit: limit, body)
+      let schedule = try Simulator(StepChooser(prefix), seed: nil).run(limit: limit, body)
       count += 1
       var choices = schedule.choices
       while let last = choices.last, last.choice + 1 >= last.count { choices.removeLast() }

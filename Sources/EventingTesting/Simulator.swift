@@ -22,7 +22,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   var delayClock: any Clock<Duration> { clock }
   let mutant: Mutant?
   private var owner = Thread.current
-  private var chooser: Chooser
+  private var chooser: StepChooser
   private var schedule: Schedule
   private var ready: [(id: UInt64, step: Step)] = []
   /// The numbers of the serial queues: steps of one queue, and of the main queue, keep their order.
@@ -45,7 +45,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   /// Whether work came from another thread.
   private let isForeign = Atomic<Bool>(false)
 
-  init(_ chooser: Chooser, seed: UInt64?, _ strategy: Simulation.Strategy = .random, mutant: Mutant? = nil) {
+  init(_ chooser: StepChooser, seed: UInt64?, _ strategy: Simulation.Strategy = .random, mutant: Mutant? = nil) {
     self.mutant = mutant
     self.chooser = chooser
     schedule = Schedule(seed: seed, strategy)

@@ -95,7 +95,7 @@ extension Completion {
     }
   }
 
-  /// Adds a waiter, and defers the work that waits for it.
+  /// Adds a waiter. Work that itself waits for the waiter's call is deferred: no send waits for it.
   ///
   /// - Parameter invocation: The invocation that waits, if the waiting task belongs to one.
   /// - Returns: The number of the waiter.

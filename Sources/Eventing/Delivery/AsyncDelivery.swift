@@ -1,5 +1,3 @@
-public import Dispatch
-
 /// The way in which the calls of an asynchronous handler follow one another.
 public struct AsyncDelivery: Sendable {
   @usableFromInline let place: ExecutionPlace
@@ -58,21 +56,3 @@ extension AsyncDelivery: CustomStringConvertible {
 }
 
 // Unavailable, for the sake of their messages: an asynchronous closure cannot run in these places.
-extension AsyncDelivery {
-  /// Unavailable: an asynchronous handler cannot run inline.
-  @available(
-    *, unavailable,
-    message:
-      "an inline handler cannot wait; leave out 'on:' for an asynchronous handler, or make the closure synchronous"
-  )
-  public static var inline: AsyncDelivery { fatalError("unavailable") }
-
-  /// Unavailable: an asynchronous handler cannot run on a dispatch queue.
-  @available(
-    *, unavailable,
-    message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"
-  )
-  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> AsyncDelivery {
-    fatalError("unavailable")
-  }
-}

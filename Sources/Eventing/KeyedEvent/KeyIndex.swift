@@ -1,12 +1,12 @@
 /// The key tables of a keyed event. The core's own table has the handlers of `anyKey`.
 ///
-/// The thread inside the core finds a table by its key, with a ``KeyLookup``. It never does so
+/// The thread inside the core finds a table by its key, with a ``KeyTableLookup``. It never does so
 /// under the mutex, because `==` and `hash(into:)` of the keys are the user's code. Threads
 /// outside, which hold the mutex, walk the linked list of the tables.
 // Safe: each field says what guards it.
 @usableFromInline final class KeyIndex: @unchecked Sendable {
   /// The lookup, which is isolated to the core.
-  let lookup: any KeyLookup
+  let lookup: any KeyTableLookup
   /// The first table of the linked list. Walked by the thread inside the core, or under
   /// `core.mutex`. Changed by the thread inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var first: KeyTable?
@@ -15,7 +15,7 @@
   /// The table whose handlers are swept next; `nil` for the first. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
 
-  init(_ lookup: any KeyLookup) { self.lookup = lookup }
+  init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
 
   deinit {
     // Iterative: a million tables, each released by the one before, would overflow the stack.

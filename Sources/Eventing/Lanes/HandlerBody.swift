@@ -87,7 +87,7 @@ extension HandlerBody {
 /// An immutable class: a drain retains it once, and its calls retain nothing.
 @usableFromInline final class LaneHandler: Sendable {
   @usableFromInline let body: HandlerBody
-  /// The closure of `body`, if that is `direct`.
+  /// The closure in the case `direct` of `body`; in its other cases one that does nothing.
   @usableFromInline let direct: ErasedHandler
   @usableFromInline let isDirect: Bool
   @usableFromInline let type: PayloadType

@@ -68,7 +68,8 @@ extension SerialLane {
 
   /// Runs calls under a binding of an invocation.
   ///
-  /// - Returns: Whether a call left a task behind, so that the next call needs another invocation.
+  /// - Returns: Whether a task that a call has started still holds the invocation. Then the next
+  ///   call needs a new one.
   @usableFromInline func drainBound(
     _ invocation: Unmanaged<Invocation>, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async

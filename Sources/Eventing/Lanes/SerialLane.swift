@@ -22,8 +22,9 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// The number of calls of an unbounded lane that left `items`, or were made at once, less the
-  /// barriers and the end that are or were in `items`. Guarded by: mutex.
+  /// The number of calls that an unbounded lane has taken out of `items` or made at once, minus the
+  /// number of barriers and ends that were ever appended. So `items.count + takenCount` is the
+  /// number of calls that the lane was ever given. Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false

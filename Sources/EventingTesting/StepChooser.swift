@@ -1,5 +1,5 @@
 /// Chooses the next step of a simulation.
-struct Chooser {
+struct StepChooser {
   private enum Way {
     case random
     case priorities(changes: Set<Int>)

@@ -1,3 +1,5 @@
+public import Dispatch
+
 // Unavailable overloads for likely mistakes. The compiler shows their messages, which say what to
 // write instead.
 
@@ -62,4 +64,23 @@ extension KeyedEvent {
     *, unavailable, message: "say the key: send(payload, to: key); for handlers of no key, sendUntargeted(payload)"
   )
   public func send(_ payload: Payload) async -> SendReport { fatalError("unavailable") }
+}
+
+extension AsyncDelivery {
+  /// Unavailable: an asynchronous handler cannot run inline.
+  @available(
+    *, unavailable,
+    message:
+      "an inline handler cannot wait; leave out 'on:' for an asynchronous handler, or make the closure synchronous"
+  )
+  public static var inline: AsyncDelivery { fatalError("unavailable") }
+
+  /// Unavailable: an asynchronous handler cannot run on a dispatch queue.
+  @available(
+    *, unavailable,
+    message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"
+  )
+  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> AsyncDelivery {
+    fatalError("unavailable")
+  }
 }

@@ -16,7 +16,7 @@
 ///
 /// No requirement is called under a mutex, because `==` and `hash(into:)` of the keys are the
 /// user's code. Isolation: core.
-@usableFromInline protocol KeyLookup: AnyObject, Sendable {
+@usableFromInline protocol KeyTableLookup: AnyObject, Sendable {
   /// Returns the table of a payload's key; `nil` if the key has no handlers.
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
   /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too.
@@ -33,7 +33,7 @@
 /// The table of each key that has handlers.
 // Safe: all fields that change are isolated to the core.
 @safe @usableFromInline
-final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyLookup, @unchecked Sendable {
+final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLookup, @unchecked Sendable {
   /// The tables by key. The dictionary retains them, so that a post borrows its table without a
   /// retain. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
