@@ -20,6 +20,7 @@ let scenarios: [any Scenario.Type] = [
   Churn.self, Once.self, Locking.self, HeldLocks.self, Owners.self, Lanes.self, Nested.self, Flood.self,
   SlowConsumer.self, Ending.self,
   Reuse.self,
-  ManyEvents.self, Forwarding.self, Keyed.self, Bus.self, Observing.self, Combining.self, BusWide.self, Sequences.self, Retrying.self, Batching.self,
+  ManyEvents.self, Forwarding.self, Keyed.self, Bus.self, Observing.self, Combining.self, BusWide.self, Sequences.self,
+  Retrying.self, Batching.self,
   Pacing.self, OrderByKey.self, SharedLane.self, Meddle.self,
 ]
