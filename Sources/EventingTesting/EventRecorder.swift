@@ -126,8 +126,9 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
       "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)", fileID, line)
   }
 
-  /// Takes a number of entries if they have arrived. Asked again after the wait, even if its time
-  /// has passed.
+  /// Takes `count` entries if so many have arrived; otherwise takes none and returns `nil`.
+  /// `expect` calls this again after its wait, also when the time limit has passed: the entries may
+  /// just have arrived.
   private func take(_ count: Int) -> [Payload]? {
     mutex.withLock {
       guard unsafe all.count >= taken + count else { return nil }

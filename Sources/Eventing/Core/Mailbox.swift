@@ -78,8 +78,9 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
 
   var hasPayload: Bool { if case .occurrence = self { true } else { false } }
 
-  /// Whether the thread that enqueues the item slows down if too many changes wait. A barrier or a
-  /// job is awaited, and new handlers are counted separately.
+  /// Whether the item counts as a change. Too many changes slow down the threads that enqueue them.
+  /// A barrier or a job does not count, because it is awaited. New handlers and occurrences have
+  /// limits of their own.
   var isChange: Bool {
     switch self {
     case .release, .change, .finish: true

@@ -24,7 +24,7 @@ extension EventCore {
   /// does.
   ///
   /// Callable from any thread.
-  private func change(_ body: @escaping @Sendable () -> Void) {
+  func change(_ body: @escaping @Sendable () -> Void) {
     if enqueue(.change(body, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
@@ -45,38 +45,11 @@ extension EventCore {
     return living
   }
 
-  /// Returns the event of occurrences that reached no handler. It is created at the first call.
-  ///
-  /// Callable from any thread.
-  func unheard<Payload: Sendable>(_ name: String?) -> Event<Occurrence<Payload>> {
-    let pendingWork = pendingWork
-    let event = Event<Occurrence<Payload>>("unheard")
-    let made = UnheardEvent(name, event) { payload, sender, name, sequence, instant in
-      event.post(
-        Occurrence(
-          payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
-        from: sender)
-    } finish: {
-      event.finish()
-    }
-    let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
-    if unheard === made { change { self.updateMustEnqueue() } }
-    return unheard.event as! Event<Occurrence<Payload>>
-  }
-
   /// Decides again whether occurrences must be enqueued. Called by the drain, which stores the core
   /// state when it ends. Isolation: core.
-  private func updateMustEnqueue() {
+  func updateMustEnqueue() {
     let isUnheardWanted = pendingWork.unheardReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnheardWanted
-  }
-
-  /// Posts an occurrence to the `unheard` event if it reached no handler. Called after its
-  /// delivery. Isolation: core.
-  @usableFromInline func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
-    guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
-    guard tally.report.reachedNobody && tally.taken == 0 else { return }
-    unheard.post(payload, tally.sender, unheard.name, tally.sequence, (tally.instant ?? .now).instant)
   }
 
   /// Tells the observers that a handler was added or removed. Isolation: core.
@@ -95,28 +68,5 @@ extension EventCore {
   /// Isolation: core.
   @usableFromInline func observed(_ sequence: UInt64) -> ObservedOccurrence? {
     unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
-  }
-}
-
-/// The event of occurrences that reached no handler, with its payload type erased.
-@usableFromInline final class UnheardEvent: Sendable {
-  typealias Post =
-    @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
-  /// The event, an `Event` of occurrences.
-  let event: any AnyObject & Sendable
-  /// The name of the event whose occurrences these are.
-  let name: String?
-  /// Posts an occurrence to the event.
-  let post: Post
-  /// Finishes the event.
-  let finish: @Sendable () -> Void
-
-  init(
-    _ name: String?, _ event: any AnyObject & Sendable, _ post: @escaping Post, finish: @escaping @Sendable () -> Void
-  ) {
-    self.name = name
-    self.event = event
-    self.post = post
-    self.finish = finish
   }
 }

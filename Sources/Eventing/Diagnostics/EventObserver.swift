@@ -148,18 +148,6 @@ extension Event {
       core?.forgetObservers()
     }
   }
-
-  /// A source of the occurrences that reached no handler.
-  ///
-  /// There was no handler, or each was locked, or had no room. A handler of this source delays the
-  /// sender as other handlers do: an inline one runs on the thread that delivers.
-  ///
-  /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
-  ///
-  /// From the first use on, the event has no fast path, like an event with observers.
-  public nonisolated var unheard: some EventSource<Occurrence<Payload>> {
-    (core.unheard(name) as Event<Occurrence<Payload>>).source
-  }
 }
 
 extension EventObserver {

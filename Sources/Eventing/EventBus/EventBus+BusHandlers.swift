@@ -22,13 +22,15 @@ extension EventBus {
     withExtendedLifetime(before) {}  // released outside of the mutex
   }
 
-  /// The handlers of all events.
+  /// The bus handlers, each of which takes the payloads of all events.
   var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.map { $0 } } }
 
-  /// Publishes a new event, once it has exactly the handlers of all events.
+  /// Publishes a new event once it has exactly the bus handlers that the bus has. Until then, lets
+  /// bus handlers join or leave the event, outside of the mutex, and looks again.
   ///
   /// - Parameters:
-  ///   - known: The handlers that the event has. Empty for an event that was never published.
+  ///   - known: The bus handlers that the event has, updated. Empty for an event that was never
+  ///     published.
   ///   - insert: A closure that adds the event to the bus, under `mutex`.
   /// - Returns: The result of `insert`.
   func publish<Result>(

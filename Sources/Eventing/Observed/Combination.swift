@@ -42,8 +42,8 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
 
   // MARK: Beginning
 
-  /// The membership of the first value. That value may also be another one of the combination:
-  /// then both change in one step.
+  /// The membership of the first value. If the same observed value stands in other places of the
+  /// combination, too, one change sets all of these in one step.
   var firstMembership: CombinationMembership<First> {
     let (isSecond, isThird) = (key[1] == key[0], key.count > 2 && key[2] == key[0])
     return membership { value, values in

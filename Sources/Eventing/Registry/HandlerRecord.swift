@@ -118,8 +118,9 @@ public import Synchronization
   /// The number of skipped occurrences that the slot does not count: posts on the fast path of
   /// which the view made no payload, and all of them after the slot has gone. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var unheard = 0
-  /// Whether posts only need the closure of the slot, which enqueues them on the lane, or retains
-  /// the owner for the call. Isolation: core.
+  /// Whether the closure of the slot is all that a post needs. It enqueues the payload on the lane,
+  /// gives it to the sequence, or retains the owner of an inline handler and calls the handler.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var takesPosts = false
   /// The key that the handler listens to; `nil` for all keys, or if it has been retired.
   ///

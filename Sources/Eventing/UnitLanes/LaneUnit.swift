@@ -82,8 +82,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// The node that the completions of its occurrences expect.
   var node: WaitNode { unsafe gathered == nil ? self : key ?? lane }
 
-  /// The nodes that wait while the unit is between two attempts: also the slot that it keeps, and
-  /// its key.
+  /// The nodes of the graph of waits that the delay between two attempts holds up: the unit, its
+  /// slot if it keeps one, and its key if it has one.
   var delayedNodes: [WaitNode] {
     let slot = lane.scheduler.mutex.withLock { unsafe keptSlot }
     return [self] + [slot, key].compactMap { $0 }

@@ -57,7 +57,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
 
   func append(_ unit: LaneUnit) { unsafe queue.append(unit) }
 
-  /// Notes that a unit ended while it waited in a queue. Removes such units when they are the most.
+  /// Notes that a unit ended while it waited. Once the number of such units is 64 more than half of
+  /// `queue`, removes them from `queue`.
   ///
   /// - Parameter ended: Gets the removed units, which must be released after the mutex.
   func noteEnded(_ ended: inout [LaneUnit]) {

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import plots
-import render_tables
+import results_tables
 from results import read, short
 from running import PACKAGE
 
@@ -53,7 +53,7 @@ def publish(folder, workloads):
     with contextlib.redirect_stdout(text):
         print(f"Measured on {day} on this machine: {machine}. The figures are medians, and hold for this machine.\n")
         print(" · ".join(f"[{name}](#{name})" for name in measured) + " · [the budget](#the-budget)\n")
-        render_tables.render(folder, beneath=beneath)
+        results_tables.render(folder, beneath=beneath)
     put(PACKAGE / "RESULTS.md", "tables", text.getvalue())
     put(PACKAGE.parent / "README.md", "speed", five_rows(measured, folder))
 

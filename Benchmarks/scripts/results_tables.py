@@ -177,5 +177,5 @@ def render(folder, only=None, beneath=None):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("render_tables.py FOLDER")
+        sys.exit("results_tables.py FOLDER")
     render(Path(sys.argv[1]))

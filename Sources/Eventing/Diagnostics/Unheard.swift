@@ -1,0 +1,65 @@
+extension Event {
+  /// A source of the occurrences that reached no handler.
+  ///
+  /// There was no handler, or each was locked, or had no room. A handler of this source delays the
+  /// sender as other handlers do: an inline one runs on the thread that delivers.
+  ///
+  /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
+  ///
+  /// From the first use on, the event has no fast path, like an event with observers.
+  public nonisolated var unheard: some EventSource<Occurrence<Payload>> {
+    (core.unheard(name) as Event<Occurrence<Payload>>).source
+  }
+}
+
+extension EventCore {
+  /// Returns the event of occurrences that reached no handler. It is created at the first call.
+  ///
+  /// Callable from any thread.
+  func unheard<Payload: Sendable>(_ name: String?) -> Event<Occurrence<Payload>> {
+    let pendingWork = pendingWork
+    let event = Event<Occurrence<Payload>>("unheard")
+    let made = UnheardEvent(name, event) { payload, sender, name, sequence, instant in
+      event.post(
+        Occurrence(
+          payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
+        from: sender)
+    } finish: {
+      event.finish()
+    }
+    let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
+    if unheard === made { change { self.updateMustEnqueue() } }
+    return unheard.event as! Event<Occurrence<Payload>>
+  }
+
+  /// Posts an occurrence to the `unheard` event if it reached no handler. Called after its
+  /// delivery. Isolation: core.
+  @usableFromInline func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
+    guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
+    guard tally.report.reachedNobody && tally.taken == 0 else { return }
+    unheard.post(payload, tally.sender, unheard.name, tally.sequence, (tally.instant ?? .now).instant)
+  }
+}
+
+/// The event of occurrences that reached no handler, with its payload type erased.
+@usableFromInline final class UnheardEvent: Sendable {
+  typealias Post =
+    @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
+  /// The event, an `Event` of occurrences.
+  let event: any AnyObject & Sendable
+  /// The name of the event whose occurrences these are.
+  let name: String?
+  /// Posts an occurrence to the event.
+  let post: Post
+  /// Finishes the event.
+  let finish: @Sendable () -> Void
+
+  init(
+    _ name: String?, _ event: any AnyObject & Sendable, _ post: @escaping Post, finish: @escaping @Sendable () -> Void
+  ) {
+    self.name = name
+    self.event = event
+    self.post = post
+    self.finish = finish
+  }
+}
