@@ -76,6 +76,10 @@ final class DelayQueue: DelayQueueing, Sendable {
   var now: Duration { timer.now }
 
   func insert(_ work: any DelayedWork, after delay: Duration) {
+    // Until the timer is set, or is left to the thread that sets it, this counts as work.
+    let idleAwareClock = timer.idleAwareClock
+    idleAwareClock?.timerBegan()
+    defer { idleAwareClock?.timerEnded() }
     let deadline = timer.now + delay
     let stops = timer.stopsWhenUnused
     set(

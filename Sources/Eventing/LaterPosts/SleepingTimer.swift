@@ -8,6 +8,7 @@
 final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let clock: C
   private let origin: C.Instant
+  let idleAwareClock: (any IdleAwareClock)?
   /// The simulation to which the clock belongs; `nil` outside of one. Only there may its tasks run:
   /// another simulation would end before the timer rings.
   private let simulation: (any SimulatedScheduling)?
@@ -16,11 +17,11 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   init(_ clock: C, in simulation: (any SimulatedScheduling)?) {
     self.clock = clock
+    idleAwareClock = clock as? any IdleAwareClock
     self.simulation = simulation
     origin = clock.now
   }
 
-  var idleAwareClock: (any IdleAwareClock)? { clock as? any IdleAwareClock }
   var now: Duration { origin.duration(to: clock.now) }
   var stopsWhenUnused: Bool { true }
 

@@ -33,8 +33,9 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   /// Starts the timer. The queue retains it until it fires or is cancelled.
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
-    if !delayed.isEmpty { noteSleep() }
     queue.insert(self, after: max(.zero, delay))
+    // Afterwards: a clock that finds this asleep may move at once.
+    if !delayed.isEmpty { noteSleep() }
   }
 
   /// Runs the action, unless it has run or the timer was cancelled.

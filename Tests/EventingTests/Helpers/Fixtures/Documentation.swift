@@ -22,9 +22,8 @@ enum Documentation {
   /// Returns the lines of the documentation tests whose file names begin with `prefix`.
   static func lines(ofTests prefix: String) throws -> [String] {
     let folder = root.appending(path: "Tests/EventingTests/Documentation")
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix(prefix) }
-      .sorted()
-    return try names.flatMap { try lines(folder.appending(path: $0)) }
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).sorted()
+    return try paths.map { folder.appending(path: $0) }.filter { $0.lastPathComponent.hasPrefix(prefix) }.flatMap(lines)
   }
 
   /// Returns the lines of each Swift example, without imports.
