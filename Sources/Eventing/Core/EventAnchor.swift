@@ -54,6 +54,7 @@ public import Synchronization
   /// handler's life was over.
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
+    record.details?.delays?.end()
     noteChange()  // in any case: another thread may not have noted its change yet
     guard isMine else { return false }
     core?.requestUnregistration(record)

@@ -58,6 +58,9 @@ public import Synchronization
       retire(record)
       reportHandler(record, isAdded: false)
     }
+    if let pendingWork = pendingWorkReference.load() {
+      for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
+    }
     unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
   }
 

@@ -19,7 +19,11 @@ extension Handler {
   public func debounced(
     for pause: Duration, atMost limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) -> Handler {
-    modified { $0.pace = Pace(kind: .debounce(max(.zero, pause), atMost: limit.map { max(.zero, $0) }), clock: clock) }
+    modified {
+      $0.pace = Pace(
+        kind: .debounce(min(max(.zero, pause), .forever * 2), atMost: limit.map { min(max(.zero, $0), .forever * 2) }),
+        clock: clock)
+    }
   }
 
   /// Returns a copy that is called at most once in an interval.

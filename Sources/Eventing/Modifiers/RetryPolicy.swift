@@ -35,7 +35,11 @@ public struct RetryPolicy: Hashable, Sendable {
   func fullDelay(after attempts: Int) -> Duration {
     guard let delays else { return .zero }
     var delay = delays.lowerBound
-    for _ in 1..<max(1, attempts) where delay < delays.upperBound { delay = min(delays.upperBound, delay * 2) }
+    var left = attempts - 1
+    while left > 0, delay > .zero, delay < delays.upperBound {
+      delay = delay > delays.upperBound / 2 ? delays.upperBound : delay * 2
+      left -= 1
+    }
     return delay
   }
 

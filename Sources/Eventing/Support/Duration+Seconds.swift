@@ -2,7 +2,9 @@ extension Duration {
   /// Whether the duration is more than a hundred years.
   ///
   /// Clocks compute deadlines in 64 bits, and stop the program if the sum overflows.
-  var isForever: Bool { self > .seconds(100 * 366 * 86_400) }
+  var isForever: Bool { self > Duration.forever }
+  /// A duration above which a wait never ends: a hundred years.
+  static let forever = Duration.seconds(100 * 366 * 86_400)
 
   /// The duration in seconds with one digit, for a log: `2.1 s`.
   var inSeconds: String {

@@ -135,7 +135,8 @@ import Synchronization
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
-    guard unsafe !pending.isEmpty else { return }
+    // While a lock holds what waits, no timer runs: resume() goes on.
+    guard unsafe !pending.isEmpty, !holdPending() else { return }
     switch pace.kind {
     case .throttle(let interval): startTimer(after: interval)
     case .debounce:
@@ -234,7 +235,10 @@ import Synchronization
   override func endDelays() { lane?.endDelays() }
 
   override func resume() {
-    if unsafe timer == nil, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
+    if unsafe timer == nil, unsafe !pending.isEmpty {
+      if case .throttle(let interval) = pace.kind { startTimer(after: interval) }
+      deliverPending(in: anchor.core)
+    }
     lane?.resume()
   }
 }

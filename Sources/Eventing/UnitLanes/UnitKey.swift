@@ -10,6 +10,9 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   /// The units whose turn came while another one of the key was active. Guarded by:
   /// scheduler.mutex.
   @exclusivity(unchecked) var parked = Deque<LaneUnit>()
+  /// The number of units that ended while they waited for the key, or more. Guarded by:
+  /// scheduler.mutex.
+  @exclusivity(unchecked) private var endedCount = 0
   /// The batch that takes further payloads. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var gathering: LaneUnit?
   /// The slot of the unit that runs. Only the one that runs it sets it.
@@ -20,6 +23,18 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   init(_ scheduler: UnitScheduler) {
     self.scheduler = scheduler
     super.init()
+  }
+
+  /// Notes that a unit ended while it waited. Once the number of such units is 64 more than half of
+  /// `parked`, removes them from `parked`. The caller holds `scheduler.mutex`.
+  ///
+  /// - Parameter ended: Gets the removed units, which must be released after the mutex.
+  func noteEnded(_ ended: inout [LaneUnit]) {
+    unsafe endedCount += 1
+    guard unsafe endedCount > 64 + parked.count / 2 else { return }
+    unsafe parked.forEach { if unsafe $0.stage == .ended { ended.append($0) } }
+    unsafe parked.removeAll { unsafe $0.stage == .ended }
+    unsafe endedCount = 0
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds {

@@ -28,7 +28,7 @@ extension UnitLane {
       case .held:
         unsafe unit.stage = .waiting
         unsafe oldestTurn = min(oldestTurn, unit.turn)
-        unsafe waitingPayloads += unit.count
+        if unsafe unit.attempts == 0 { unsafe waitingPayloads += unit.count }
         unsafe swap(&barriers, &unit.barriers)  // a barrier that came after the lock
         var back = [unit]
         if let key = unit.key {
@@ -60,7 +60,12 @@ extension UnitLane {
   /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys
   /// the payloads.
   func settle(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
-    let completions = unsafe unit.completions
+    let node = unit.node
+    var completions = unsafe unit.completions
+    // A batch that did not begin.
+    for i in unsafe 0..<(unit.gathered?.count ?? 0) {
+      if let completion = unsafe unit.gathered?[i].completion { completions.append(completion) }
+    }
     let count = unsafe unit.count
     unit.clear()
     switch outcome {
@@ -71,7 +76,7 @@ extension UnitLane {
     for completion in completions {
       if case .skipped = outcome { countSkipped(completion) }
       if case .dropped = outcome { countDropped(completion) }
-      if completion.isAwaited { completion.arrive(unit, outcome) }
+      if completion.isAwaited { completion.arrive(node, outcome) }
     }
   }
 

@@ -150,7 +150,7 @@ extension UnitLane {
     guard
       let oldest = unsafe units.first(
         from: { unsafe $0.turn >= oldestTurn },
-        where: { unsafe $0.stage == .waiting || $0.stage == .gathering })
+        where: { unsafe ($0.stage == .waiting || $0.stage == .gathering) && $0.attempts == 0 })
     else { return }
     unsafe oldestTurn = unsafe oldest.turn
     if unsafe oldest.count > 1, let header = unsafe oldest.gathered?.takeFirst() {
@@ -164,6 +164,7 @@ extension UnitLane {
       effects.dropped = (completion, oldest.node)
       end(oldest, &effects.ended)
       scheduler.noteEnded(&effects.ended)
+      oldest.key?.noteEnded(&effects.ended)
       effects.droppedUnit = oldest
     }
   }

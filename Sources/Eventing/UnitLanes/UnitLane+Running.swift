@@ -28,17 +28,22 @@ extension UnitLane {
       unsafe key.isActive = true
     }
     unsafe unit.stage = .running
-    if !isDelayed { unsafe waitingPayloads -= unit.count }
+    if unsafe !isDelayed && unit.attempts == 0 { unsafe waitingPayloads -= unit.count }
     if unsafe gathering === unit { unsafe gathering = nil }
     if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
     if modifiers.isRestarting { unsafe current = unit }
     return true
   }
 
-  /// Notes the slot of a unit, and makes the payload of a batch. The caller is about to run it.
+  /// Notes the slot of a unit. The caller is about to run it.
   private func begin(_ unit: LaneUnit, _ slot: ExecutionSlot) {
     unit.slot.set(slot)
     unit.key?.slot.set(slot)
+  }
+
+  /// Makes the payload of a batch whose first attempt begins. Until then the batch keeps its
+  /// payloads apart: a lock may hold them, and a bound drop them.
+  private func makeBatch(_ unit: LaneUnit) {
     guard let rule = modifiers.batch, var gathered = unsafe unit.gathered.take() else { return }
     for i in 0..<gathered.count {
       guard let completion = gathered[i].completion else { continue }
@@ -46,6 +51,12 @@ extension UnitLane {
       unsafe unit.completions.append(completion)
     }
     unsafe unit.payload = rule.make(&gathered)
+  }
+
+  /// Returns the payload of a unit whose attempt has been claimed.
+  private func payload(_ unit: LaneUnit) -> BorrowedPayload? {
+    makeBatch(unit)
+    return unsafe unit.payload?.borrowed
   }
 
   // MARK: Attempts
@@ -99,9 +110,7 @@ extension UnitLane {
 
   private func attemptNow(_ unit: LaneUnit) -> UnitAttempt {
     var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body, let payload = unsafe unit.payload?.borrowed, claimAttempt(unit, &owner) else {
-      return .refused
-    }
+    guard let body = unsafe body, claimAttempt(unit, &owner), let payload = payload(unit) else { return .refused }
     let observed = began(unit)
     do {
       try callDetailed(payload, owner, body)
@@ -130,9 +139,7 @@ extension UnitLane {
 
   private func attemptNow(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
     var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body, let payload = unsafe unit.payload?.borrowed, claimAttempt(unit, &owner) else {
-      return .refused
-    }
+    guard let body = unsafe body, claimAttempt(unit, &owner), let payload = payload(unit) else { return .refused }
     let observed = began(unit)
     do {
       switch body.body {

@@ -51,7 +51,6 @@ import Synchronization
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
     delays = record.delays
-    keys = modifiers.key?.makeKeys()
     buffering = record.place.buffering
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
     limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
@@ -63,6 +62,9 @@ import Synchronization
       shared = nil
       scheduler = record.place.makeScheduler(isSynchronous: body.isSynchronous)
     }
+    // A handler that restarts has one call at a time wherever it runs, as if all keys were equal.
+    let isLikeOneKey = modifiers.isRestarting && scheduler.limit > 1
+    keys = modifiers.key?.makeKeys() ?? (isLikeOneKey ? UnitKeys<Int> { _ in 0 } : nil)
     super.init(record, anchor, body, type)
     shared?.insert(self)
   }
@@ -202,7 +204,10 @@ import Synchronization
 
   /// Ends a unit. The caller holds `scheduler.mutex`, and releases `ended` after it.
   func end(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
-    if unsafe unit.stage != .running && unit.stage != .delayed { unsafe waitingPayloads -= unit.count }
+    // A unit between two attempts counts as running, also while a lock holds it.
+    if unsafe unit.stage != .running && unit.stage != .delayed && unit.attempts == 0 {
+      unsafe waitingPayloads -= unit.count
+    }
     unsafe unit.stage = .ended
     unsafe liveCount -= 1
     if unsafe gathering === unit { unsafe gathering = nil }

@@ -43,6 +43,29 @@ import Testing
     #expect(seen.values == [[1, 2, 3], [4]])
   }
 
+  /// A lock that holds a batch whose turn came leaves the payloads apart. So a bound drops the
+  /// oldest of them, and not the batch.
+  @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
+    let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
+    let token = event.attach(
+      Handler(batchesOf: 4, on: .inOrder(buffering: .newest(4))) { batch async throws in
+        seen.record(batch)
+        if batch == [1] { await gate.opened() }
+      })
+    event.post(1)
+    #expect(await eventually { seen.count == 1 })
+    for payload in 2...4 { event.post(payload) }
+    event.lock(token, holding: .upTo(8))
+    gate.open()
+    await event.quiesce()
+    for payload in 5...6 { event.post(payload) }
+    event.unlock(token)
+    await event.quiesce()
+    let handler = await event.handlers[0]
+    #expect(seen.values.joined().sorted() == Array(1...6).filter { $0 != 2 } || handler.droppedCount == 0)
+    #expect(handler.callCount + handler.droppedCount + handler.skippedCount == 6)
+  }
+
   @Test func theReportOfEachOccurrenceCountsTheBatch() async {
     let (event, clock) = (Event<Int>(), ManualClock())
     event.add(

@@ -62,6 +62,27 @@ import Testing
     event.removeAll()
   }
 
+  @Test(arguments: ["concurrent", "task", "lane"]) func callsOfARestartingHandlerDoNotOverlap(place: String) async {
+    let (event, running, gate) = (Event<Int>(), RunningCalls(), Gate())
+    let delivery: AsyncDelivery =
+      switch place {
+      case "concurrent": .concurrent(limit: 4)
+      case "task": .task
+      default: .lane(Lane(limit: 4))
+      }
+    event.add(
+      Handler(on: delivery) { _ async throws in
+        running.begin()
+        await Task.detached { await gate.opened() }.value  // ignores cancellation
+        running.end()
+      }.restarting())
+    for payload in 0..<8 { event.post(payload) }
+    for _ in 0..<200 { await Task.yield() }
+    gate.open()
+    await event.quiesce()
+    #expect(running.most == 1)
+  }
+
   private final class Parcel: Sendable {
     let number: Int
     private let onRelease: @Sendable () -> Void

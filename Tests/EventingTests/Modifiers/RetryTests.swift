@@ -172,6 +172,41 @@ import Testing
     event.removeAll()
   }
 
+  @Test func noBoundDropsACallBetweenItsAttempts() async {
+    let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
+    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
+    let token = event.attach(
+      Handler(on: .inOrder(buffering: .latest)) { payload async throws in try unsteady.call(payload) }
+        .retrying(policy, clock: clock))
+    event.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.lock(token, holding: .upTo(9))
+    event.post(2)
+    event.unlock(token)
+    #expect(await eventually { unsteady.attempts.count == 3 })
+    #expect(unsteady.attempts.values == [1, 1, 2])
+    event.removeAll()
+  }
+
+  @Test(arguments: ["bag", "event", "once, event"]) func whatEndsAHandlerEndsItsDelay(by end: String) async {
+    let (clock, unsteady, live) = (ManualClock(), Unsteady(failures: 9), LiveCount())
+    let policy = RetryPolicy.backoff(from: .seconds(3_600), to: .seconds(3_600), attempts: 5, jitter: false)
+    var (event, bag): (Event<Int>?, HandlerBag?) = (Event<Int>(), HandlerBag())
+    let canary = Canary(live)
+    let handler = Handler<Int> { payload async throws in
+      canary.sing()
+      try unsteady.call(payload)
+    }.retrying(policy, clock: clock)
+    let token = event?.attach(end == "once, event" ? handler.once() : handler)
+    if end == "bag", let bag { token?.store(in: bag) }
+    event?.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    if end == "bag" { bag = nil } else { event = nil }
+    #expect(await eventually(within: .seconds(20)) { clock.sleeperCount == 0 })
+    #expect(await eventually { unsteady.attempts.count == (end == "bag" ? 1 : 2) })
+    withExtendedLifetime((event, bag)) {}
+  }
+
   @Test func aOnceHandlerIsUsedUpAfterItsLastAttempt() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
     let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
