@@ -13,28 +13,29 @@ extension EventCore {
 
   /// Locks a handler. Returns false if the handler's life is over.
   func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
-    // In any case: a thread that deactivated the handler may not have noted its change yet.
-    defer {
-      anchor.noteChange()
-      record.details?.delays?.end()
-    }
+    let (isAlive, isHolding): (Bool, Bool)
     if holding == .nothing, let before = record.changeUnlessHolding(reason.begun) {
-      return before & HandlerFlags.ended == 0
+      (isAlive, isHolding) = (before & HandlerFlags.ended == 0, false)
+    } else {
+      let pendingWork = pendingWork
+      (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, pendingWork) }
     }
-    let pendingWork = pendingWork
-    return mutex.withLock { begin(reason, of: record, holding, pendingWork) }
+    // In any case: a thread that deactivated the handler may not have noted its change yet.
+    anchor.noteChange()
+    record.details?.delays?.end(givingUp: !isHolding)
+    return isAlive
   }
 
-  /// Locks a handler with a holding buffer, which is created if there is none. Returns false if the
-  /// handler's life is over. The caller holds `mutex`.
+  /// Locks a handler with a holding buffer, which is created if there is none. Returns whether the
+  /// handler's life is not over, and whether the lock holds occurrences. The caller holds `mutex`.
   private func begin(
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
-  ) -> Bool {
+  ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
       // A once handler is used up by its first attempt. The lock holds nothing, but ends the other
       // attempts.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
-      return false
+      return (false, false)
     }
     let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
     // If another thread removes the handler meanwhile, unregistering it finds the flag, and drops
@@ -42,7 +43,7 @@ extension EventCore {
     unsafe buffer.locks.begin(reason, holding)
     let flag = buffer.holdingFlag
     record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }
-    return true
+    return (true, flag != 0)
   }
 
   /// Ends a lock of several handlers: at once or, for handlers with a holding buffer, in its turn.
@@ -70,16 +71,18 @@ extension EventCore {
   func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
     if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
     var held: [HandlerRecord] = []
-    var delays: [HandlerDelays] = []
+    var delays: [(delays: HandlerDelays?, isHolding: Bool)] = []
     mutex.lock()
     let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just created it
     unsafe isEventLocked = isOn
     unsafe pendingWork?.holding.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
-        if let some = record.details?.delays { delays.append(some) }
-        if holding == .nothing, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
-        if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
+        var isHolding = false
+        if holding != .nothing || record.changeUnlessHolding(LockReason.event.begun) == nil, let pendingWork {
+          isHolding = begin(.event, of: record, holding, pendingWork).isHolding
+        }
+        if let some = record.details?.delays { delays.append((some, isHolding)) }
       } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
         unsafe pendingWork?.holding[record]?.locks.end(.event)
         held.append(record)
@@ -87,7 +90,7 @@ extension EventCore {
     }
     mutex.unlock()
     anchor.noteChange()
-    for delays in delays { delays.end() }
+    for (delays, isHolding) in delays { delays?.end(givingUp: !isHolding) }
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 

@@ -35,6 +35,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var attempt: CancellableAttempt?
   /// The slot on which the unit runs. Only the one that runs the unit sets it.
   let slot = SlotReference()
+  /// Whether a lock that holds nothing began between two attempts, so that no further one follows.
+  let isGivenUp = Atomic<Bool>(false)
 
   // Changed while the unit waits, under `scheduler.mutex`; then by the one that runs the unit.
   /// The payload of the call; `nil` for a batch that has not begun.
@@ -49,8 +51,6 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var lastError: (any Error)?
   /// Whether no further attempt follows.
   @exclusivity(unchecked) var isLastAttempt = false
-  /// Whether a lock that holds nothing began between two attempts.
-  @exclusivity(unchecked) var isGivenUp = false
   /// The timer of the batch or of the delay.
   @exclusivity(unchecked) var timer: UnitTimer?
 

@@ -102,15 +102,23 @@ extension UnitLane {
     unsafe unit.timer = timer
     delays.insert(timer, of: unit)
     timer.start(after: delay)
-    // A lock, a removal, the end or a newer occurrence may have come before the timer was there.
+    endNeedless(timer, of: unit)
+  }
+
+  /// Ends a delay that was started after a lock, a removal, the end or a newer occurrence.
+  func endNeedless(_ timer: UnitTimer, of unit: LaneUnit) {
     let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
-    if mustEnd || record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) { timer.fireNow() }
+    let flags = record.state.load(ordering: .acquiring)
+    let isLocked = flags & HandlerFlags.lockedAtAll != 0
+    guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
+    // The thread that locks may find no delay, and the lock be over when the turn comes.
+    if isLocked, flags & HandlerFlags.isHolding == 0 { unit.isGivenUp.publish(true) }
+    timer.fireNow()
   }
 
   /// Ends the delay of a unit.
   private func resume(_ unit: LaneUnit) {
     if let timer = unsafe unit.timer { delays?.remove(timer) }
-    giveUpIfLocked(unit)
     let slot = scheduler.mutex.withLock { () -> ExecutionSlot? in
       // A removed handler, a lock and the end leave one attempt at most.
       if unsafe endsDelays { unsafe unit.isLastAttempt = true }
@@ -123,14 +131,6 @@ extension UnitLane {
       return slot
     }
     if let slot { scheduler.run(unit, on: slot) } else { scheduler.startUnits() }
-  }
-
-  /// Lets no further attempt follow if the handler is locked and the lock holds nothing. Called
-  /// when the delay ends, by the thread that locks: the lock may be over when the turn comes.
-  func giveUpIfLocked(_ unit: LaneUnit) {
-    let flags = record.state.load(ordering: .acquiring)
-    guard flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding == 0 else { return }
-    scheduler.mutex.withLock { unsafe unit.isGivenUp = true }
   }
 
   /// Asks the core to forget the keys of a burst, when nothing is left of it.

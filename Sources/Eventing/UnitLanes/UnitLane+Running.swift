@@ -101,7 +101,8 @@ extension UnitLane {
         if owner == nil { record.set(HandlerFlags.removed) }
       }
       // The first attempt has used up a once handler.
-      guard unsafe !unit.isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+      let isGivenUp = unit.isGivenUp.load(ordering: .acquiring)
+      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
     }
     unsafe unit.attempts += 1
     attempt.store(unsafe unit.attempts, ordering: .relaxed)
@@ -206,7 +207,8 @@ extension UnitLane {
         return .ended(failure(error, unit))
       }
     case .threw(let error):
-      guard let retry = modifiers.retry, unsafe !unit.isLastAttempt, retry.tries(error, after: unsafe unit.attempts)
+      guard let retry = modifiers.retry, unsafe !unit.isLastAttempt, !unit.isGivenUp.load(ordering: .acquiring),
+        retry.tries(error, after: unsafe unit.attempts)
       else { return .ended(failure(error, unit)) }
       unsafe unit.lastError = error
       let endsDelays = scheduler.mutex.withLock { unsafe self.endsDelays }
@@ -238,7 +240,7 @@ extension UnitLane {
   private func refusal(of unit: LaneUnit) -> ClaimRefusal {
     let isEnding = unsafe self.isEnding
     if unsafe unit.attempts == 0 || record.has(HandlerFlags.removed) { return refusal(isEnding: isEnding) }
-    if unsafe unit.isGivenUp { return .skip }
+    if unit.isGivenUp.load(ordering: .acquiring) { return .skip }
     // A once handler is used up by its first attempt, which does not end the others.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }

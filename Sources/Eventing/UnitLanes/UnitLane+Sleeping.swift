@@ -6,15 +6,10 @@ extension UnitLane {
   func sleep(_ unit: LaneUnit, on slot: ExecutionSlot, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let sleeper = Sleeper()
-    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) {
-      self.giveUpIfLocked(unit)
-      sleeper.wake()
-    }
+    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) { sleeper.wake() }
     delays.insert(timer, of: unit)
     timer.start(after: delay)
-    // A lock, a removal or the end may have come before the timer was there.
-    let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
-    if mustEnd || record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) { timer.fireNow() }
+    endNeedless(timer, of: unit)
     await withTaskCancellationHandler {
       await sleeper.sleep()
     } onCancel: {

@@ -95,9 +95,15 @@ final class HandlerDelays: @unchecked Sendable {
   }
 
   /// Ends all delays. Not under a mutex.
-  func end() {
+  ///
+  /// - Parameter givingUp: Whether no attempt follows: the handler was locked, and the lock holds
+  ///   nothing. The lock may be over when the turn of the attempt comes.
+  func end(givingUp: Bool = false) {
     let ended = mutex.withLock { unsafe Array(timers.values) }
-    for (timer, _) in ended.sorted(by: { $0.timer.number < $1.timer.number }) { timer.fireNow() }
+    for (timer, unit) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
+      if givingUp { unit.isGivenUp.publish(true) }
+      timer.fireNow()
+    }
   }
 
   /// Ends the delay of one unit, if there is one. Not under a mutex.
