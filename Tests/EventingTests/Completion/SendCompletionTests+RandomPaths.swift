@@ -60,9 +60,11 @@ private final class RandomPaths: Sendable {
     switch Int.random(in: 0..<4, using: &random) {
     case 0: await Task { await self.send(onward, to: next) }.value
     case 1:
-      async let one: Void = send(onward, to: next)
-      async let two: Void = send(onward, to: (next + 1) % 5)
-      _ = await (one, two)
+      // No `async let`: before Swift 6.4 the runtime reads such a child task once more after it has
+      // let the parent go on, which may have freed the child (swiftlang/swift#89883).
+      await withTaskGroup(of: Void.self) { group in
+        for event in [next, (next + 1) % 5] { group.addTask { await self.send(onward, to: event) } }
+      }
     case 2: await events[next].quiesce()
     default: await send(onward, to: next)
     }
