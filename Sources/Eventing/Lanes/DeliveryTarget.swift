@@ -108,6 +108,13 @@ public import Synchronization
   @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
     unsafe completion?.observed?.skipped(HandlerToken(record, anchor))
+    if let account = completion?.account { noteSkipped(in: account) }
+  }
+
+  /// Notes a skipped occurrence in its account. An end is for ever, so a handler that has not ended
+  /// was locked when its claim was refused.
+  final func noteSkipped(in account: DeliveryAccount) {
+    if !record.has(HandlerFlags.ended) { account.noteLock() }
   }
 
   @usableFromInline final func countDropped(_ completion: Completion?) {

@@ -38,6 +38,8 @@
     case (.inline, .direct(let body)): self = .call { try body($0.payload) }
     case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, anchor, body, type))
     case (.task, let body): self = .task(TaskLane(record, anchor, body, type))
+    case (.lane(let lane, let buffering), let body) where lane.takesSerialLanes && !buffering.isBounded:
+      self = .serial(SerialLane(record, anchor, body, type))
     case (.lane, let body), (.restarting, let body): self = .units(UnitLane(record, anchor, body, type))
     case (_, let body): self = .serial(SerialLane(record, anchor, body, type))
     }

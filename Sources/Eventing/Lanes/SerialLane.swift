@@ -39,6 +39,15 @@ public import Synchronization
   /// The execution slot of an asynchronous handler; `nil` for a synchronous one, which cannot wait.
   @usableFromInline let executionSlot: ExecutionSlot?
   @usableFromInline let executor: (any TaskExecutor)?
+  /// The shared lane whose drain makes the calls; `nil` if the lane has drains of its own.
+  let shared: Lane?
+  /// The number of times that the lane has resumed on a shared lane. Turns of an earlier era are
+  /// void: a lock held their items, which have got new turns. Isolation: core, to change it under
+  /// `mutex`.
+  @exclusivity(unchecked) var era = 0
+  /// The number of the last turns of the shared lane, to which the lane can add another one; 0 if
+  /// they are not its own.
+  let openCount = Atomic<Int>(0)
 
   /// The phase. It changes under `mutex`. An unlocked read is only a hint; check again under the
   /// mutex.
@@ -52,6 +61,7 @@ public import Synchronization
   ) {
     var isMain = false
     if case .main = record.place { isMain = true }
+    if case .lane(let lane, _) = record.place { shared = lane } else { shared = nil }
     switch body {
     case .direct, .sync:
       self.isMain = isMain
@@ -59,7 +69,7 @@ public import Synchronization
       executor = nil
     default:
       self.isMain = isMain
-      executionSlot = ExecutionSlot()
+      executionSlot = shared?.scheduler.onlySlot ?? ExecutionSlot()
       executor = Scheduling.executorOfThisTask
     }
     if case .queue(let queue, _) = record.place {
@@ -74,8 +84,9 @@ public import Synchronization
     unsafe items = PayloadQueue(type)
     super.init(record, anchor, body, type)
     #if DEBUG
-      executionSlot?.lane = self
+      if shared == nil { executionSlot?.lane = self }
     #endif
+    shared?.insert(self)
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds { executionSlot.map { .any([$0]) } ?? .free }
@@ -85,6 +96,7 @@ public import Synchronization
   /// Calls the handler at once, or enqueues a call. Isolation: core.
   @usableFromInline @inline(__always) func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if mayCallHere, let outcome = callHere(payload, tally.observed) {
+      if case .skipped = outcome, let account = tally.completion?.account { noteSkipped(in: account) }
       return tally.report.count(outcome)
     }
     let completion = tally.completionForLane()
@@ -109,12 +121,17 @@ public import Synchronization
       phase = .idle
     }
     mutex.unlock()
+    if isRunning, let shared { takeTurn(of: shared.scheduler) }
     if wasPaused { skipAll() }
-    if !isRunning { close() }
+    if !isRunning {
+      close()
+      shared?.remove(self)
+    }
     return !isRunning
   }
 
   override func resume() {
+    if let shared { return resumeTurns(of: shared.scheduler) }
     mutex.lock()
     let isPaused = phase == .paused
     if isPaused { phase = .running }
@@ -143,7 +160,11 @@ public import Synchronization
     let start = phase == .idle
     phase = .running
     mutex.unlock()
-    if start { schedule() }
+    if let shared {
+      takeTurn(of: shared.scheduler)
+    } else if start {
+      schedule()
+    }
     return true
   }
 
@@ -182,7 +203,12 @@ public import Synchronization
       phase = .running
     }
     mutex.unlock()
-    if isPaused { completion.arrive(self, nil) } else if start { schedule() }
+    if isPaused { return completion.arrive(self, nil) }
+    if let shared {
+      takeTurn(of: shared.scheduler)
+    } else if start {
+      schedule()
+    }
   }
 
   /// Whether the handler may be called at once: on the main queue, if the lane looks idle.

@@ -29,7 +29,8 @@ public final class Lane: Sendable {
   ///     1, calls of one handler may overlap. A limit below 1 counts as 1.
   public init(_ name: String? = nil, limit: Int = 1) {
     self.name = name
-    scheduler = UnitScheduler(.tasks(nil), limit: max(1, limit), freesSlotInDelay: false)
+    scheduler = UnitScheduler(
+      .tasks(nil), limit: max(1, limit), freesSlotInDelay: false, onlySlot: limit <= 1 ? ExecutionSlot() : nil)
   }
 
   /// Waits until no call for an occurrence sent before is running or queued on the lane.
@@ -63,8 +64,11 @@ public final class Lane: Sendable {
     _ = await completion.wait()
   }
 
-  func insert(_ lane: UnitLane) { members.insert(lane) }
-  func remove(_ lane: UnitLane) { members.remove(lane) }
+  /// Whether the lane of a plain handler is a ``SerialLane``, which costs less than units.
+  var takesSerialLanes: Bool { limit == 1 && !mutant(.sharedLaneOverlaps) }
+
+  func insert(_ lane: HandlerLane) { members.insert(lane) }
+  func remove(_ lane: HandlerLane) { members.remove(lane) }
 }
 
 extension Lane: CustomStringConvertible {
@@ -82,23 +86,23 @@ extension Lane: CustomStringConvertible {
 private final class LaneMembers: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The members, with their numbers. Guarded by: mutex.
-  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, lane: UnitLane)] = [:]
+  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, lane: HandlerLane)] = [:]
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var lastNumber = 0
 
   /// The members, in the order in which they came.
-  var all: [UnitLane] {
+  var all: [HandlerLane] {
     mutex.withLock { unsafe Array(members.values) }.sorted { $0.number < $1.number }.map(\.lane)
   }
 
-  func insert(_ lane: UnitLane) {
+  func insert(_ lane: HandlerLane) {
     mutex.withLock {
       unsafe lastNumber += 1
       unsafe members[ObjectIdentifier(lane)] = unsafe (lastNumber, lane)
     }
   }
 
-  func remove(_ lane: UnitLane) {
+  func remove(_ lane: HandlerLane) {
     let removed = mutex.withLock { unsafe members.removeValue(forKey: ObjectIdentifier(lane)) }
     withExtendedLifetime(removed) {}  // released after the mutex
   }

@@ -3,9 +3,9 @@ import Synchronization
 // From the end of a run: to the outcome, to the next unit, or to a delay and another attempt.
 
 extension UnitLane {
-  /// Ends the run of a unit on a slot. Returns the next unit for the slot; `nil` if the slot was
+  /// Ends the run of a unit on a slot. Returns the next turn for the slot; `nil` if the slot was
   /// freed, or waits for another attempt.
-  func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneUnit? {
+  func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
     // Before the unit ends: nothing that waits for it may find the payload alive.
     if case .ended(let outcome) = result { settle(unit, outcome) }
     var (ended, barriers, isOver): ([LaneUnit], [Completion], Bool) = ([], [], false)
@@ -49,7 +49,7 @@ extension UnitLane {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
     sweepKeysIfIdle()
     switch next {
-    case .run(let unit): return unit
+    case .run(let turn): return turn
     case .end: return nil
     case .search:
       Thread.spin(Thread.spinLimit)
@@ -130,7 +130,7 @@ extension UnitLane {
       unsafe unit.stage = .running
       return slot
     }
-    if let slot { scheduler.run(unit, on: slot) } else { scheduler.startUnits() }
+    if let slot { scheduler.run(.unit(unit), on: slot) } else { scheduler.startUnits() }
   }
 
   /// Asks the core to forget the keys of a burst, when nothing is left of it.

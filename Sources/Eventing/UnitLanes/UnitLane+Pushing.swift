@@ -96,10 +96,10 @@ extension UnitLane {
   /// Runs a unit that has a slot: for a `send` to a `.task` handler as a child task of the sender.
   private func begin(_ start: UnitScheduler.Start, _ completion: Completion?) {
     guard case .task(let priority) = record.place, let completion, completion.purpose == .send,
-      unsafe start.unit.completions.first === completion
+      let unit = start.turn.unit, unsafe unit.completions.first === completion
     else { return scheduler.run(start) }
     scheduler.register(start)
-    completion.adopt(priority: priority) { await self.scheduler.runAsChild(start.unit, on: start.slot) }
+    completion.adopt(priority: priority) { await self.scheduler.runAsChild(unit, on: start.slot) }
   }
 
   private func setGathering(_ batch: LaneUnit?, _ key: UnitKey?) {

@@ -1,9 +1,9 @@
 import Dispatch
 
-/// The queue of units, and the execution slots that run them: one queue for the handler of a
+/// The queue of turns, and the execution slots that have them: one queue for the handler of a
 /// ``UnitLane``, or for all handlers of a shared ``Lane``.
 ///
-/// Units begin in the order in which the events delivered them. A slot is occupied by one unit at a
+/// Turns begin in the order in which the events delivered them. A slot is occupied by one turn at a
 /// time, and in order also between two attempts.
 // Safe: each field says what guards it.
 final class UnitScheduler: WaitNode, @unchecked Sendable {
@@ -21,11 +21,13 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   let freesSlotInDelay: Bool
   let executor: (any TaskExecutor)?
   let mutex = UnfairMutex()
-  /// The units that wait, in order. Guarded by: mutex.
-  @exclusivity(unchecked) private var queue = Deque<LaneUnit>()
-  /// The units that come before those of `queue`: a lock held them, or they were delayed.
+  /// The turns that wait, in order. Guarded by: mutex.
+  @exclusivity(unchecked) private var queue = Deque<LaneTurn>()
+  /// Whether the last turns of `queue` are of a serial lane that adds to them. Guarded by: mutex.
+  @exclusivity(unchecked) private var isLastOpen = false
+  /// The turns that come before those of `queue`: a lock held them, or they were delayed.
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var urgent = Deque<LaneUnit>()
+  @exclusivity(unchecked) private var urgent = Deque<LaneTurn>()
   /// The units that come before all others: an earlier unit of their key has ended. Guarded by:
   /// mutex.
   @exclusivity(unchecked) private var released = Deque<LaneUnit>()
@@ -42,11 +44,17 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// All slots that were made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var slots: [ExecutionSlot] = []
 
-  init(_ driver: Driver, limit: Int, freesSlotInDelay: Bool) {
+  /// The one slot of a shared lane without overlaps, for its serial lanes; otherwise `nil`.
+  let onlySlot: ExecutionSlot?
+
+  /// - Parameter onlySlot: The slot of a lane with a limit of 1, if it must exist at once.
+  init(_ driver: Driver, limit: Int, freesSlotInDelay: Bool, onlySlot: ExecutionSlot? = nil) {
     self.driver = driver
     self.limit = limit
     self.freesSlotInDelay = freesSlotInDelay
+    self.onlySlot = onlySlot
     executor = Scheduling.executorOfThisTask
+    if let onlySlot { unsafe (slots, freeSlots) = ([onlySlot], [onlySlot]) }
     super.init()
   }
 
@@ -55,7 +63,28 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
 
   // MARK: The queue. The caller holds `mutex`
 
-  func append(_ unit: LaneUnit) { unsafe queue.append(unit) }
+  func append(_ unit: LaneUnit) {
+    closeLast()
+    unsafe queue.append(.unit(unit))
+  }
+
+  /// Appends a turn of a serial lane, which may add others to it as long as it is the last one.
+  func append(_ turns: SharedTurns) {
+    closeLast()
+    turns.lane.openTurns(turns)
+    unsafe isLastOpen = true
+    unsafe queue.append(.calls(turns))
+  }
+
+  /// Ends the growth of the last turns.
+  private func closeLast() {
+    guard unsafe isLastOpen else { return }
+    unsafe queue.updateLast { $0 = $0.closed() }
+    unsafe isLastOpen = false
+  }
+
+  /// Appends turns that come before those of `queue`: a lock held them.
+  func appendUrgent(_ turns: SharedTurns) { unsafe urgent.append(.calls(turns)) }
 
   /// Notes that a unit ended while it waited. Once the number of such units is 64 more than half of
   /// `queue`, removes them from `queue`.
@@ -64,76 +93,84 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   func noteEnded(_ ended: inout [LaneUnit]) {
     unsafe endedCount += 1
     guard unsafe endedCount > 64 + queue.count / 2 else { return }
-    unsafe queue.forEach { if unsafe $0.stage == .ended { ended.append($0) } }
-    unsafe queue.removeAll { unsafe $0.stage == .ended }
+    unsafe queue.forEach { if let unit = $0.unit, unsafe unit.stage == .ended { ended.append(unit) } }
+    unsafe queue.removeAll { unsafe $0.unit?.stage == .ended }
     unsafe endedCount = 0
   }
 
   /// Appends a unit whose delay is over.
-  func appendUrgent(_ unit: LaneUnit) { unsafe urgent.append(unit) }
+  func appendUrgent(_ unit: LaneUnit) { unsafe urgent.append(.unit(unit)) }
 
   /// Appends a unit that waited for its key.
   func appendReleased(_ unit: LaneUnit) { unsafe released.append(unit) }
 
   /// Inserts units of a lane, in order, before all others that wait. O(n log n)
   func insertUrgent(_ units: [LaneUnit], of lane: UnitLane) {
-    var (own, others) = (units, [LaneUnit]())
-    func sort(_ unit: LaneUnit) { if unit.lane === lane { own.append(unit) } else { others.append(unit) } }
-    unsafe released.forEach(sort)
+    var (own, others) = (units, [LaneTurn]())
+    func sort(_ turn: LaneTurn) {
+      if let unit = turn.unit, unit.lane === lane { own.append(unit) } else { others.append(turn) }
+    }
+    unsafe released.forEach { sort(.unit($0)) }
     unsafe urgent.forEach(sort)
     unsafe (released, urgent) = (Deque(), Deque())
-    for unit in own.sorted(by: { unsafe $0.turn < $1.turn }) + others { unsafe urgent.append(unit) }
+    for unit in own.sorted(by: { unsafe $0.turn < $1.turn }) { unsafe urgent.append(.unit(unit)) }
+    for turn in others { unsafe urgent.append(turn) }
   }
 
-  /// A unit and the slot that will run it.
+  /// A turn and the slot that will have it.
   struct Start {
-    let unit: LaneUnit
+    let turn: LaneTurn
     let slot: ExecutionSlot
     let isNew: Bool
   }
 
-  /// Occupies a slot with the next unit; `nil` if there is none, or no slot is free.
+  /// Occupies a slot with the next turn; `nil` if there is none, or no slot is free.
   ///
   /// - Parameter ended: Gets the units that were dropped while they waited, which must be released
   ///   after the mutex.
   func takeStart(_ ended: inout [LaneUnit]) -> Start? {
     guard unsafe occupiedCount < limit || mutant(.sharedLaneOverlaps), unsafe !isSearching || waitingCount > 1,
-      let unit = takeUnit(&ended)
+      let turn = takeTurn(&ended)
     else { return nil }
     unsafe occupiedCount += 1
-    if let slot = unsafe freeSlots.popLast() { return Start(unit: unit, slot: slot, isNew: false) }
+    if let slot = unsafe freeSlots.popLast() { return Start(turn: turn, slot: slot, isNew: false) }
     let slot = ExecutionSlot()
     #if DEBUG
-      slot.lane = unit.lane
+      slot.lane = turn.lane
     #endif
-    return Start(unit: unit, slot: slot, isNew: true)
+    return Start(turn: turn, slot: slot, isNew: true)
   }
 
-  private func takeUnit(_ ended: inout [LaneUnit]) -> LaneUnit? {
-    while let unit = unsafe released.popFirst() ?? urgent.popFirst() ?? queue.popFirst() {
+  private func takeTurn(_ ended: inout [LaneUnit]) -> LaneTurn? {
+    while let turn = unsafe released.popFirst().map(LaneTurn.unit) ?? urgent.popFirst() ?? queue.popFirst() {
+      guard let unit = turn.unit else {
+        guard unsafe isLastOpen, unsafe queue.isEmpty else { return turn }
+        unsafe isLastOpen = false
+        return turn.closed()
+      }
       switch unsafe unit.stage {
       case .ended, .gathering, .running: ended.append(unit)
-      case .waiting, .delayed: if unit.lane.mayBegin(unit) { return unit }
+      case .waiting, .delayed: if unit.lane.mayBegin(unit) { return turn }
       }
     }
     return nil
   }
 
-  /// The number of units in the queues. Some of them may have ended.
+  /// The number of turns in the queues. Some of their units may have ended.
   private var waitingCount: Int { unsafe queue.count + urgent.count + released.count }
 
-  /// The next step of a slot whose unit has ended.
+  /// The next step of a slot whose turn has ended.
   enum Next {
-    case run(LaneUnit)
-    /// Spin for a unit, and then call ``takeFound(_:_:)``.
+    case run(LaneTurn)
+    /// Spin for a turn, and then call ``takeFound(_:_:)``.
     case search
-    /// No unit came, and the slot is free.
+    /// No turn came, and the slot is free.
     case end
   }
 
-  /// Gives a slot without a unit its next one, lets it search, or frees it.
+  /// Gives a slot without a unit its next turn, lets it search, or frees it.
   func takeNext(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> Next {
-    if unsafe occupiedCount <= limit || mutant(.sharedLaneOverlaps), let unit = takeUnit(&ended) { return .run(unit) }
+    if unsafe occupiedCount <= limit || mutant(.sharedLaneOverlaps), let turn = takeTurn(&ended) { return .run(turn) }
     if unsafe !isSearching, canSearch {
       unsafe isSearching = true
       return .search
@@ -142,11 +179,11 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     return .end
   }
 
-  /// Ends the search of a slot. Returns the unit that came; `nil` if there is none, and the slot is
+  /// Ends the search of a slot. Returns the turn that came; `nil` if there is none, and the slot is
   /// free.
-  func takeFound(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> LaneUnit? {
+  func takeFound(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> LaneTurn? {
     unsafe isSearching = false
-    if let unit = takeUnit(&ended) { return unit }
+    if let turn = takeTurn(&ended) { return turn }
     free(slot)
     return nil
   }
@@ -168,7 +205,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
 
   // MARK: Slots. Not under a mutex
 
-  /// Starts as many units as there are free slots.
+  /// Starts as many turns as there are free slots.
   func startUnits() {
     while true {
       var ended: [LaneUnit] = []
@@ -177,9 +214,19 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     }
   }
 
+  /// Enqueues a turn of a serial lane, and starts it if the slot is free.
+  func enqueue(_ turns: SharedTurns) {
+    var ended: [LaneUnit] = []
+    mutex.lock()
+    append(turns)
+    let start = takeStart(&ended)
+    mutex.unlock()
+    if let start { run(start) }
+  }
+
   func run(_ start: Start) {
     register(start)
-    run(start.unit, on: start.slot)
+    run(start.turn, on: start.slot)
   }
 
   /// Enters a new slot into the wait graph.
@@ -199,63 +246,82 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     }
   }
 
-  /// Runs a unit, and the units that follow it, in a block or task of its own.
-  func run(_ unit: LaneUnit, on slot: ExecutionSlot) {
+  /// Runs one turn, and the turns that follow it, in a block or task of its own.
+  func run(_ turn: LaneTurn, on slot: ExecutionSlot) {
     switch driver {
     case .queue(let queue):
-      Scheduling.block(on: queue) { self.drain(unit, slot, isMain: Scheduling.isMainQueue(queue)) }
-    case .mainBlocks: Scheduling.mainBlock { self.drain(unit, slot, isMain: true) }
+      Scheduling.block(on: queue) { self.drain(turn, slot, isMain: Scheduling.isMainQueue(queue)) }
+    case .mainBlocks: Scheduling.mainBlock { self.drain(turn, slot, isMain: true) }
     case .mainTasks:
-      Scheduling.task(priority: nil, on: executor) { await self.drain(unit, slot, on: MainActor.shared) }
+      Scheduling.task(priority: nil, on: executor) { await self.drain(turn, slot, on: MainActor.shared) }
     case .tasks(let priority):
-      Scheduling.task(priority: priority, on: executor) { await self.drain(unit, slot, on: nil) }
+      Scheduling.task(priority: priority, on: executor) { await self.drain(turn, slot, on: nil) }
     }
   }
 
-  private func drain(_ first: LaneUnit, _ slot: ExecutionSlot, isMain: Bool) {
+  /// Drains the lane of a synchronous handler. Its turns are units: no such handler shares a lane.
+  private func drain(_ first: LaneTurn, _ slot: ExecutionSlot, isMain: Bool) {
     if case .mainBlocks = driver { Scheduling.checkMain() }
     var quota = DrainQuota(isMain: isMain)
-    var unit = first
-    while true {
-      if quota.isOver { return run(unit, on: slot) }
+    var turn = first
+    while let unit = turn.unit {
+      if quota.isOver { return run(turn, on: slot) }
       quota.left &-= 1
       guard let next = unit.lane.finish(unit, unit.lane.runNow(unit, slot), slot) else { return }
-      unit = next
+      turn = next
     }
   }
 
-  private func drain(_ first: LaneUnit, _ slot: ExecutionSlot, on place: isolated (any Actor)?) async {
+  private func drain(_ first: LaneTurn, _ slot: ExecutionSlot, on place: isolated (any Actor)?) async {
     var isMain = false
     if case .mainTasks = driver { isMain = true }
     var quota = DrainQuota(isMain: isMain)
-    var unit: LaneUnit? = first
-    while let current = unit { unit = await drainBound(current, slot, &quota, on: place) }
+    var turn: LaneTurn? = first
+    while let current = turn { turn = await drainBound(current, slot, &quota, on: place) }
   }
 
-  /// Runs units under one binding of ``Context/invocation``, until there is none, or a call leaves
-  /// a task behind. Returns the next unit.
+  /// Runs turns under one binding of ``Context/invocation``, until there is none, or a call leaves
+  /// a task behind. Returns the next turn.
   private func drainBound(
-    _ first: LaneUnit, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
-  ) async -> LaneUnit? {
+    _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
+  ) async -> LaneTurn? {
     let invocation = unsafe Unmanaged.passRetained(Invocation(slot))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
       // The closure is isolated to the actor that it captures: see SerialLane.drainBound.
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
-      var unit: LaneUnit? = first
-      while let current = unit {
+      var turn: LaneTurn? = first
+      while let current = turn {
         if quota.isOver {
           run(current, on: slot)
-          unit = nil
+          turn = nil
           break
         }
-        quota.left &-= 1
-        let result = await current.lane.run(current, slot, on: place)
-        unit = current.lane.finish(current, result, slot)
+        switch current {
+        case .unit(let unit):
+          quota.left &-= 1
+          let result = await unit.lane.run(unit, slot, on: place)
+          turn = unit.lane.finish(unit, result, slot)
+        case .calls(let turns):
+          let left = await unsafe turns.lane.drain(turns, invocation, references, &quota)
+          turn = left > 0 ? .calls(turns.withCount(left)) : next(on: slot)
+        }
         if unsafe RuntimeSPI.references(to: invocation) != references { break }
       }
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
-      return unit
+      return turn
+    }
+  }
+
+  /// Returns the next turn for a slot; `nil` if there is none, and the slot is free.
+  private func next(on slot: ExecutionSlot) -> LaneTurn? {
+    var ended: [LaneUnit] = []
+    switch mutex.withLock({ takeNext(slot, &ended) }) {
+    case .run(let turn): return turn
+    case .end: return nil
+    case .search:
+      Thread.spin(Thread.spinLimit)
+      return mutex.withLock { takeFound(slot, &ended) }
     }
   }
 }

@@ -29,6 +29,57 @@ import Testing
     #expect(await one.handlers.map(\.delivery) == ["lane \"database\""])
   }
 
+  @Test func plainHandlersAndHandlersWithModifiersKeepTheOrderOfDelivery() async {
+    let (lane, plain, retried, seen) = (Lane(), Event<Int>(), Event<Int>(), Recorder<Int>())
+    plain.addHandler(on: .lane(lane)) { payload async in seen.record(payload) }
+    retried.add(
+      Handler(on: .lane(lane)) { payload async throws in
+        seen.record(payload)
+        await Task.yield()
+      }.retrying(.immediately(attempts: 2)))
+    let runs = (0..<200).map { $0 % 7 + 1 }
+    var payload = 0
+    for (index, run) in runs.enumerated() {
+      for _ in 0..<run {
+        (index.isMultiple(of: 2) ? plain : retried).post(payload)
+        payload += 1
+      }
+    }
+    await lane.quiesce()
+    #expect(seen.values == Array(0..<payload))
+  }
+
+  /// The turns that a handler had before a lock are void. One of them would let a later occurrence
+  /// overtake that of another handler.
+  @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
+    let (lane, one, other, gate, seen) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
+    let (first, isHeld) = (Gate(), Recorder<Bool>())
+    let token = one.attach(Handler(on: .lane(lane)) { payload async in seen.record(payload) })
+    other.addHandler(on: .lane(lane)) { payload async in
+      if payload == 0 { await first.opened() }
+      seen.record(payload)
+      if payload == 10 {
+        isHeld.record(true)
+        await gate.opened()
+      }
+    }
+    other.post(0)
+    one.post(1)
+    one.post(2)
+    other.post(10)
+    one.post(3)
+    other.post(11)
+    one.lock(token, holding: .upTo(9))
+    first.open()
+    #expect(await eventually { isHeld.count == 1 })
+    one.unlock(token)
+    other.post(20)
+    one.post(4)
+    gate.open()
+    await lane.quiesce()
+    #expect(seen.values == [0, 10, 1, 2, 3, 11, 20, 4])
+  }
+
   @Test func aLimitLetsCallsOverlap() async {
     let (lane, one, other) = (Lane(limit: 2), Event<Int>(), Event<Int>())
     let (gate, seen) = (Gate(), Recorder<Int>())

@@ -1,0 +1,129 @@
+import Synchronization
+
+// A serial lane on a shared `Lane` keeps its items. It has no drain of its own: for each item it
+// takes a turn in the queue of the `Lane`, whose drain comes back for it.
+
+extension SerialLane {
+  /// Takes a turn for a new item in the queue of the shared lane. Not under a mutex. Isolation:
+  /// core.
+  ///
+  /// The item is on the lane before. So a turn finds its item.
+  @inline(__always) func takeTurn(of shared: UnitScheduler) {
+    if !addTurn() { shared.enqueue(unsafe SharedTurns(lane: self, count: 1, era: era)) }
+  }
+
+  /// Adds a turn to the last turns of the shared lane. Returns false if they are not of this lane,
+  /// or not valid any more. Isolation: core.
+  private func addTurn() -> Bool {
+    var count = openCount.load(ordering: .relaxed)
+    while count > 0 {
+      let (isDone, now) = openCount.compareExchange(
+        expected: count, desired: count + 1, ordering: .acquiringAndReleasing)
+      if isDone { return true }
+      count = now
+    }
+    return false
+  }
+
+  /// Lets the lane add turns to its own, which have become the last. The caller holds the mutex of
+  /// the shared lane. Isolation: core.
+  func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
+
+  /// Ends the growth of the last turns, and returns their number; 0 if they are void. The caller
+  /// holds the mutex of the shared lane.
+  func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
+
+  /// Resumes a lane whose items a lock held. They come before all that wait on the shared lane.
+  /// Isolation: core.
+  func resumeTurns(of shared: UnitScheduler) {
+    let turns = mutex.withLock { () -> SharedTurns? in
+      guard phase == .paused else { return nil }
+      // The turns of the items that waited are void.
+      unsafe era += 1
+      _ = openCount.exchange(0, ordering: .acquiringAndReleasing)
+      let count = unsafe batch.count + items.count
+      phase = count > 0 ? .running : .idle
+      return unsafe SharedTurns(lane: self, count: count, era: era)
+    }
+    guard let turns, turns.count > 0 else { return }
+    shared.mutex.withLock { shared.appendUrgent(turns) }
+    shared.startUnits()
+  }
+
+  /// Has the turns of the lane, within the drain of the shared lane.
+  ///
+  /// - Returns: The number of turns that are left because the quota is used up, or because a task
+  ///   that a call has started holds the invocation.
+  func drain(
+    _ turns: SharedTurns, _ invocation: Unmanaged<Invocation>, _ references: UInt, _ quota: inout DrainQuota
+  ) async -> Int {
+    var left = turns.count
+    guard fillBatch(in: turns.era) else { return 0 }
+    let body = unsafe body
+    while left > 0 {
+      if quota.isOver { return left }
+      if unsafe batch.isEmpty, !fillBatch(in: turns.era) { return 0 }
+      left -= 1
+      guard case .call(let completion) = takeItem() else { continue }
+      quota.left &-= 1
+      let payload = unsafe batch.taken
+      let outcome: HandlerOutcome
+      let isBound = if let completion { completion.isBound } else { false }
+      if !isBound, isPlain, let body, case .directAsync(let direct) = body.body {
+        outcome = await callDirect(payload, direct, on: nil)
+      } else {
+        outcome = await callNow(payload, body, completion, on: nil)
+      }
+      if case .skipped = outcome {
+        switch refused(payload, completion, isTaken: true) {
+        case .skip: break
+        case .retry:
+          unsafe batch.untake(.call(completion))
+          left += 1
+          continue
+        case .pause: return 0
+        }
+      }
+      unsafe batch.destroyTaken()
+      conclude(outcome, completion, at: self)
+      if unsafe RuntimeSPI.references(to: invocation) != references { break }
+    }
+    if left == 0, unsafe batch.isEmpty { restIfEmpty() }
+    return left
+  }
+
+  /// Takes the next item out of `batch`. Concludes an item that is no call.
+  private func takeItem() -> LaneItem {
+    let item = unsafe batch.takeFirst()
+    switch item {
+    case .call, .done: break
+    case .barrier(let completion): completion.arrive(self, nil)
+    case .end:
+      closeLate()
+      shared?.remove(self)
+    }
+    return item
+  }
+
+  /// Takes the items that wait, if `batch` is empty. Returns false if turns are void, or no item
+  /// waits.
+  private func fillBatch(in era: Int) -> Bool {
+    if unsafe batch.isEmpty { unsafe batch.recycle() }
+    mutex.lock()
+    defer { mutex.unlock() }
+    guard unsafe self.era == era, phase == .running else { return false }
+    guard unsafe batch.isEmpty else { return true }
+    unsafe swap(&items, &batch)
+    unsafe takenCount &+= batch.count
+    if unsafe !batch.isEmpty { return true }
+    phase = .idle
+    return false
+  }
+
+  /// Notes that the lane is idle, if no item waits.
+  private func restIfEmpty() {
+    mutex.lock()
+    if unsafe items.isEmpty, phase == .running { phase = .idle }
+    mutex.unlock()
+  }
+}
