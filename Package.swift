@@ -15,7 +15,8 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-let testedSources = Context.environment["EVENTING_TESTS"] == "races" ? races : nil
+// `EVENTING_TESTS=none` leaves that target almost empty, for the tests of other targets.
+let testedSources = Context.environment["EVENTING_TESTS"].flatMap { ["races": races, "none": ["Helpers"]][$0] }
 
 let package = Package(
   name: "swift-eventing",
@@ -26,24 +27,42 @@ let package = Package(
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
     // For tests of what uses events: a recorder, a clock that stands still, and simulations from seeds.
     .library(name: "EventingTesting", targets: ["EventingTesting"]),
+    // For events that reach other processes: the contract of an engine, and one in memory.
+    .library(name: "EventingTransport", targets: ["EventingTransport"]),
+    // The engine NATS, with JetStream. Empty without the trait `NATS`.
+    .library(name: "EventingNATS", targets: ["EventingNATS"]),
     .executable(name: "stress", targets: ["stress"]),
+    .executable(name: "remote-stress", targets: ["remote-stress"]),
   ],
+  // Off by default: without it nothing has to be installed. `swift test --traits NATS` needs libnats and nats-server.
+  traits: [.trait(name: "NATS", description: "The engine NATS. It needs the C library libnats.")],
   targets: [
     .target(name: "Eventing"),
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
-    .target(name: "EventingTesting", dependencies: ["Eventing"]),
-    .executableTarget(name: "stress", dependencies: ["Eventing"], path: "Stress"),
+    .target(name: "EventingTransport", dependencies: ["Eventing"]),
+    .target(name: "EventingTesting", dependencies: ["Eventing", "EventingTransport"]),
+    .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
+    .target(
+      name: "EventingNATS",
+      dependencies: ["Eventing", "EventingTransport", .target(name: "CNats", condition: .when(traits: ["NATS"]))]),
+    .executableTarget(name: "stress", dependencies: ["Eventing", "EventingTransport"], path: "Stress"),
+    // Processes, a broker that dies, and a ledger. Says how to switch it on without the trait.
+    .executableTarget(
+      name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
     // Programs and what should come of them: for a test, and for the fuzzer.
     .target(name: "EventingPrograms", dependencies: ["Eventing"], path: "Tests/EventingPrograms"),
     .testTarget(
       name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"],
       sources: testedSources),
+    .testTarget(name: "EventingTransportTests", dependencies: ["Eventing", "EventingTesting", "EventingTransport"]),
+    .testTarget(
+      name: "EventingNATSTests", dependencies: ["Eventing", "EventingNATS", "EventingTesting", "EventingTransport"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // The compiler features of every target.
-for target in package.targets {
+for target in package.targets where target.type != .system {
   target.swiftSettings = [
     // SE-0335: an existential type is written `any`, so that its cost can be seen.
     .enableUpcomingFeature("ExistentialAny"),

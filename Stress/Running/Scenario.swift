@@ -22,5 +22,5 @@ let scenarios: [any Scenario.Type] = [
   Reuse.self,
   ManyEvents.self, Forwarding.self, Keyed.self, Bus.self, Observing.self, Combining.self, BusWide.self, Sequences.self,
   Retrying.self, Batching.self,
-  Pacing.self, OrderByKey.self, SharedLane.self, Meddle.self,
+  Pacing.self, OrderByKey.self, SharedLane.self, Remote.self, Meddle.self,
 ]

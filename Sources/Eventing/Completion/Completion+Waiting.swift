@@ -29,6 +29,17 @@ extension Completion {
     return report
   }
 
+  /// The report, if no work is outstanding and no `.task` handler has to be started; otherwise
+  /// `nil`.
+  var finishedReport: SendReport? {
+    withMutex {
+      guard isDelivered, open == 0, children.isEmpty else { return nil }
+      var report = report
+      report.sortFailures()
+      return report
+    }
+  }
+
   /// Waits like ``wait()``, for a ticket, but returns at once if the task is cancelled. The waiter
   /// is removed in any case.
   ///

@@ -43,6 +43,9 @@ import Synchronization
   /// The completion in the event from which the occurrence was first forwarded, if something waits.
   /// The root waits for the handlers of every target, and does not count them.
   private let root: Completion?
+  /// The account that has what the report does not tell apart; `nil` but for what a transport
+  /// brought.
+  private let ownAccount: DeliveryAccount?
 
   /// The amount of outstanding work: one for each event until it has delivered, and one for each
   /// item on a lane. Guarded by: mutex.
@@ -102,6 +105,7 @@ import Synchronization
     context = CarriedContext.current()
     path = nil
     root = nil
+    ownAccount = nil
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
@@ -120,8 +124,24 @@ import Synchronization
     context = CarriedContext.current()
     self.path = path
     root = waiting?.root ?? waiting
+    ownAccount = nil
     isTracked = false
-    if let root { root.withMutex { root.open += 1 } }
+    if let root {
+      root.withMutex { root.open += 1 }
+      root.ownAccount?.noteForward()
+    }
+  }
+
+  /// Creates the completion of an occurrence that a transport brought. It belongs to no invocation.
+  init(accountedIn account: DeliveryAccount) {
+    purpose = .send
+    sender = nil
+    context = CarriedContext.current()
+    path = nil
+    root = nil
+    ownAccount = account
+    isTracked = WaitingSends.isWatched
+    _ = addWaiter(nil)
   }
 
   /// Creates the completion of an occurrence for which nothing waits any more.
@@ -132,8 +152,12 @@ import Synchronization
     unsafe self.observed = observed
     path = nil
     root = nil
+    ownAccount = nil
     isTracked = false
   }
+
+  /// The account of the occurrence, which all events share that it was forwarded to.
+  var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// A completion with the context and the observers of this one, for a lane whose waiters have
   /// been detached; `nil` if there are neither.
@@ -209,7 +233,10 @@ import Synchronization
   ///   - node: The node where the work was.
   ///   - outcome: The outcome for the report; `nil` if no report counts it.
   @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?) {
-    if let root { return root.arrive(node, nil) }
+    if let root {
+      if let outcome { root.ownAccount?.note(outcome) }
+      return root.arrive(node, nil)
+    }
     unsafe wake(
       withMutex {
         open -= 1
@@ -223,7 +250,10 @@ import Synchronization
   ///
   /// - Parameter outcomes: The outcomes that the event decided itself.
   @usableFromInline func finishDelivery(_ outcomes: SendReport) {
-    if let root { return root.finishForward() }
+    if let root {
+      root.ownAccount?.note(outcomes)
+      return root.finishForward()
+    }
     unsafe wake(
       withMutex {
         open -= 1

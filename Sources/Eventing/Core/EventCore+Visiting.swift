@@ -122,6 +122,7 @@ extension EventCore {
     }
     unsafe slot.pointee.countSkipped()
     if !mutant(.skipIsNotCounted) { tally.report.skipped &+= 1 }
+    if flags & HandlerFlags.lockedAtAll != 0 { tally.completion?.account?.noteLock() }
   }
 
   /// Skips a stopped occurrence for the handlers of a bucket from an index on, and of all later

@@ -92,6 +92,29 @@ extension EventSource {
   }
 }
 
+extension EventSource {
+  /// Forwards the results of a closure out of the process, in order. A `send` waits for `body`, and
+  /// its report has the error that `body` throws.
+  ///
+  /// - Parameters:
+  ///   - owner: The forward ends when this object is released.
+  ///   - transform: A closure that makes a result of a payload and of the way that it came along,
+  ///     if a transport brought it. It runs where the event delivers. `nil` forwards nothing.
+  ///   - body: A closure that takes the result away. One call at a time runs, on a lane.
+  package nonisolated func forwardAway<Other: Sendable>(
+    ownedBy owner: some AnyObject & Sendable,
+    _ transform: @escaping @Sendable (Payload, (any Sendable)?) -> Other?,
+    _ body: @escaping @Sendable (Other) async throws -> Void
+  ) -> HandlerToken {
+    var handler: Handler<Payload> = Handler<Other>(on: .inOrder, body).converted { payload, tally in
+      transform(payload, tally.completion?.account?.origin)
+    }
+    handler.options.owner = Owner(owner)
+    handler.options.isForward = true
+    return attach(handler)
+  }
+}
+
 /// The path, the sender and the waiting completion of a forwarded occurrence.
 package struct ForwardingContext: Sendable {
   fileprivate let path: ForwardingPath

@@ -71,7 +71,7 @@ extension EventCore {
   func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
     if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
     var held: [HandlerRecord] = []
-    var delays: [(delays: HandlerDelays?, isHolding: Bool)] = []
+    var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
     let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just created it
     unsafe isEventLocked = isOn
@@ -90,7 +90,7 @@ extension EventCore {
     }
     mutex.unlock()
     anchor.noteChange()
-    for (delays, isHolding) in delays { delays?.end(givingUp: !isHolding) }
+    for (delays, isHolding) in delays { delays.end(givingUp: !isHolding) }
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 

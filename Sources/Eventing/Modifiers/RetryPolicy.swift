@@ -1,7 +1,7 @@
 /// The number of attempts of a handler that throws, and the delays between them.
 public struct RetryPolicy: Hashable, Sendable {
   /// The largest number of attempts, the first one included.
-  let attempts: Int
+  package let attempts: Int
   /// The first and the longest delay; `nil` for none.
   let delays: ClosedRange<Duration>?
   let hasJitter: Bool
@@ -46,7 +46,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// Returns the delay after a number of attempts.
   ///
   /// In a simulation, which must repeat itself, the delay depends on the number of attempts alone.
-  func delay(after attempts: Int) -> Duration {
+  package func delay(after attempts: Int) -> Duration {
     let full = fullDelay(after: attempts)
     guard hasJitter, full > .zero else { return full }
     let part = Scheduling.isSimulated ? Double(attempts * 37 % 100) / 100 : Double.random(in: 0...1)

@@ -21,7 +21,7 @@ public import Dispatch
   @usableFromInline static var executorOfThisTask: (any TaskExecutor)? { executor }
 
   /// Starts a task that inherits nothing from the task that happens to start it.
-  @usableFromInline static func task(
+  @usableFromInline package static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
     let priority = priority.map(Self.priority)
@@ -37,7 +37,7 @@ public import Dispatch
   }
 
   /// Starts a task, and returns an object that cancels it when it is released.
-  static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
+  package static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
     RunningTask(currentSimulation.map { Task(executorPreference: $0) { await body() } } ?? Task { await body() })
   }
 
@@ -46,7 +46,7 @@ public import Dispatch
   ///
   /// - Parameter simulation: The simulation to which the task belongs, whichever starts it; `nil`
   ///   for none.
-  static func detachedTask(
+  package static func detachedTask(
     in simulation: (any SimulatedScheduling)?, _ body: @escaping @Sendable () async -> Void
   ) -> any AnyObject & Sendable {
     guard let simulation else { return RunningTask(Task.detached { await body() }) }
@@ -76,13 +76,13 @@ public import Dispatch
   static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 
   /// Schedules a block on a serial queue.
-  @usableFromInline static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+  @usableFromInline package static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: queue, isMain: false) }
     queue.async(execute: body)
   }
 
   /// Schedules a block on the global queue, in no order with other such blocks.
-  @usableFromInline static func concurrentBlock(_ body: @escaping @Sendable () -> Void) {
+  @usableFromInline package static func concurrentBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: false) }
     DispatchQueue.global().async(execute: body)
   }

@@ -1,20 +1,22 @@
 /// A FIFO in one array. Gives memory back as it empties.
 ///
 /// A value without synchronization. Complexity: O(1), amortized, unless a method says otherwise.
-struct Deque<Element> {
+package struct Deque<Element> {
   private var elements: ContiguousArray<Element?> = []
   private var head = 0
 
-  var count: Int { elements.count - head }
-  var isEmpty: Bool { head == elements.count }
+  package init() {}
+
+  package var count: Int { elements.count - head }
+  package var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
   /// The number of elements that fit without a new allocation.
   var capacity: Int { elements.capacity }
 
-  mutating func append(_ element: Element) { elements.append(element) }
+  package mutating func append(_ element: Element) { elements.append(element) }
 
   /// Removes and returns the first element; `nil` if there is none.
-  mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     guard !isEmpty else { return nil }
     var element: Element?
     swap(&element, &elements[head])
@@ -47,6 +49,14 @@ struct Deque<Element> {
   }
 
   /// Calls `body` with each element, in order. O(n)
+  /// Changes the last element, if there is one.
+  mutating func updateLast(_ change: (inout Element) -> Void) {
+    guard head < elements.count, var last = elements[elements.count - 1] else { return }
+    elements[elements.count - 1] = nil
+    change(&last)
+    elements[elements.count - 1] = last
+  }
+
   func forEach(_ body: (Element) -> Void) {
     for i in head..<elements.count { if let element = elements[i] { body(element) } }
   }
@@ -67,3 +77,5 @@ struct Deque<Element> {
     head = 0
   }
 }
+
+extension Deque: Sendable where Element: Sendable {}

@@ -3,12 +3,12 @@
 /// What a closure takes out of the value, it hands to the caller, so that no `deinit` runs under
 /// the mutex.
 // Safe: `value` is touched under `mutex` alone.
-final class Guarded<Value>: @unchecked Sendable {
+package final class Guarded<Value>: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var value: Value
 
-  init(_ value: sending Value) { unsafe self.value = value }
+  package init(_ value: sending Value) { unsafe self.value = value }
 
-  func withLock<Result>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { unsafe body(&value) } }
+  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { unsafe body(&value) } }
 }

@@ -1,0 +1,16 @@
+// Places orders:  orders FIRST LAST
+//
+// An order is stored when `publish` returns. The stream stores an id once, so a second try does no
+// harm.
+import Shop
+
+let bounds = CommandLine.arguments.dropFirst().compactMap(Int.init)
+guard bounds.count == 2, bounds[0] <= bounds[1] else { fatalError("expected two numbers, as in: orders 1 20") }
+
+let shop = try await Shop()
+for number in bounds[0]...bounds[1] {
+  let order = OrderPlaced(number: number, cents: number.isMultiple(of: 10) ? 0 : number * 100)
+  let receipt = try await shop.placed.publish(order, id: "order-\(number)")
+  say(receipt.isDuplicate ? "order \(number) was stored before" : "order \(number) is stored")
+}
+await shop.nats.close()

@@ -1,0 +1,99 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import EventingTransport
+  import Foundation
+
+  /// The parts that a process can play in a run.
+  enum Roles {
+    static let groups = ["billing", "audit"]
+
+    /// Connects, for as long as it takes, and opens the stream.
+    static func stream(_ address: String) async -> NATSTransport {
+      while true {
+        if let nats = try? await NATS.connect(address, publishTimeout: .seconds(10)),
+          let stream = try? await nats.stream("STRESS", subjects: ["work.>", "dead.>"])
+        {
+          return stream
+        }
+        try? await Task.sleep(for: .milliseconds(50))
+      }
+    }
+
+    static func event(_ subject: String, _ stream: NATSTransport) -> RemoteEvent<[UInt8]> {
+      RemoteEvent(subject, over: stream, codec: .bytes)
+    }
+
+    /// Ends this process when the process that started it has ended.
+    static func endWithParent() {
+      let parent = getppid()
+      Foundation.Thread.detachNewThread {
+        while getppid() == parent { Foundation.Thread.sleep(forTimeInterval: 0.5) }
+        exit(0)
+      }
+    }
+
+    /// Publishes numbered messages for ever, and writes down each that is stored.
+    static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
+      let event = event("work.item", await stream(address))
+      let log = try LineLog(file)
+      var number = 0
+      while true {
+        number += 1
+        let id = "\(name).\(number)"
+        while true {
+          do {
+            try await event.publish(Array(id.utf8), id: id)
+            break
+          } catch { try await Task.sleep(for: .milliseconds(20)) }  // again with its id, until it is stored
+        }
+        log.write(id)
+        try await Task.sleep(for: .seconds(1 / rate))
+      }
+    }
+
+    /// Handles messages as a member of a group for ever, and writes down each.
+    static func handle(_ group: String, _ address: String, _ file: String) async throws {
+      let stream = await stream(address)
+      let event = event("work.item", stream)
+      let log = try LineLog(file)
+      struct Bad: Error {}
+      event.addHandler { body in
+        if Int.random(in: 0..<100) == 0 { throw Bad() }
+        if Int.random(in: 0..<50) == 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...100))) }
+        log.write(String(decoding: body, as: UTF8.self))
+      }
+      while true {
+        do {
+          try await event.listen(
+            as: group, startingAt: .first, inFlight: 64,
+            retry: .backoff(from: .milliseconds(20), to: .seconds(1), attempts: 8), deadLetter: "dead.\(group)")
+          break
+        } catch { try await Task.sleep(for: .milliseconds(50)) }
+      }
+      while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+  }
+
+  /// A file of lines. Each line is one write, so that a kill leaves whole lines.
+  final class LineLog: Sendable {
+    private let descriptor: Int32
+
+    init(_ file: String) throws {
+      descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      if descriptor < 0 { throw Refusal("expected to write to \(file); the error is \(errno)") }
+    }
+
+    func write(_ line: String) {
+      let bytes = Array((line + "\n").utf8)
+      let count = unsafe bytes.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      precondition(count == bytes.count, "expected to write a line")
+    }
+
+    /// Returns the lines of a file, without a last one that is not whole.
+    static func lines(_ file: String) -> [Substring] {
+      guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
+      return text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n")
+    }
+  }
+#endif

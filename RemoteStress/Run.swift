@@ -1,0 +1,158 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import EventingTransport
+  import Foundation
+
+  /// A run: processes that publish and handle, a broker, disturbances, and the ledger.
+  @MainActor final class Run {
+    private let options: Options
+    private let folder: String
+    private let address: String
+    private let broker: Child
+    private var children: [Child] = []
+    /// The proxy of each child. The broker can be reached only through them.
+    private var links: [Link] = []
+    private var random: Seeded
+    private var counts: [String: Int] = [:]
+
+    init(_ options: Options) async throws {
+      self.options = options
+      random = Seeded(state: options.seed)
+      let folder = NSTemporaryDirectory() + "remote-stress-\(UUID().uuidString)"
+      self.folder = folder
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let port = try Sockets.freePort()
+      let address = "nats://127.0.0.1:\(port)"
+      self.address = address
+      let program = CommandLine.arguments[0]
+      broker = try Child("broker", Run.server()) { _ in
+        ["-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", "\(folder)/streams"]
+      }
+      _ = await Roles.stream(address)
+      for number in 0..<options.publishers {
+        let address = try link(to: port)
+        children.append(
+          try Child("publisher", program) { start in
+            ["publisher", "p\(number).\(start)", address, "\(folder)/stored", "\(options.rate)"]
+          })
+      }
+      for group in Roles.groups {
+        for _ in 0..<options.members {
+          let address = try link(to: port)
+          children.append(try Child("member", program) { _ in ["member", group, address, "\(folder)/\(group)"] })
+        }
+      }
+    }
+
+    /// Makes a proxy for the next child. Returns its address.
+    private func link(to port: Int) throws -> String {
+      let link = try Link(to: port)
+      links.append(link)
+      return "nats://127.0.0.1:\(link.port)"
+    }
+
+    /// Disturbs, and then judges. Returns whether nothing was lost.
+    func run() async throws -> Bool {
+      let end = ContinuousClock.now + .seconds(options.seconds)
+      while .now < end {
+        try await Task.sleep(for: .milliseconds(Int.random(in: 50...500, using: &random)))
+        try await disturb()
+      }
+      for child in children { child.thaw() }
+      for link in links { link.heal(isReset: false) }
+      broker.thaw()
+      for child in children where child.name == "publisher" { child.end() }
+      let isWhole = try await judge()
+      for child in children { child.end() }
+      broker.end()
+      if isWhole { try? FileManager.default.removeItem(atPath: folder) } else { print("kept for a look: \(folder)") }
+      return isWhole
+    }
+
+    private func disturb() async throws {
+      let all = options.kill + options.freeze + options.partition
+      guard all > 0 else { return }
+      let choice = Double.random(in: 0..<all, using: &random)
+      if choice < options.partition { return partition() }
+      let target =
+        Int.random(in: 0..<5, using: &random) == 0 ? broker : children.randomElement(using: &random) ?? broker
+      if choice < options.partition + options.kill {
+        counts["\(target.name) killed", default: 0] += 1
+        return try target.restart()
+      }
+      counts["\(target.name) frozen", default: 0] += 1
+      target.freeze()
+      try await Task.sleep(for: .milliseconds(Int.random(in: 50...1_500, using: &random)))
+      target.thaw()
+    }
+
+    /// Cuts some processes, or the broker from all, for up to 6 s. Others are disturbed meanwhile.
+    private func partition() {
+      let count = Int.random(in: 0..<5, using: &random) == 0 ? links.count : Int.random(in: 1...3, using: &random)
+      let some = Array(links.shuffled(using: &random).prefix(count))
+      let directions = [[.toBroker], [.fromBroker], Set(Link.Direction.allCases)].randomElement(using: &random) ?? []
+      let isReset = Bool.random(using: &random)
+      let time = Duration.milliseconds(
+        Int.random(in: 50...(Bool.random(using: &random) ? 6_000 : 1_000), using: &random))
+      counts[isReset ? "partition that ends in a reset" : "partition that heals", default: 0] += 1
+      for link in some { link.cut(directions) }
+      Task {
+        try await Task.sleep(for: time)
+        for link in some { link.heal(isReset: isReset) }
+      }
+    }
+
+    /// The ledger: for each group, what was stored is handled or dead.
+    private func judge() async throws -> Bool {
+      let stream = await Roles.stream(address)
+      let dead = Guarded<[String: Set<Substring>]>([:])
+      var events: [RemoteEvent<[UInt8]>] = []
+      for group in Roles.groups {
+        let event = Roles.event("dead.\(group)", stream)
+        event.addHandler { body in
+          let id = Substring(String(decoding: body, as: UTF8.self))
+          dead.withLock { _ = $0[group, default: []].insert(id) }
+        }
+        try await event.listen(as: "ledger", startingAt: .first)
+        events.append(event)
+      }
+      let stored = Set(LineLog.lines("\(folder)/stored"))
+      let begin = ContinuousClock.now
+      var missing: [String: Int] = [:]
+      repeat {
+        try await Task.sleep(for: .milliseconds(250))
+        for group in Roles.groups {
+          let handled = Set(LineLog.lines("\(folder)/\(group)"))
+          let letters = dead.withLock { $0[group] ?? [] }
+          missing[group] = stored.subtracting(handled).subtracting(letters).count
+        }
+      } while missing.values.contains { $0 > 0 } && .now < begin + .seconds(90)
+      print(
+        "seed \(options.seed), \(Int(options.seconds)) s, caught up after \(begin.duration(to: .now).components.seconds) s"
+      )
+      print(counts.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))
+      print("group       stored   handled      dead   repeats      lost")
+      for group in Roles.groups {
+        let lines = LineLog.lines("\(folder)/\(group)")
+        let row = [
+          stored.count, Set(lines).count, dead.withLock { $0[group]?.count ?? 0 }, lines.count - Set(lines).count,
+        ]
+        let cells = (row + [missing[group] ?? 0]).map {
+          String(repeating: " ", count: max(1, 10 - "\($0)".count)) + "\($0)"
+        }
+        print(group.padding(toLength: 8, withPad: " ", startingAt: 0) + cells.joined())
+      }
+      withExtendedLifetime(events) {}
+      return !stored.isEmpty && missing.values.allSatisfy { $0 == 0 }
+    }
+
+    private static func server() throws -> String {
+      let places = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].map { "\($0)/nats-server" }
+      guard let place = places.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+        throw Refusal("expected the program nats-server: apt-get install nats-server, or brew install nats-server")
+      }
+      return place
+    }
+  }
+#endif

@@ -1,0 +1,139 @@
+/// The part of an occurrence's outcome that a ``SendReport`` does not tell apart: what locks
+/// skipped, and what became of forwards.
+///
+/// Only an occurrence from a transport has one; see `Event.begin(_:)`.
+// Safe: `mutex` guards all mutable state.
+package final class DeliveryAccount: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// The number of handlers, those of forwards included, that a lock kept from the occurrence.
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var locked = 0
+  /// The number of events that the occurrence was forwarded to. Guarded by: mutex.
+  @exclusivity(unchecked) private var forwards = 0
+  /// The outcomes in these events. Guarded by: mutex.
+  @exclusivity(unchecked) private var forwarded = SendReport()
+
+  /// The way that the occurrence came along, for forwards out of the process.
+  package let origin: (any Sendable)?
+
+  init(from origin: (any Sendable)?) { self.origin = origin }
+
+  /// Notes that a lock keeps a handler from the occurrence.
+  func noteLock() { mutex.withLock { unsafe locked += 1 } }
+
+  /// Notes that the occurrence is forwarded to an event.
+  func noteForward() { mutex.withLock { unsafe forwards += 1 } }
+
+  /// Notes the outcome of a handler of an event that the occurrence was forwarded to.
+  func note(_ outcome: HandlerOutcome) { mutex.withLock { unsafe forwarded.count(outcome) } }
+
+  /// Notes the outcomes that such an event decided itself.
+  func note(_ outcomes: SendReport) { mutex.withLock { unsafe forwarded.add(outcomes) } }
+
+  /// Returns the outcome for all handlers, behind forwards too.
+  ///
+  /// - Parameter report: The report of the first event, which counts each forward as delivered.
+  func outcome(_ report: SendReport) -> DeliveryOutcome {
+    let (locked, forwards, forwarded) = mutex.withLock { unsafe (self.locked, self.forwards, self.forwarded) }
+    return DeliveryOutcome(
+      delivered: report.delivered - forwards + forwarded.delivered,
+      leftOut: report.skipped + forwarded.skipped - locked,
+      locked: locked, dropped: report.dropped + forwarded.dropped,
+      deferred: report.deferred + forwarded.deferred, failures: report.failures + forwarded.failures)
+  }
+}
+
+/// The outcome of an occurrence for all handlers, those behind forwards included.
+package struct DeliveryOutcome: Sendable {
+  /// The number of handlers that were called and returned.
+  package let delivered: Int
+  /// The number of handlers that a view, an interceptor, a failure or their end kept from the
+  /// occurrence.
+  package let leftOut: Int
+  /// The number of handlers that a lock kept from the occurrence.
+  package let locked: Int
+  /// The number of handlers that had no room.
+  package let dropped: Int
+  /// The number of handlers that run later.
+  package let deferred: Int
+  /// The errors that handlers threw.
+  package let failures: [HandlerFailure]
+}
+
+/// An occurrence whose delivery has begun, and whose outcome is awaited later.
+///
+/// ``wait()`` must follow, unless ``knownOutcome`` is not `nil`: it runs the `.task` handlers.
+package struct BegunSend: Sendable {
+  private let completion: Completion
+  private let account: DeliveryAccount
+
+  fileprivate init(_ completion: Completion, _ account: DeliveryAccount) {
+    self.completion = completion
+    self.account = account
+  }
+
+  /// The outcome, if every handler has finished; otherwise `nil`.
+  package var knownOutcome: DeliveryOutcome? {
+    guard let report = completion.finishedReport else { return nil }
+    WaitingSends.end(completion)
+    return account.outcome(report)
+  }
+
+  /// Waits until every handler has finished, behind forwards too.
+  package nonisolated(nonsending) func wait() async -> DeliveryOutcome {
+    account.outcome(await completion.wait())
+  }
+}
+
+extension Event {
+  /// Begins a send that is awaited later. Lanes make room as for a `send`, and senders never sleep.
+  ///
+  /// It belongs to no handler, even if one calls this: no cycle of waits goes through it.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - origin: The way that the payload came along, for `EventSource.forwardAway`.
+  package nonisolated func begin(_ payload: Payload, from origin: (any Sendable)? = nil) -> BegunSend {
+    let account = DeliveryAccount(from: origin)
+    let completion = Completion(accountedIn: account)
+    lend(payload) { core.deliverOrEnqueue($0, completion) }
+    return BegunSend(completion, account)
+  }
+
+  /// Whether an occurrence could reach a handler now: the event is neither locked nor finished, and
+  /// has handlers. Some of these may be locked, or without their owner.
+  ///
+  /// - Complexity: O(1).
+  package nonisolated var mayDeliver: Bool {
+    core.mutex.withLock {
+      guard unsafe !core.isEventLocked, unsafe !core.isFinished else { return false }
+      if unsafe core.table.count > 0 { return true }
+      guard let pendingWork = core.pendingWorkReference.load() else { return false }
+      return unsafe !pendingWork.mailbox.newHandlers.isEmpty || pendingWork.keyIndex?.first != nil
+    }
+  }
+}
+
+extension KeyedEvent {
+  /// Begins a send to a key that is awaited later: see `Event.begin(_:)`.
+  package func begin(_ payload: Payload, to key: Key, from origin: (any Sendable)? = nil) -> BegunSend {
+    event.begin(KeyedPayload(key, payload), from: origin)
+  }
+
+  /// Whether an occurrence could reach a handler of some key now: see `Event.mayDeliver`.
+  package var mayDeliver: Bool { event.mayDeliver }
+}
+
+extension EventCore {
+  /// Delivers an occurrence now if the event is idle, and enqueues it otherwise. Never sleeps.
+  fileprivate func deliverOrEnqueue(_ payload: BorrowedPayload, _ completion: Completion) {
+    let own = enter()
+    if own != 0 {
+      deliverQueued(payload, completion)
+      leave(own)
+    } else {
+      WaitingSends.expect(completion, at: anchorReference.load())
+      enqueue(payload, completion)
+    }
+  }
+}

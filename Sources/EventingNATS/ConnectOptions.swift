@@ -1,0 +1,104 @@
+#if NATS
+  import EventingTransport
+  import Foundation
+
+  /// The options of a connection, checked.
+  struct ConnectOptions: Sendable {
+    let servers: [String]
+    let credentials: NATS.Credentials?
+    let tls: NATS.TLS?
+
+    /// Checks the options.
+    ///
+    /// - Throws: ``TransportError`` for an address that is none, and for a file that cannot be
+    ///   read.
+    init(_ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?) throws {
+      guard !servers.isEmpty else {
+        throw TransportError(.badOption, "expected the address of a server, as in \"nats://host:4222\"; got none")
+      }
+      for server in servers { try ConnectOptions.check(server) }
+      switch credentials?.kind {
+      case .file(let path):
+        guard try ConnectOptions.text(path, "a credentials file").contains("BEGIN NATS USER JWT") else {
+          throw TransportError(.badOption, "expected credentials with a user JWT in \(path); found none")
+        }
+      case .nkey(let publicKey, let path):
+        guard publicKey.hasPrefix("U"), publicKey.utf8.count == 56 else {
+          throw TransportError(
+            .badOption,
+            "expected the public key of a user, 56 characters that begin with U; got \(publicKey.utf8.count)")
+        }
+        guard try ConnectOptions.text(path, "a file with a seed").contains("SU") else {
+          throw TransportError(.badOption, "expected the seed of a user, which begins with SU, in \(path); found none")
+        }
+      case .token(let token) where token.isEmpty:
+        throw TransportError(.badOption, "expected a token; got an empty one")
+      case .user(let name, _) where name.isEmpty:
+        throw TransportError(.badOption, "expected the name of a user; got an empty one")
+      case .token, .user, nil: break
+      }
+      for file in [tls?.authorities, tls?.certificate, tls?.key] {
+        if let file { _ = try ConnectOptions.text(file, "a PEM file") }
+      }
+      self.servers = servers
+      self.credentials = credentials
+      self.tls = tls
+    }
+
+    private static func check(_ server: String) throws {
+      let parts = URLComponents(string: server)
+      let isGood =
+        (parts?.scheme == "nats" || parts?.scheme == "tls") && parts?.host?.isEmpty == false
+        && (1...65_535).contains(parts?.port ?? 4_222) && (parts?.path.isEmpty ?? true)
+      if !isGood {
+        throw TransportError(
+          .badOption,
+          "expected an address as nats://host:4222 or tls://host:4222; got \(quoted(withoutCredentials(server)))")
+      }
+    }
+
+    private static func text(_ path: String, _ expected: String) throws -> String {
+      var isFolder: ObjCBool = false
+      guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
+        throw TransportError(
+          .badOption, "expected \(expected) at \(path); there is \(isFolder.boolValue ? "a folder" : "none")")
+      }
+      guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+        throw TransportError(.badOption, "expected \(expected) at \(path); it cannot be read as text")
+      }
+      return text
+    }
+
+    /// Connects. Blocks for up to 3 s for each server.
+    ///
+    /// libnats 3.4.1 signs about one of a hundred logins with a key wrongly, so these are tried
+    /// again.
+    func connect(_ events: ConnectionEvents) throws -> LibraryConnection {
+      for _ in 0..<2 {
+        do { return try LibraryConnection(self, events) } catch {
+          guard credentials?.isSigned == true, "\(error)".contains("Authorization Violation") else { throw error }
+        }
+      }
+      return try LibraryConnection(self, events)
+    }
+
+    /// Returns the error for a connection that failed.
+    func failure(_ text: String) -> TransportError {
+      let places = servers.map(withoutCredentials).joined(separator: ", ")
+      let lowercase = text.lowercased()
+      if lowercase.contains("authorization") || lowercase.contains("authentication") {
+        let kind = credentials?.description ?? "no credentials"
+        return TransportError(.refused, "expected credentials that \(places) takes; it refuses \(kind): \(text)")
+      }
+      if lowercase.contains("expected 'pong'") {  // the server hung up without a reason
+        return TransportError(
+          .refused,
+          "expected \(places) to accept the connection; it hung up. Servers do so if a client certificate is missing")
+      }
+      if lowercase.contains("ssl") || lowercase.contains("secure") || lowercase.contains("tls") {
+        return TransportError(.refused, "expected a TLS connection to \(places) that both sides accept: \(text)")
+      }
+      return TransportError(.refused, "expected a NATS server at \(places); there is none: \(text)")
+    }
+  }
+#endif

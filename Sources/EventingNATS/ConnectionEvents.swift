@@ -1,0 +1,72 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// The events of a connection, which libnats tells on threads of its own.
+  final class ConnectionEvents: Sendable {
+    enum Kind: Sendable {
+      case lost
+      case reconnected
+      case closed
+      case failed(String)
+    }
+
+    private struct State: Sendable {
+      var receive: (@Sendable (Kind) -> Void)?
+      /// The events from before there was a receiver.
+      var early: [Kind] = []
+    }
+
+    private let state = Guarded(State())
+
+    func tell(_ kind: Kind) {
+      let receive = state.withLock { state in
+        if state.receive == nil { state.early.append(kind) }
+        return state.receive
+      }
+      receive?(kind)
+    }
+
+    /// Sets the receiver, which must not block.
+    func receive(_ receive: @escaping @Sendable (Kind) -> Void) {
+      let early = state.withLock { state in
+        state.receive = receive
+        defer { state.early = [] }
+        return state.early
+      }
+      for kind in early { receive(kind) }
+    }
+  }
+
+  /// Posts incidents in their order from a task, so that no thread of libnats runs a handler.
+  final class Incidents: Sendable {
+    private struct State: Sendable {
+      var waiting: [TransportIncident] = []
+      var isPosting = false
+    }
+
+    private let event = Event<TransportIncident>("incidents")
+    private let state = Guarded(State())
+
+    var source: any EventSource<TransportIncident> { event.source }
+
+    func post(_ incident: TransportIncident) {
+      let mustStart = state.withLock { state in
+        state.waiting.append(incident)
+        defer { state.isPosting = true }
+        return !state.isPosting
+      }
+      guard mustStart else { return }
+      Scheduling.task(priority: nil, on: nil) { [self] in
+        while let incident = next() { event.post(incident) }
+      }
+    }
+
+    private func next() -> TransportIncident? {
+      state.withLock { state in
+        state.isPosting = !state.waiting.isEmpty
+        return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+      }
+    }
+  }
+#endif

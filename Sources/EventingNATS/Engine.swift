@@ -1,0 +1,263 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+  import Foundation
+
+  /// A subscription as its engine sees it.
+  protocol EngineSubscription: TransportSubscription {
+    /// Looks at what time has changed. Called about ten times a second; must not block.
+    func tick(_ now: ContinuousClock.Instant)
+    /// The connection is there again, and the server may have forgotten everything.
+    func reconnected()
+  }
+
+  /// The inside of a connection: it belongs to the connection, its transports and subscriptions.
+  final class Engine: Sendable {
+    private struct State: Sendable {
+      var isConnected = true
+      var isClosed = false
+      /// The calls that wait until the server can be reached, with their deadlines.
+      var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
+      var subscriptions: [ObjectIdentifier: any EngineSubscription] = [:]
+      /// The subscription to replies.
+      var inbox: LibrarySubscription?
+      var largestMessage: Int
+      var lastInbox = 0
+    }
+
+    let connection: LibraryConnection
+    let outbox: Outbox
+    let exchanges = Exchanges()
+    let budget = PublishBudget()
+    let incidents = Incidents()
+    /// The deliveries of stream messages that were no attempt.
+    let released = ReleasedDeliveries()
+    let publishTimeout: Duration
+    let identity: String
+    /// The beginning of all subjects for replies to this connection.
+    private let inboxPrefix: String
+    private let state: Guarded<State>
+
+    private init(_ connection: LibraryConnection, _ publishTimeout: Duration, _ identity: String) {
+      self.connection = connection
+      self.publishTimeout = publishTimeout
+      self.identity = identity
+      outbox = Outbox(connection)
+      inboxPrefix =
+        "_INBOX.\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
+      state = Guarded(State(largestMessage: connection.largestMessage))
+    }
+
+    deinit { outbox.close() }
+
+    /// Makes the engine of a connection.
+    static func make(
+      _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String
+    ) async throws -> Engine {
+      let engine = Engine(connection, publishTimeout, identity)
+      events.receive { [weak engine] in engine?.handle($0) }
+      let (prefix, exchanges) = ("\(engine.inboxPrefix).r.", engine.exchanges)
+      let inbox = try await onOwnThread {
+        try connection.subscribe("\(prefix)*", group: nil, limit: nil) { arrival in
+          if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
+            exchanges.end(token, .reply(arrival))
+          }
+        }
+      }
+      engine.state.withLock { $0.inbox = inbox }
+      Scheduling.task(priority: nil, on: nil) { [weak engine] in
+        while true {
+          let pause = engine?.tick()
+          guard let pause, (try? await Task.sleep(for: pause)) != nil else { return }
+        }
+      }
+      return engine
+    }
+
+    // MARK: The connection goes and comes
+
+    var isConnected: Bool { state.withLock { $0.isConnected && !$0.isClosed } }
+    /// The largest message of the server, with its headers.
+    var largestMessage: Int { state.withLock { $0.largestMessage } }
+
+    private func handle(_ kind: ConnectionEvents.Kind) {
+      switch kind {
+      case .lost:
+        outbox.pause()
+        let isOpen = state.withLock { state in
+          state.isConnected = false
+          return !state.isClosed
+        }
+        if isOpen { incidents.post(TransportIncident(kind: .lost, reason: "the connection was lost")) }
+      case .reconnected:
+        let most = connection.largestMessage
+        let subscriptions = state.withLock { state in
+          state.isConnected = true
+          state.largestMessage = most
+          return Array(state.subscriptions.values)
+        }
+        outbox.resume()
+        endWaits { _ in true }
+        exchanges.connectionWasLost()
+        for subscription in subscriptions { subscription.reconnected() }
+        incidents.post(TransportIncident(kind: .reconnected, reason: "the connection is there again"))
+      case .closed:
+        let isNew = markClosed()
+        if isNew {
+          incidents.post(
+            TransportIncident(kind: .refused, reason: "the server refuses this connection for ever: it was closed"))
+        }
+      case .failed(let text):
+        exchanges.fail(text)
+        incidents.post(TransportIncident(kind: .refused, reason: withoutCredentials(text)))
+      }
+    }
+
+    /// Ends all that waits. Returns whether the engine was open.
+    @discardableResult private func markClosed() -> Bool {
+      let isNew = state.withLock { state in
+        defer { state.isClosed = true }
+        return !state.isClosed
+      }
+      endWaits { _ in true }
+      exchanges.close()
+      budget.expire(nil)
+      outbox.close()
+      return isNew
+    }
+
+    /// Throws if the connection was closed.
+    func checkOpen(_ action: String) throws {
+      if state.withLock({ $0.isClosed }) {
+        throw TransportError(.closed, "expected an open connection to \(action); it was closed")
+      }
+    }
+
+    /// Waits until the server can be reached. Returns whether it can.
+    func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
+      try checkOpen(action)
+      let wait = state.withLock { state -> OneShot<Void>? in
+        if state.isConnected { return nil }
+        let isOver = OneShot<Void>()
+        state.waiting.append((deadline, isOver))
+        return isOver
+      }
+      await wait?.value
+      try checkOpen(action)
+      return isConnected
+    }
+
+    private func endWaits(_ condition: (ContinuousClock.Instant) -> Bool) {
+      let ended = state.withLock { state in
+        let ended = state.waiting.filter { condition($0.deadline) }
+        if !ended.isEmpty { state.waiting.removeAll { condition($0.deadline) } }
+        return ended
+      }
+      for wait in ended { wait.isOver.set(()) }
+    }
+
+    /// Ends what is late. Returns the time until the next call; `nil` for none.
+    private func tick() -> Duration? {
+      let now = ContinuousClock.now
+      let (isClosed, isConnected, isWaiting, subscriptions) = state.withLock { state in
+        (state.isClosed, state.isConnected, !state.waiting.isEmpty, Array(state.subscriptions.values))
+      }
+      exchanges.expire(now)
+      budget.expire(now)
+      endWaits { $0 <= now }
+      if isConnected { outbox.resume() }  // the outbox pauses by itself if a connection breaks while it sends
+      for subscription in subscriptions { subscription.tick(now) }
+      if isClosed, subscriptions.isEmpty { return nil }
+      return exchanges.isEmpty && !isWaiting && !budget.hasWaiters ? .milliseconds(100) : .milliseconds(20)
+    }
+
+    // MARK: Messages
+
+    /// Sends a message, and waits for the reply.
+    func exchange(
+      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool
+    ) async -> Exchanges.Outcome {
+      let (token, outcome) = exchanges.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
+      var message = message
+      message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
+      message.isSent = { [exchanges] reason in
+        if let reason { exchanges.end(token, .refused(reason)) }
+      }
+      outbox.send(message)
+      return await withTaskCancellationHandler {
+        await outcome.value
+      } onCancel: {
+        if !endsWhenLost { exchanges.end(token, .cancelled) }
+      }
+    }
+
+    /// Hands a plain message to the thread that sends, which gives its room back. Returns false if
+    /// the connection was closed.
+    ///
+    /// A wait for the socket would cost two switches of threads for each message. An incident tells
+    /// of a failure.
+    func hand(_ message: Outgoing, cost: Int) -> Bool {
+      var message = message
+      let subject = message.subject
+      message.isSent = { [budget, incidents] reason in
+        budget.give(cost)
+        guard let reason, reason != Outbox.wasClosed else { return }
+        incidents.post(
+          TransportIncident(kind: .refused, subject: subject, reason: withoutCredentials(reason), dropped: 1))
+      }
+      return outbox.send(message)
+    }
+
+    /// Returns a subject for messages to one subscription.
+    func newInbox() -> String {
+      let number = state.withLock { state in
+        state.lastInbox += 1
+        return state.lastInbox
+      }
+      return "\(inboxPrefix).s\(number)"
+    }
+
+    // MARK: Subscriptions
+
+    /// Keeps a subscription until it is removed. Throws if the engine was closed.
+    func add(_ subscription: any EngineSubscription, _ subject: String) throws {
+      state.withLock { state in
+        if !state.isClosed { state.subscriptions[ObjectIdentifier(subscription)] = subscription }
+      }
+      try checkOpen("listen to \(subject)")
+    }
+
+    func remove(_ subscription: any EngineSubscription) {
+      let gone = state.withLock { $0.subscriptions.removeValue(forKey: ObjectIdentifier(subscription)) }
+      withExtendedLifetime(gone) {}
+    }
+
+    /// Drains all subscriptions, sends what waits, and closes the connection.
+    func close(within limit: Duration) async {
+      let subscriptions = state.withLock { Array($0.subscriptions.values) }
+      await withDiscardingTaskGroup { group in
+        for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
+      }
+      let end = ContinuousClock.now + min(limit, .seconds(2))
+      while isConnected, !outbox.isEmpty, .now < end { try? await Task.sleep(for: .milliseconds(5)) }
+      let canFlush = isConnected
+      guard markClosed() else { return }
+      let inbox = state.withLock { state in
+        defer { state.inbox = nil }
+        return state.inbox
+      }
+      inbox?.end()
+      let isClosed = OneShot<Void>()
+      Foundation.Thread.detachNewThread { [connection] in
+        if canFlush { connection.flush(milliseconds: 1_000) }
+        connection.close()
+        isClosed.set(())
+      }
+      let timer = Scheduling.cancelledWhenDropped {
+        if (try? await Task.sleep(for: .seconds(2))) != nil { isClosed.set(()) }
+      }
+      await isClosed.value
+      withExtendedLifetime(timer) {}
+    }
+  }
+#endif

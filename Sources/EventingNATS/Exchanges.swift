@@ -1,0 +1,87 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// The messages that wait for a reply, by the last word of the subject for it.
+  final class Exchanges: Sendable {
+    /// The end of an exchange.
+    enum Outcome: Sendable {
+      case reply(Arrival)
+      case late
+      /// The connection was lost after the message was sent.
+      case lost
+      /// The server said that this connection must not publish to the subject.
+      case refused(String)
+      case closed
+      case cancelled
+    }
+
+    private struct Entry: Sendable {
+      let subject: String
+      let deadline: ContinuousClock.Instant
+      let outcome: OneShot<Outcome>
+      /// Whether the end of the connection ends the exchange.
+      let endsWhenLost: Bool
+    }
+
+    private struct State: Sendable {
+      var entries: [UInt64: Entry] = [:]
+      var last: UInt64 = 0
+      var isClosed = false
+    }
+
+    private let state = Guarded(State())
+
+    /// Whether nothing waits.
+    var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
+
+    /// Begins an exchange.
+    func begin(
+      _ subject: String, until deadline: ContinuousClock.Instant, endsWhenLost: Bool
+    ) -> (token: UInt64, outcome: OneShot<Outcome>) {
+      let outcome = OneShot<Outcome>()
+      let (token, isClosed) = state.withLock { state in
+        state.last += 1
+        if !state.isClosed {
+          state.entries[state.last] = Entry(
+            subject: subject, deadline: deadline, outcome: outcome, endsWhenLost: endsWhenLost)
+        }
+        return (state.last, state.isClosed)
+      }
+      if isClosed { outcome.set(.closed) }
+      return (token, outcome)
+    }
+
+    /// Ends one exchange.
+    func end(_ token: UInt64, _ outcome: Outcome) {
+      state.withLock { $0.entries.removeValue(forKey: token) }?.outcome.set(outcome)
+    }
+
+    /// Ends the exchanges whose time is over.
+    func expire(_ now: ContinuousClock.Instant) { end(.late) { $0.deadline <= now } }
+
+    /// Ends the exchanges that a lost connection ends.
+    func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
+
+    /// Ends the exchanges that a text of the server is about.
+    func fail(_ text: String) {
+      end(.refused(text)) { entry in text.contains("for Publish to \"\(entry.subject)\"") }
+    }
+
+    /// Ends all exchanges, for ever.
+    func close() {
+      state.withLock { $0.isClosed = true }
+      end(.closed) { _ in true }
+    }
+
+    private func end(_ outcome: Outcome, _ condition: (Entry) -> Bool) {
+      let ended = state.withLock { state -> [Entry] in
+        guard state.entries.contains(where: { condition($0.value) }) else { return [] }
+        let ended = state.entries.filter { condition($0.value) }
+        for token in ended.keys { state.entries[token] = nil }
+        return Array(ended.values)
+      }
+      for entry in ended { entry.outcome.set(outcome) }
+    }
+  }
+#endif

@@ -1,0 +1,297 @@
+#if NATS
+  import CNats
+  import Eventing
+  import EventingTransport
+  import Foundation
+
+  // The only file that touches the C library libnats. What holds for all of it:
+  //
+  // - Each handle belongs to one object. Messages are copied and freed in their callback.
+  // - A subscription is drained first, and destroyed after its completion callback: before,
+  //   messages that arrive may touch freed memory (libnats 3.4.1).
+  // - The context of a callback is released in the last callback: that of a subscription when it is
+  //   complete, that of a connection when it is closed.
+  // - The error callback is given subscriptions that may be freed: it does not look at them.
+  // - The text of an error belongs to the thread: it is read at once.
+
+  /// A connection of libnats. Calls of its methods may block for seconds.
+  // Safe: libnats guards a connection by a mutex, and `raw` never changes.
+  @safe final class LibraryConnection: @unchecked Sendable {
+    private let raw: OpaquePointer
+
+    /// Connects. Blocks for up to 3 s for each server.
+    init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
+      var made: OpaquePointer?
+      try unsafe check(natsOptions_Create(&made), .refused, "the options of libnats")
+      let raw = unsafe made
+      defer { unsafe natsOptions_Destroy(raw) }
+      try unsafe LibraryConnection.fill(raw, options)
+      let context = unsafe Unmanaged.passRetained(events)
+      unsafe LibraryConnection.observe(raw, context.toOpaque())
+      var connection: OpaquePointer?
+      let status = unsafe natsConnection_Connect(&connection, raw)
+      guard status == NATS_OK, let connection = unsafe connection else {
+        let text = libraryError(status)
+        unsafe context.release()  // no callback comes from a connection that was never made
+        throw options.failure(text)
+      }
+      unsafe self.raw = connection
+    }
+
+    deinit {
+      // Safe: no other thread has the handle any more. Destroying it may block.
+      nonisolated(unsafe) let raw = unsafe raw
+      Foundation.Thread.detachNewThread { unsafe natsConnection_Destroy(raw) }
+    }
+
+    private static func fill(_ raw: OpaquePointer?, _ options: ConnectOptions) throws {
+      try unsafe withStrings(options.servers) { servers in
+        try unsafe check(
+          natsOptions_SetServers(raw, servers.baseAddress, Int32(servers.count)), .refused, "the servers' addresses")
+      }
+      _ = unsafe natsOptions_SetName(raw, "swift-eventing")
+      _ = unsafe natsOptions_SetTimeout(raw, 3_000)
+      _ = unsafe natsOptions_SetWriteDeadline(raw, 5_000)
+      _ = unsafe natsOptions_SetAllowReconnect(raw, true)
+      _ = unsafe natsOptions_SetMaxReconnect(raw, -1)
+      _ = unsafe natsOptions_SetReconnectWait(raw, 100)
+      _ = unsafe natsOptions_SetReconnectJitter(raw, 100, 500)
+      _ = unsafe natsOptions_SetPingInterval(raw, 10_000)
+      _ = unsafe natsOptions_SetSendAsap(raw, true)  // otherwise messages wait for up to 1 ms
+      switch options.credentials?.kind {
+      case .user(let name, let password): _ = unsafe natsOptions_SetUserInfo(raw, name, password)
+      case .token(let token): _ = unsafe natsOptions_SetToken(raw, token)
+      case .file(let path):
+        try unsafe check(
+          natsOptions_SetUserCredentialsFromFiles(raw, path, nil), .refused, "the credentials file \(path)")
+      case .nkey(let publicKey, let path):
+        try unsafe check(natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(path)")
+      case nil: break
+      }
+      guard let tls = options.tls else { return }
+      _ = unsafe natsOptions_SetSecure(raw, true)
+      if let file = tls.authorities {
+        try unsafe check(natsOptions_LoadCATrustedCertificates(raw, file), .refused, "certificates in \(file)")
+      }
+      if let file = tls.certificate, let key = tls.key {
+        try unsafe check(
+          natsOptions_LoadCertificatesChain(raw, file, key), .refused, "a certificate in \(file) and its key in \(key)")
+      }
+    }
+
+    private static func observe(_ raw: OpaquePointer?, _ context: UnsafeMutableRawPointer) {
+      _ = unsafe natsOptions_SetDisconnectedCB(raw, { _, context in unsafe events(context).tell(.lost) }, context)
+      _ = unsafe natsOptions_SetReconnectedCB(raw, { _, context in unsafe events(context).tell(.reconnected) }, context)
+      _ = unsafe natsOptions_SetClosedCB(
+        raw,
+        { _, context in unsafe Unmanaged<ConnectionEvents>.fromOpaque(context!).takeRetainedValue().tell(.closed) },
+        context)
+      _ = unsafe natsOptions_SetErrorHandler(
+        raw,
+        { connection, _, status, context in
+          guard status != NATS_SLOW_CONSUMER else { return }  // what was dropped is counted elsewhere
+          var text: UnsafePointer<CChar>?
+          _ = unsafe natsConnection_GetLastError(connection, &text)
+          let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
+          unsafe events(context).tell(
+            .failed(reason.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : reason))
+        }, context)
+    }
+
+    /// The largest message of the server, with its headers.
+    var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
+    /// Whether the server knows headers: version 2.2 or later.
+    var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
+    /// The last error that the server sent.
+    var lastError: String {
+      var text: UnsafePointer<CChar>?
+      _ = unsafe natsConnection_GetLastError(raw, &text)
+      return unsafe text.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// Waits until the server has seen what was sent before. Returns whether it has.
+    @discardableResult func flush(milliseconds: Int64) -> Bool {
+      unsafe natsConnection_FlushTimeout(raw, max(1, milliseconds)) == NATS_OK
+    }
+
+    /// Closes the connection. What has not been sent may be lost.
+    func close() { unsafe natsConnection_Close(raw) }
+
+    /// The result of a call of ``send(_:)``.
+    enum Sent { case sent, away, failed(String) }
+
+    /// Hands a message to the socket.
+    func send(_ message: Outgoing) -> Sent {
+      var made: OpaquePointer?
+      var status = unsafe message.body.withUnsafeBytes { bytes in
+        unsafe natsMsg_Create(
+          &made, message.subject, message.reply, bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+          Int32(bytes.count))
+      }
+      guard status == NATS_OK else { return .failed(libraryError(status)) }
+      defer { unsafe natsMsg_Destroy(made) }
+      for (name, value) in message.wireHeaders where status == NATS_OK {
+        status = unsafe natsMsgHeader_Set(made, name, value)
+      }
+      if status == NATS_OK, let id = message.id { status = unsafe natsMsgHeader_Set(made, MessageHeader.id, id) }
+      if status == NATS_OK { status = unsafe natsConnection_PublishMsg(raw, made) }
+      switch status {
+      case NATS_OK: return .sent
+      case NATS_CONNECTION_DISCONNECTED, NATS_INSUFFICIENT_BUFFER, NATS_NOT_YET_CONNECTED, NATS_IO_ERROR,
+        NATS_STALE_CONNECTION, NATS_TIMEOUT:
+        return .away
+      default: return .failed(libraryError(status))
+      }
+    }
+
+    /// Subscribes, and waits until the server knows it. Blocks.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject, with wildcards.
+    ///   - group: The group.
+    ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
+    ///   - receive: A closure that takes one message at a time, on a thread of libnats. It must not
+    ///     block.
+    func subscribe(
+      _ subject: String, group: String?, limit: Int?, _ receive: @escaping @Sendable (Arrival) -> Void
+    ) throws -> LibrarySubscription {
+      let context = SubscriptionContext(receive)
+      let retained = unsafe Unmanaged.passRetained(context)
+      var made: OpaquePointer?
+      let callback: natsMsgHandler = { _, _, message, context in
+        guard let message = unsafe message, let context = unsafe context else { return }
+        let arrival = unsafe arrival(message)
+        unsafe natsMsg_Destroy(message)
+        unsafe Unmanaged<SubscriptionContext>.fromOpaque(context).takeUnretainedValue().receive(arrival)
+      }
+      let status =
+        if let group {
+          unsafe natsConnection_QueueSubscribe(&made, raw, subject, group, callback, retained.toOpaque())
+        } else {
+          unsafe natsConnection_Subscribe(&made, raw, subject, callback, retained.toOpaque())
+        }
+      guard status == NATS_OK, let made = unsafe made else {
+        let text = libraryError(status)
+        unsafe retained.release()
+        throw TransportError(.refused, "expected to subscribe to \(subject); libnats says: \(text)")
+      }
+      _ = unsafe natsSubscription_SetOnCompleteCB(
+        made,
+        { unsafe Unmanaged<SubscriptionContext>.fromOpaque($0!).takeRetainedValue().completed.signal() },
+        retained.toOpaque())
+      _ = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
+      let subscription = unsafe LibrarySubscription(made, self, context.completed)
+      guard flush(milliseconds: 3_000) else {
+        subscription.end()
+        throw TransportError(
+          .refused, "expected the server to take a subscription to \(subject) within 3 s; it did not")
+      }
+      let error = lastError
+      guard !error.contains("for Subscription to \"\(subject)\"") else {
+        subscription.end()
+        throw TransportError(.refused, "expected the permission to subscribe to \(subject); the server says: \(error)")
+      }
+      return subscription
+    }
+  }
+
+  /// A subscription of libnats.
+  // Safe: libnats guards a subscription by a mutex, `raw` never changes, and `state` guards its
+  // end.
+  @safe final class LibrarySubscription: @unchecked Sendable {
+    private let raw: OpaquePointer
+    private let connection: LibraryConnection
+    private let completed: DispatchSemaphore
+    /// Whether the end has begun. From then on `raw` belongs to the thread that ends it.
+    private let isEnding = Guarded(false)
+
+    fileprivate init(_ raw: OpaquePointer, _ connection: LibraryConnection, _ completed: DispatchSemaphore) {
+      unsafe self.raw = raw
+      self.connection = connection
+      self.completed = completed
+    }
+
+    deinit { end() }
+
+    /// The number of messages that libnats has dropped because its buffer was full.
+    var dropped: Int {
+      isEnding.withLock { isEnding in
+        var count: Int64 = 0
+        if isEnding { return 0 }  // under the mutex, so that the handle is not destroyed in the meantime
+        return unsafe natsSubscription_GetDropped(raw, &count) == NATS_OK ? Int(count) : 0
+      }
+    }
+
+    /// Ends the subscription. Returns at once; messages may come for a while.
+    ///
+    /// - Parameter next: A closure that is called when the server has been told, on another thread.
+    func end(_ next: @escaping @Sendable () -> Void = {}) {
+      let isFirst = isEnding.withLock { isEnding in
+        defer { isEnding = true }
+        return !isEnding
+      }
+      guard isFirst else { return next() }
+      // Safe: the handle belongs to this thread alone from here on.
+      nonisolated(unsafe) let raw = unsafe raw
+      Foundation.Thread.detachNewThread { [connection, completed] in
+        _ = unsafe natsSubscription_DrainTimeout(raw, 2_000)
+        next()
+        // A subscription that never completes is not destroyed: its callback may still run.
+        if completed.wait(timeout: .now() + 60) == .success { unsafe natsSubscription_Destroy(raw) }
+        withExtendedLifetime(connection) {}
+      }
+    }
+  }
+
+  private final class SubscriptionContext: Sendable {
+    let receive: @Sendable (Arrival) -> Void
+    let completed = DispatchSemaphore(value: 0)
+    init(_ receive: @escaping @Sendable (Arrival) -> Void) { self.receive = receive }
+  }
+
+  private func events(_ context: UnsafeMutableRawPointer?) -> ConnectionEvents {
+    unsafe Unmanaged<ConnectionEvents>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  /// Returns a copy of a message.
+  private func arrival(_ raw: OpaquePointer) -> Arrival {
+    var result = Arrival(subject: unsafe String(cString: natsMsg_GetSubject(raw)))
+    unsafe result.reply = natsMsg_GetReply(raw).map { unsafe String(cString: $0) }
+    let count = Int(unsafe natsMsg_GetDataLength(raw))
+    if count > 0, let data = unsafe natsMsg_GetData(raw) {
+      unsafe result.body = [UInt8](UnsafeRawBufferPointer(start: data, count: count))
+    }
+    var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+    var nameCount: Int32 = 0
+    guard unsafe natsMsgHeader_Keys(raw, &names, &nameCount) == NATS_OK, let names = unsafe names else { return result }
+    for index in 0..<Int(nameCount) {
+      var value: UnsafePointer<CChar>?
+      guard let name = unsafe names[index], unsafe natsMsgHeader_Get(raw, name, &value) == NATS_OK else { continue }
+      unsafe result.headers[String(cString: name)] = value.map { unsafe String(cString: $0) } ?? ""
+    }
+    unsafe free(names)
+    return result
+  }
+
+  /// Returns the error of the last call on this thread, without credentials.
+  private func libraryError(_ status: natsStatus) -> String {
+    var last = NATS_OK
+    let text = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+    return withoutCredentials(text.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : text)
+  }
+
+  private func check(_ status: natsStatus, _ code: TransportError.Code, _ expected: String) throws {
+    if status == NATS_OK { return }
+    throw TransportError(code, "expected \(expected); libnats says: \(libraryError(status))")
+  }
+
+  /// Calls a closure with C strings.
+  private func withStrings(
+    _ strings: [String], _ body: (UnsafeMutableBufferPointer<UnsafePointer<CChar>?>) throws -> Void
+  ) rethrows {
+    let copies = unsafe strings.map { unsafe strdup($0) }
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    var pointers = unsafe copies.map { unsafe UnsafePointer<CChar>($0) }
+    try unsafe pointers.withUnsafeMutableBufferPointer { try unsafe body($0) }
+  }
+#endif

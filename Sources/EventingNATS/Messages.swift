@@ -1,0 +1,142 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+  import Foundation
+
+  /// The names of the headers that the engine writes.
+  enum MessageHeader {
+    /// The id, by which a stream finds repetitions.
+    static let id = "Nats-Msg-Id"
+    /// The code of a message of the server itself.
+    static let status = "Status"
+    /// The names of the headers without a value, joined by colons. libnats 3.4.1 reads such a
+    /// header wrongly: it takes the line after it for the value.
+    static let empty = "Eventing-Empty"
+    /// The text that goes with ``status``.
+    static let description = "Description"
+  }
+
+  /// A message that has arrived.
+  struct Arrival: Sendable {
+    var subject: String
+    /// The subject for a reply or, from a stream, for the verdict.
+    var reply: String?
+    var headers: [String: String] = [:]
+    var body: [UInt8] = []
+
+    /// The code of a message that the server itself sends instead of a reply, such as 503 if there
+    /// is no responder.
+    var status: Int? {
+      guard reply == nil, body.isEmpty, let status = headers[MessageHeader.status] else { return nil }
+      return Int(status)
+    }
+
+    /// The message for the users of a transport.
+    var message: RemoteMessage {
+      var message = RemoteMessage(id: headers[MessageHeader.id] ?? headers["ce-id"], subject: subject, body: body)
+      message.headers = headers
+      message.headers[MessageHeader.id] = nil
+      if let names = message.headers.removeValue(forKey: MessageHeader.empty) {
+        for name in names.split(separator: ":") { message.headers[String(name)] = "" }
+      }
+      return message
+    }
+  }
+
+  /// A message to send.
+  struct Outgoing: Sendable {
+    var subject: String
+    var reply: String?
+    var id: String?
+    var headers: [String: String] = [:]
+    var body: [UInt8] = []
+    /// A closure that is called on the thread of the outbox, with `nil` or a reason for which the
+    /// message was not sent. It must not block.
+    var isSent: (@Sendable (String?) -> Void)?
+
+    /// The headers as libnats can send them.
+    var wireHeaders: [String: String] {
+      let empty = headers.filter { $0.value.utf8.allSatisfy { $0 == 32 || $0 == 9 } }
+      if empty.isEmpty { return headers }
+      var result = headers
+      for name in empty.keys { result[name] = nil }
+      result[MessageHeader.empty] = empty.keys.sorted().joined(separator: ":")
+      return result
+    }
+
+    /// The bytes on the wire, about.
+    var size: Int {
+      headers.reduce(into: body.count + (id?.utf8.count ?? 0) + 40) {
+        $0 += $1.key.utf8.count + $1.value.utf8.count + 4
+      }
+    }
+  }
+
+  /// The place of a stream's message, which the server writes into the subject for its verdict.
+  struct StreamPlace: Sendable {
+    let delivered: Int
+    let position: UInt64
+    let time: Date
+
+    /// Reads `$JS.ACK.<stream>.<consumer>.<delivered>.<position>.<number>.<time>.<pending>`, or the
+    /// longer form with a domain and an account.
+    init?(_ reply: String) {
+      let words = reply.split(separator: ".")
+      let first = words.count == 9 ? 4 : 6
+      guard words.count == 9 || words.count >= 11, words[0] == "$JS", words[1] == "ACK",
+        let delivered = Int(words[first]), let position = UInt64(words[first + 1]), let time = Int64(words[first + 3])
+      else { return nil }
+      self.delivered = delivered
+      self.position = position
+      self.time = Date(timeIntervalSince1970: Double(time) / 1e9)
+    }
+  }
+
+  /// The answer of a stream to a message that was published.
+  enum StoreAnswer: Equatable {
+    case stored(Receipt)
+    case refused(String)
+
+    /// Reads the answer. Only an error is decoded as JSON: this is on the path of each publish.
+    init(_ body: [UInt8]) {
+      let text = String(decoding: body, as: UTF8.self)
+      if text.utf8.count < 4_096, !text.contains("\"error\":"),
+        let position = StoreAnswer.number(after: "\"seq\":", text)
+      {
+        self = .stored(Receipt(position: position, isDuplicate: text.contains("\"duplicate\":")))
+        return
+      }
+      let error = (try? JSONDecoder().decode(StreamAnswer.self, from: Data(body)))?.error
+      self = .refused(error?.description ?? "the answer is none of a stream")
+    }
+
+    private static func number(after key: String, _ text: String) -> UInt64? {
+      guard let range = text.range(of: key) else { return nil }
+      return UInt64(text[range.upperBound...].drop { $0 == " " }.prefix { $0.isNumber })
+    }
+  }
+
+  /// Returns a text without what stands before an `@` in an address.
+  func withoutCredentials(_ text: String) -> String {
+    guard text.contains("@") else { return text }
+    return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+      guard let at = word.lastIndex(of: "@") else { return String(word) }
+      let scheme = word.range(of: "://").map { String(word[..<$0.upperBound]) } ?? ""
+      return "\(scheme)…\(word[at...])"
+    }.joined(separator: " ")
+  }
+
+  /// Returns a text of another program so that it can be put into an error.
+  func quoted(_ text: String) -> String {
+    let scalars = text.unicodeScalars.prefix(80).map { $0.value < 32 || $0.value == 127 ? "?" : String($0) }
+    return "\"\(scalars.joined())\(text.unicodeScalars.count > 80 ? "…" : "")\""
+  }
+
+  extension Duration {
+    /// The nanoseconds, at least 0 and at most a year.
+    var nanoseconds: Int64 {
+      let limited = min(max(self, .zero), .seconds(31_536_000))
+      return limited.components.seconds * 1_000_000_000 + limited.components.attoseconds / 1_000_000_000
+    }
+  }
+#endif

@@ -1,0 +1,186 @@
+#if NATS
+  public import Eventing
+  public import EventingTransport
+
+  /// A stream of a NATS server, or its plain messages: see ``NATS``.
+  ///
+  /// On a stream, each group is a durable consumer of the server. Questions are asked over
+  /// ``NATS/plain``: a stream would store them, and answer that it has.
+  public final class NATSTransport: Transport {
+    let engine: Engine
+    /// The stream; `nil` on plain.
+    let stream: StreamName?
+
+    init(_ engine: Engine, _ stream: StreamName?) {
+      self.engine = engine
+      self.stream = stream
+    }
+
+    public var identity: String { engine.identity }
+    public var incidents: any EventSource<TransportIncident> { engine.incidents.source }
+
+    /// The promises of the stream, or of plain messages.
+    public var promises: TransportPromises {
+      var promises = TransportPromises(isAtLeastOnce: stream != nil)
+      promises.hasRequests = stream == nil
+      promises.largestPayload = max(0, engine.largestMessage - NATSTransport.headerRoom)
+      return promises
+    }
+
+    /// The bytes of the server's largest message that are kept for headers.
+    static let headerRoom = 8_192
+
+    // MARK: Publishing
+
+    public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+      try check(subject, nil)
+      let most = promises.largestPayload
+      guard message.body.count <= most else {
+        throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
+      }
+      let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
+      guard outgoing.size - message.body.count <= NATSTransport.headerRoom else {
+        throw TransportError(
+          .tooLarge, "expected headers of at most \(NATSTransport.headerRoom) bytes for \(subject), got more")
+      }
+      try stream?.check(subject)
+      let end = ContinuousClock.now + engine.publishTimeout
+      let cost = PublishBudget.cost(outgoing.size)
+      try await reach(subject, until: end)
+      guard await engine.budget.take(cost, until: end) else {
+        try engine.checkOpen("publish to \(subject)")
+        throw TransportError(
+          .refused,
+          "expected room for a message to \(subject) within \(engine.publishTimeout); the server did not keep up. It is not stored"
+        )
+      }
+      guard stream != nil else {
+        guard engine.hand(outgoing, cost: cost) else {
+          throw TransportError(.closed, "expected an open connection for \(subject); it was closed")
+        }
+        return Receipt()
+      }
+      defer { engine.budget.give(cost) }
+      return try await store(outgoing, until: end)
+    }
+
+    /// Waits until the server can be reached.
+    private func reach(_ subject: String, until end: ContinuousClock.Instant) async throws {
+      guard try await engine.reach("publish to \(subject)", until: end) else {
+        throw TransportError(
+          .refused,
+          "expected the server within \(engine.publishTimeout) for a message to \(subject); it was away. It is not stored"
+        )
+      }
+    }
+
+    /// Publishes a message until the stream has it, with one id.
+    private func store(_ message: Outgoing, until end: ContinuousClock.Instant) async throws -> Receipt {
+      let subject = message.subject
+      var mayBeStored = false
+      while true {
+        let outcome = await engine.exchange(message, until: min(end, .now + .seconds(2)), endsWhenLost: true)
+        switch outcome {
+        case .reply(let arrival) where arrival.status == nil:
+          switch StoreAnswer(arrival.body) {
+          case .stored(let receipt): return receipt
+          case .refused(let reason):
+            throw TransportError(
+              .refused, "expected to store a message to \(subject); the server says: \(quoted(reason))")
+          }
+        case .reply: try? await Task.sleep(for: .milliseconds(50))  // a server that begins has no streams yet
+        case .late, .lost, .cancelled: mayBeStored = true
+        case .refused(let reason):
+          throw TransportError(
+            .refused, "expected to publish to \(subject); the server says: \(withoutCredentials(reason))")
+        case .closed:
+          throw TransportError(
+            .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
+        }
+        let isThere = try await engine.reach("publish to \(subject)", until: end)
+        if .now < end, isThere { continue }
+        guard mayBeStored else {
+          throw TransportError(
+            .refused, "expected a stream that stores \(subject) within \(engine.publishTimeout); nobody responds")
+        }
+        throw TransportError(
+          .mayBeStored, "expected a receipt for a message to \(subject) within \(engine.publishTimeout); none came")
+      }
+    }
+
+    // MARK: Subscribing
+
+    public func subscribe(
+      _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+    ) async throws -> any TransportSubscription {
+      try check(subject, options.group)
+      var options = options
+      options.inFlight = max(1, options.inFlight)
+      guard let stream else { return try await PlainSubscription.make(engine, subject, options, begin) }
+      try stream.check(subject)
+      if let deadLetter = options.deadLetter, !stream.stores(deadLetter) {
+        try await StreamAdmin(engine).checkStored(deadLetter)
+      }
+      return try await StreamSubscription.make(engine, stream, subject, options, begin)
+    }
+
+    /// Checks what libnats would put into a line of its protocol as it is.
+    private func check(_ subject: String, _ group: String?) throws {
+      if subject.isEmpty || subject.utf8.contains(where: { $0 <= 32 || $0 == 127 }) {
+        throw TransportError(
+          .badSubject, "expected a subject of words that are joined by dots; got \(quoted(subject))")
+      }
+      if let group, group.isEmpty || group.utf8.contains(where: { $0 <= 32 || $0 == 127 || ".*>/\\".utf8.contains($0) })
+      {
+        throw TransportError(
+          .badGroup, "expected a group name of letters, digits, - and _; got \(quoted(group))")
+      }
+    }
+
+    // MARK: Requests
+
+    public func request(
+      _ message: RemoteMessage, to subject: String, within limit: Duration
+    ) async throws -> RemoteMessage {
+      try check(subject, nil)
+      let most = promises.largestPayload
+      guard stream == nil else {
+        throw TransportError(.notPromised, "expected the plain transport for a question on \(subject); got a stream")
+      }
+      guard message.body.count <= most else {
+        throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
+      }
+      let end = ContinuousClock.now + min(limit, .seconds(31_536_000))
+      let noReply = TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")
+      guard try await engine.reach("ask \(subject)", until: end) else { throw noReply }
+      let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
+      switch await engine.exchange(outgoing, until: end, endsWhenLost: false) {
+      case .reply(let arrival) where arrival.status == 503:
+        throw TransportError(.noResponders, "expected a process that responds to \(subject); there is none")
+      case .reply(let arrival): return arrival.message
+      case .late, .lost: throw noReply
+      case .refused(let reason):
+        throw TransportError(.refused, "expected to ask \(subject); the server says: \(withoutCredentials(reason))")
+      case .closed:
+        throw TransportError(.closed, "expected an open connection for \(subject); it was closed")
+      case .cancelled: throw CancellationError()
+      }
+    }
+
+    public func respond(
+      to subject: String, group: String?, inFlight: Int,
+      _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+    ) async throws -> any TransportSubscription {
+      try check(subject, group)
+      guard stream == nil else {
+        throw TransportError(.notPromised, "expected the plain transport for responders of \(subject); got a stream")
+      }
+      return try await Responder.make(engine, subject, group, max(1, inFlight), answer)
+    }
+  }
+
+  extension NATSTransport: CustomStringConvertible {
+    /// The name of the stream, or `plain`.
+    public var description: String { stream.map { "NATS stream \($0.name)" } ?? "NATS plain" }
+  }
+#endif

@@ -1,0 +1,39 @@
+#if NATS
+  import Eventing
+
+  /// A value that comes once, and the task that waits for it.
+  final class OneShot<Value: Sendable>: Sendable {
+    private struct State: Sendable {
+      var value: Value?
+      var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Guarded(State())
+
+    /// Sets the value, unless it was set before.
+    func set(_ value: Value) {
+      let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        guard state.value == nil else { return nil }
+        state.value = value
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume()
+    }
+
+    /// Waits for the value. One task waits at most.
+    var value: Value {
+      get async {
+        await withCheckedContinuation { continuation in
+          let isThere = state.withLock { state in
+            if state.value == nil { state.waiter = continuation }
+            return state.value != nil
+          }
+          if isThere { continuation.resume() }
+        }
+        guard let value = state.withLock({ $0.value }) else { preconditionFailure("the wait ends with a value") }
+        return value
+      }
+    }
+  }
+#endif

@@ -1,0 +1,110 @@
+#if NATS
+  import Dispatch
+  import Eventing
+  import Foundation
+
+  /// The messages that wait for the socket, and the one thread that sends them.
+  ///
+  /// Sending may block for seconds if the server is frozen, so no thread of Swift's pool does it.
+  final class Outbox: Sendable {
+    private struct State: Sendable {
+      var items: [Outgoing] = []
+      /// Whether the connection is away. Then everything waits.
+      var isPaused = false
+      var isClosed = false
+      /// Whether the thread waits for `signal`.
+      var isAsleep = false
+      /// Whether the thread is sending a batch.
+      var isSending = false
+    }
+
+    private let state = Guarded(State())
+    private let signal = DispatchSemaphore(value: 0)
+    private let connection: LibraryConnection
+
+    init(_ connection: LibraryConnection) {
+      self.connection = connection
+      Foundation.Thread.detachNewThread { [self] in
+        while let batch = nextBatch() { send(batch) }
+      }
+    }
+
+    /// Whether nothing waits to be sent.
+    var isEmpty: Bool { state.withLock { $0.items.isEmpty && !$0.isSending } }
+
+    /// The reason for which a message is not sent when the connection was closed.
+    static let wasClosed = "the connection was closed"
+
+    /// Appends a message. Returns whether the outbox was open.
+    @discardableResult func send(_ message: Outgoing) -> Bool {
+      let (isClosed, mustWake) = state.withLock { state in
+        if !state.isClosed { state.items.append(message) }
+        return (state.isClosed, Outbox.mustWake(&state))
+      }
+      if isClosed { message.isSent?(Outbox.wasClosed) }
+      if mustWake { signal.signal() }
+      return !isClosed
+    }
+
+    /// Holds the messages back while the connection is away.
+    func pause() { state.withLock { $0.isPaused = true } }
+
+    /// Sends again.
+    func resume() { change { $0.isPaused = false } }
+
+    /// Ends the thread. What was not sent is dropped.
+    func close() { change { $0.isClosed = true } }
+
+    private func change(_ body: (inout State) -> Void) {
+      let mustWake = state.withLock { state in
+        body(&state)
+        return Outbox.mustWake(&state)
+      }
+      if mustWake { signal.signal() }
+    }
+
+    private static func mustWake(_ state: inout State) -> Bool {
+      guard state.isAsleep, state.isClosed || !state.isPaused && !state.items.isEmpty else { return false }
+      state.isAsleep = false
+      return true
+    }
+
+    /// Waits for messages. Returns `nil` when the outbox was closed.
+    private func nextBatch() -> [Outgoing]? {
+      while true {
+        let (batch, isClosed) = state.withLock { state -> ([Outgoing], Bool) in
+          state.isSending = false
+          if state.isClosed || state.isPaused || state.items.isEmpty {
+            state.isAsleep = !state.isClosed
+            guard state.isClosed else { return ([], false) }
+          }
+          defer { state.items = [] }
+          state.isSending = !state.isClosed
+          return (state.items, state.isClosed)
+        }
+        if isClosed {
+          for message in batch { message.isSent?(Outbox.wasClosed) }
+          return nil
+        }
+        if !batch.isEmpty { return batch }
+        signal.wait()
+      }
+    }
+
+    private func send(_ batch: [Outgoing]) {
+      for (index, message) in batch.enumerated() {
+        switch connection.send(message) {
+        case .sent: message.isSent?(nil)
+        case .failed(let reason): message.isSent?(reason)
+        case .away:
+          // The rest waits for the connection, in front of what came later.
+          state.withLock { state in
+            state.items.insert(contentsOf: batch[index...], at: 0)
+            state.isPaused = true
+          }
+          return
+        }
+      }
+    }
+  }
+#endif

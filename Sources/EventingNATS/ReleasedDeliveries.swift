@@ -1,0 +1,35 @@
+#if NATS
+  import Eventing
+
+  /// The deliveries that were given back without a failure of a handler.
+  ///
+  /// The server counts deliveries, not failures. What other processes have given back is unknown
+  /// here, and counts as attempts.
+  final class ReleasedDeliveries: Sendable {
+    private struct Key: Hashable, Sendable {
+      let consumer: String
+      let position: UInt64
+    }
+
+    /// The largest number of messages that are remembered.
+    private static let limit = 65_536
+    private let counts = Guarded<[Key: Int]>([:])
+
+    func add(_ consumer: String, _ position: UInt64) {
+      counts.withLock { counts in
+        if counts.count >= ReleasedDeliveries.limit { counts = [:] }
+        counts[Key(consumer: consumer, position: position), default: 0] += 1
+      }
+    }
+
+    func remove(_ consumer: String, _ position: UInt64) {
+      counts.withLock { counts in
+        if !counts.isEmpty { counts[Key(consumer: consumer, position: position)] = nil }
+      }
+    }
+
+    func count(_ consumer: String, _ position: UInt64) -> Int {
+      counts.withLock { $0.isEmpty ? 0 : $0[Key(consumer: consumer, position: position)] ?? 0 }
+    }
+  }
+#endif

@@ -1,0 +1,98 @@
+#if NATS
+  import Foundation
+
+  /// An answer of the server's JetStream interface. Unknown fields are left out.
+  struct StreamAnswer: Decodable {
+    struct Failure: Decodable {
+      var code = 0
+      var number: Int?
+      var description: String?
+
+      enum CodingKeys: String, CodingKey {
+        case code
+        case number = "err_code"
+        case description
+      }
+    }
+
+    struct Config: Decodable {
+      var subjects: [String]?
+      var maxAge: Int64?
+      var replicas: Int?
+      var filter: String?
+
+      enum CodingKeys: String, CodingKey {
+        case subjects
+        case maxAge = "max_age"
+        case replicas = "num_replicas"
+        case filter = "filter_subject"
+      }
+    }
+
+    var error: Failure?
+    var config: Config?
+    var streams: [String]?
+
+    /// Whether what was asked for does not exist.
+    var isMissing: Bool { error?.code == 404 }
+  }
+
+  /// The configuration of a new stream.
+  struct StreamConfig: Encodable {
+    var name: String
+    var subjects: [String]
+    var maxAge: Int64
+    var replicas: Int
+    var window: Int64
+    var storage = "file"
+    var retention = "limits"
+    var discard = "old"
+
+    enum CodingKeys: String, CodingKey {
+      case name, subjects, storage, retention, discard
+      case maxAge = "max_age"
+      case replicas = "num_replicas"
+      case window = "duplicate_window"
+    }
+  }
+
+  /// The configuration of a new consumer, the server's side of a group.
+  struct ConsumerConfig: Encodable {
+    var name: String
+    var filter: String
+    var start = "new"
+    var startPosition: UInt64?
+    var startTime: String?
+    /// The nanoseconds after which the server forgets an idle consumer; `nil` for never.
+    var inactiveThreshold: Int64?
+    var ackWait: Int64
+    var ackPolicy = "explicit"
+    var replayPolicy = "instant"
+    var maxDeliver = -1
+    var maxAckPending = -1
+
+    enum CodingKeys: String, CodingKey {
+      case name = "durable_name"
+      case filter = "filter_subject"
+      case start = "deliver_policy"
+      case startPosition = "opt_start_seq"
+      case startTime = "opt_start_time"
+      case inactiveThreshold = "inactive_threshold"
+      case ackWait = "ack_wait"
+      case ackPolicy = "ack_policy"
+      case replayPolicy = "replay_policy"
+      case maxDeliver = "max_deliver"
+      case maxAckPending = "max_ack_pending"
+    }
+  }
+
+  struct ConsumerRequest: Encodable {
+    var stream: String
+    var config: ConsumerConfig
+
+    enum CodingKeys: String, CodingKey {
+      case stream = "stream_name"
+      case config
+    }
+  }
+#endif

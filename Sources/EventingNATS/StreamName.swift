@@ -1,0 +1,70 @@
+#if NATS
+  import EventingTransport
+
+  /// A stream and what it stores.
+  struct StreamName: Sendable {
+    let name: String
+    let subjects: [String]
+
+    /// Returns whether the stream stores all that a subject, or one with a wildcard, stands for.
+    func stores(_ subject: String) -> Bool { subjects.contains { StreamName.pattern($0, covers: subject) } }
+
+    private static func pattern(_ pattern: String, covers subject: String) -> Bool {
+      let words = pattern.split(separator: ".", omittingEmptySubsequences: false)
+      let found = subject.split(separator: ".", omittingEmptySubsequences: false)
+      for (index, word) in words.enumerated() {
+        if word == ">" { return found.count > index }
+        guard index < found.count, word == "*" && found[index] != ">" || word == found[index] else { return false }
+      }
+      return words.count == found.count
+    }
+
+    /// Throws if the stream does not store a subject.
+    func check(_ subject: String) throws {
+      guard !stores(subject) else { return }
+      throw TransportError(
+        .badSubject,
+        "expected a subject that the stream \(name) stores (\(subjects.joined(separator: ", "))); got \(quoted(subject))"
+      )
+    }
+
+    /// Returns the name of the consumer of a group, equal in all processes.
+    ///
+    /// A group is a name and a subject. Consumers' names have no dots, so the subject is hashed
+    /// (FNV-1a).
+    static func consumer(_ group: String, _ subject: String) -> String {
+      var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+      for byte in subject.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+      return "\(group)_\(String(hash, radix: 36))"
+    }
+
+    /// Checks the name and the subjects of a stream.
+    static func check(_ name: String, _ subjects: [String]) throws {
+      let isGood =
+        !name.isEmpty && name.utf8.count <= 255
+        && name.utf8.allSatisfy { $0 > 32 && $0 < 127 && !Array(".*>/\\".utf8).contains($0) }
+      guard isGood else {
+        throw TransportError(
+          .badOption,
+          "expected a stream's name of visible ASCII characters without . * > / and \\; got \(quoted(name))")
+      }
+      guard !subjects.isEmpty else {
+        throw TransportError(.badSubject, "expected the subjects of the stream \(name), as in [\"orders.>\"]; got none")
+      }
+      for subject in subjects {
+        let words = subject.split(separator: ".", omittingEmptySubsequences: false)
+        let isGood =
+          !subject.utf8.contains { $0 <= 32 || $0 == 127 }
+          && words.enumerated().allSatisfy { index, word in
+            !word.isEmpty
+              && (word == "*" || word == ">" && index == words.count - 1 || !word.contains { "*>".contains($0) })
+          } && !subject.hasPrefix("$")
+        if !isGood {
+          throw TransportError(
+            .badSubject,
+            "expected words that are joined by dots, with * for a word or > at the end; got \(quoted(subject))")
+        }
+      }
+    }
+  }
+#endif

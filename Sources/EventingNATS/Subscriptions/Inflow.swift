@@ -1,0 +1,153 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// The messages of one subscription: waiting and in hand.
+  final class Inflow: Sendable {
+    /// A message that has arrived.
+    struct Item: Sendable {
+      var number: UInt64 = 0
+      let message: RemoteMessage
+      /// The subject for the verdict, on a stream.
+      let reply: String?
+    }
+
+    private struct State: Sendable {
+      var waiting: [Item] = []
+      /// The index of the first item of `waiting` that was not taken.
+      var head = 0
+      var inHand: [UInt64: Item] = [:]
+      var last: UInt64 = 0
+      /// Whether new messages are accepted.
+      var isOpen = true
+      /// Whether a task takes messages, and must look again before it ends.
+      var isPumping = false
+      var mustLook = false
+      /// The tasks that wait until nothing is waiting or in hand.
+      var drainers: [OneShot<Void>] = []
+
+      var waitingCount: Int { waiting.count - head }
+      var isIdle: Bool { waitingCount == 0 && inHand.isEmpty }
+
+      mutating func takeDrainers() -> [OneShot<Void>] {
+        defer { drainers = [] }
+        return drainers
+      }
+    }
+
+    private let state = Guarded(State())
+    private let inFlight: Int
+
+    init(_ inFlight: Int) { self.inFlight = inFlight }
+
+    /// The number of messages that wait or are in hand.
+    var count: Int { state.withLock { $0.waitingCount + $0.inHand.count } }
+    /// All messages that wait or are in hand.
+    var items: [Item] { state.withLock { Array($0.waiting[$0.head...]) + $0.inHand.values } }
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Appends a message. Returns false if the inflow is closed, or has no room.
+    func append(_ item: Item, limit: Int) -> Bool {
+      state.withLock { state in
+        guard state.isOpen, state.waitingCount < limit else { return false }
+        state.last += 1
+        var item = item
+        item.number = state.last
+        state.waiting.append(item)
+        return true
+      }
+    }
+
+    /// Takes the next message in hand; `nil` if there is none, or no room.
+    func take() -> Item? {
+      state.withLock { state in
+        guard state.waitingCount > 0, state.inHand.count < inFlight else { return nil }
+        let item = state.waiting[state.head]
+        state.head += 1
+        if state.head == state.waiting.count || state.head >= 1_024 {
+          state.waiting.removeFirst(state.head)
+          state.head = 0
+        }
+        state.inHand[item.number] = item
+        return item
+      }
+    }
+
+    /// Returns whether a message was in hand, and is no more.
+    func finish(_ item: Item) -> Bool {
+      let (wasThere, drainers) = state.withLock { state in
+        (state.inHand.removeValue(forKey: item.number) != nil, state.isIdle ? state.takeDrainers() : [])
+      }
+      for drainer in drainers { drainer.set(()) }
+      return wasThere
+    }
+
+    /// Returns the messages that wait, and forgets them.
+    func takeWaiting() -> [Item] {
+      let (items, drainers) = state.withLock { state in
+        let items = Array(state.waiting[state.head...])
+        state.waiting = []
+        state.head = 0
+        return (items, state.isIdle ? state.takeDrainers() : [])
+      }
+      for drainer in drainers { drainer.set(()) }
+      return items
+    }
+
+    // MARK: The task that takes messages
+
+    /// Notes that there may be something to do. Returns whether a task must be started.
+    func wake() -> Bool {
+      state.withLock { state in
+        defer {
+          state.mustLook = state.isPumping
+          state.isPumping = true
+        }
+        return !state.isPumping
+      }
+    }
+
+    /// Ends the task that takes messages. Returns false if it must look again.
+    func stopPumping() -> Bool {
+      state.withLock { state in
+        defer { state.mustLook = false }
+        state.isPumping = state.mustLook
+        return !state.mustLook
+      }
+    }
+
+    // MARK: The end
+
+    /// Accepts no more messages.
+    func close() { state.withLock { $0.isOpen = false } }
+
+    /// Waits until nothing is waiting or in hand.
+    func drain(within limit: Duration) async {
+      let isIdle = OneShot<Void>()
+      let mustWait = state.withLock { state in
+        if !state.isIdle { state.drainers.append(isIdle) }
+        return !state.isIdle
+      }
+      guard mustWait else { return }
+      let timer = Scheduling.cancelledWhenDropped {
+        if (try? await Task.sleep(for: limit)) != nil { isIdle.set(()) }
+      }
+      await isIdle.value
+      withExtendedLifetime(timer) {}
+    }
+
+    /// Ends the inflow. Returns what has no verdict. Later verdicts have no effect.
+    func end() -> [Item] {
+      let (items, drainers) = state.withLock { state in
+        let items = Array(state.waiting[state.head...]) + state.inHand.values.sorted { $0.number < $1.number }
+        state.isOpen = false
+        state.waiting = []
+        state.head = 0
+        state.inHand = [:]
+        return (items, state.takeDrainers())
+      }
+      for drainer in drainers { drainer.set(()) }
+      return items
+    }
+  }
+#endif

@@ -1,0 +1,105 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// A subscription to plain messages. What finds no room is dropped, and counted.
+  final class PlainSubscription: InflowSubscription {
+    private struct State: Sendable {
+      var library: LibrarySubscription?
+      /// The messages that were dropped, and of which no incident tells yet.
+      var dropped = 0
+      /// The number of messages that libnats has dropped, when it was looked at last.
+      var droppedBefore = 0
+      var nextReport = ContinuousClock.now
+    }
+
+    let engine: Engine
+    let options: SubscribeOptions
+    let inflow: Inflow
+    let begin: @Sendable (RemoteMessage) -> any BegunMessage
+    private let subject: String
+    private let state = Guarded(State())
+
+    private init(
+      _ engine: Engine, _ subject: String, _ options: SubscribeOptions,
+      _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+    ) {
+      self.engine = engine
+      self.subject = subject
+      self.options = options
+      self.begin = begin
+      inflow = Inflow(options.inFlight)
+    }
+
+    static func make(
+      _ engine: Engine, _ subject: String, _ options: SubscribeOptions,
+      _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+    ) async throws -> PlainSubscription {
+      guard try await engine.reach("listen to \(subject)", until: .now + engine.publishTimeout) else {
+        throw TransportError(.refused, "expected the server to listen to \(subject); it is away")
+      }
+      let subscription = PlainSubscription(engine, subject, options, begin)
+      let library = try await onOwnThread {
+        try engine.connection.subscribe(subject, group: options.group, limit: max(256, options.inFlight)) { arrival in
+          subscription.receive(arrival)
+        }
+      }
+      subscription.state.withLock { $0.library = library }
+      do { try engine.add(subscription, subject) } catch {
+        subscription.cancel()
+        throw error
+      }
+      return subscription
+    }
+
+    private func receive(_ arrival: Arrival) {
+      let item = Inflow.Item(message: arrival.message, reply: nil)
+      if !inflow.append(item, limit: options.inFlight), inflow.isOpen { state.withLock { $0.dropped += 1 } }
+      wake()
+    }
+
+    func tick(_ now: ContinuousClock.Instant) {
+      let library = state.withLock { state -> LibrarySubscription? in
+        guard state.nextReport <= now else { return nil }
+        state.nextReport = now + .milliseconds(500)
+        return state.library
+      }
+      guard let library else { return }
+      let count = library.dropped
+      let dropped = state.withLock { state in
+        defer {
+          state.dropped = 0
+          state.droppedBefore = max(count, state.droppedBefore)
+        }
+        return state.dropped + max(0, count - state.droppedBefore)
+      }
+      if dropped > 0 {
+        engine.incidents.post(
+          TransportIncident(
+            kind: .slowConsumer, subject: subject, reason: "a subscription did not keep up", dropped: dropped))
+      }
+    }
+
+    func reconnected() {}
+    func lookedReady(_ isReady: Bool) {}
+    func apply(_ verdict: Verdict, to item: Inflow.Item) {}
+    func giveBack(_ items: [Inflow.Item]) {}
+
+    func forget() {}
+
+    func endDelivery(_ next: @escaping @Sendable () -> Void) {
+      let library = state.withLock { state in
+        defer { state.library = nil }
+        return state.library
+      }
+      if let library { library.end(next) } else { next() }
+    }
+
+    func drain(within limit: Duration) async {
+      inflow.close()
+      endDelivery {}
+      await inflow.drain(within: limit)
+      cancel()
+    }
+  }
+#endif

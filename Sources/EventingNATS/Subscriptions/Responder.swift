@@ -1,0 +1,135 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// A responder to the requests of a subject.
+  final class Responder: EngineSubscription {
+    private struct State: Sendable {
+      var library: LibrarySubscription?
+      var waiting: [Arrival] = []
+      var running = 0
+      var drainers: [OneShot<Void>] = []
+      var dropped = 0
+    }
+
+    /// The largest number of requests that wait.
+    private static let limit = 4_096
+    private let engine: Engine
+    private let subject: String
+    private let inFlight: Int
+    private let answer: @Sendable (RemoteMessage) async -> RemoteMessage
+    private let state = Guarded(State())
+
+    private init(
+      _ engine: Engine, _ subject: String, _ inFlight: Int,
+      _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+    ) {
+      self.engine = engine
+      self.subject = subject
+      self.inFlight = inFlight
+      self.answer = answer
+    }
+
+    static func make(
+      _ engine: Engine, _ subject: String, _ group: String?, _ inFlight: Int,
+      _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+    ) async throws -> Responder {
+      guard try await engine.reach("respond to \(subject)", until: .now + engine.publishTimeout) else {
+        throw TransportError(.refused, "expected the server to respond to \(subject); it is away")
+      }
+      let responder = Responder(engine, subject, inFlight, answer)
+      let library = try await onOwnThread {
+        try engine.connection.subscribe(subject, group: group, limit: nil) { responder.receive($0) }
+      }
+      responder.state.withLock { $0.library = library }
+      do { try engine.add(responder, subject) } catch {
+        responder.cancel()
+        throw error
+      }
+      return responder
+    }
+
+    private func receive(_ request: Arrival) {
+      guard request.reply != nil else { return }
+      let mustStart = state.withLock { state in
+        if state.running < inFlight {
+          state.running += 1
+          return true
+        }
+        if state.waiting.count < Responder.limit { state.waiting.append(request) } else { state.dropped += 1 }
+        return false
+      }
+      if mustStart { Scheduling.task(priority: nil, on: nil) { await self.run(request) } }
+    }
+
+    /// Answers a request, and then the waiting ones.
+    private func run(_ first: Arrival) async {
+      var next: Arrival? = first
+      while let request = next {
+        let reply = await answer(request.message)
+        var message = Outgoing(subject: request.reply ?? "", id: reply.id, headers: reply.headers, body: reply.body)
+        message.isSent = { [engine, subject] reason in
+          guard let reason else { return }
+          engine.incidents.post(
+            TransportIncident(kind: .refused, subject: subject, reason: "a reply was not sent: \(reason)", dropped: 1))
+        }
+        engine.outbox.send(message)
+        let (following, drainers) = state.withLock { state -> (Arrival?, [OneShot<Void>]) in
+          if !state.waiting.isEmpty { return (state.waiting.removeFirst(), []) }
+          state.running -= 1
+          guard state.running == 0 else { return (nil, []) }
+          defer { state.drainers = [] }
+          return (nil, state.drainers)
+        }
+        for drainer in drainers { drainer.set(()) }
+        next = following
+      }
+    }
+
+    func tick(_ now: ContinuousClock.Instant) {
+      let dropped = state.withLock { state in
+        defer { state.dropped = 0 }
+        return state.dropped
+      }
+      if dropped > 0 {
+        engine.incidents.post(
+          TransportIncident(
+            kind: .slowConsumer, subject: subject, reason: "a responder did not keep up", dropped: dropped))
+      }
+    }
+
+    func reconnected() {}
+    func readinessChanged() {}
+
+    func drain(within limit: Duration) async {
+      endDelivery()
+      let isIdle = OneShot<Void>()
+      let mustWait = state.withLock { state in
+        if state.running > 0 { state.drainers.append(isIdle) }
+        return state.running > 0
+      }
+      if mustWait {
+        let timer = Scheduling.cancelledWhenDropped {
+          if (try? await Task.sleep(for: limit)) != nil { isIdle.set(()) }
+        }
+        await isIdle.value
+        withExtendedLifetime(timer) {}
+      }
+      cancel()
+    }
+
+    func cancel() {
+      endDelivery()
+      state.withLock { $0.waiting = [] }
+      engine.remove(self)
+    }
+
+    private func endDelivery() {
+      let library = state.withLock { state in
+        defer { state.library = nil }
+        return state.library
+      }
+      library?.end()
+    }
+  }
+#endif

@@ -1,0 +1,81 @@
+#if NATS
+  import EventingTransport
+  import Foundation
+
+  /// The messages that a subscription has asked the server for, and that have not come.
+  ///
+  /// Messages do not say which pull they belong to: they count for the oldest one. So the numbers
+  /// of single pulls may be wrong for a while, and what comes beyond the room waits.
+  struct StreamPulls: Sendable {
+    private struct Pull: Sendable {
+      let token: UInt64
+      var left: Int
+      let deadline: ContinuousClock.Instant
+    }
+
+    /// The time after which the server ends a pull.
+    static let expiry = Duration.seconds(10)
+    private var pulls: [Pull] = []
+    private var last: UInt64 = 0
+
+    var isEmpty: Bool { pulls.isEmpty }
+
+    /// Begins a pull if there is room, half of the room at least; `nil` for none.
+    mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {
+      let left = pulls.reduce(0) { $0 + $1.left }
+      let room = min(room - left, 1_024)
+      guard room > 0, left == 0 || room * 2 >= inFlight || room >= 256 else { return nil }
+      last += 1
+      pulls.append(Pull(token: last, left: room, deadline: now + StreamPulls.expiry + .seconds(2)))
+      return (last, room)
+    }
+
+    /// Counts a message.
+    mutating func arrived() {
+      guard !pulls.isEmpty else { return }
+      pulls[0].left -= 1
+      if pulls[0].left == 0 { pulls.removeFirst() }
+    }
+
+    mutating func end(_ token: UInt64?) { pulls.removeAll { $0.token == token } }
+    mutating func endAll() { pulls = [] }
+
+    /// Ends the pulls of which nothing was heard. Returns whether there were any.
+    mutating func expire(_ now: ContinuousClock.Instant) -> Bool {
+      let count = pulls.count
+      if let first = pulls.first, first.deadline <= now { pulls.removeAll { $0.deadline <= now } }
+      return pulls.count < count
+    }
+  }
+
+  extension ConsumerConfig {
+    /// Creates the configuration of a subscription.
+    ///
+    /// A subscription without a group has a consumer of its own, which the server
+    /// forgets when it is idle for long.
+    init(_ subject: String, _ options: SubscribeOptions) {
+      let name =
+        options.group.map { StreamName.consumer($0, subject) }
+        ?? "one_\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
+      self.init(name: name, filter: subject, ackWait: StreamAdmin.ackWait.nanoseconds)
+      if options.group == nil { inactiveThreshold = StreamAdmin.forgetting.nanoseconds }
+      begin(at: options.start)
+    }
+
+    /// Sets the first message.
+    mutating func begin(at position: StartPosition) {
+      (startPosition, startTime) = (nil, nil)
+      switch position.kind {
+      case .new: start = "new"
+      case .first: start = "all"
+      case .position(let number):
+        start = "by_start_sequence"
+        startPosition = number
+      case .time(let time):
+        start = "by_start_time"
+        startTime = time.formatted(
+          .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
+      }
+    }
+  }
+#endif

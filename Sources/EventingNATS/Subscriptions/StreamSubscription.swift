@@ -1,0 +1,240 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+  import Foundation
+
+  /// A subscription to a stream.
+  ///
+  /// The subscription asks for as many messages as it has room for (a pull), and the server sends
+  /// them when they come. Pulls are only sent while messages can be handled.
+  final class StreamSubscription: InflowSubscription {
+    private struct State: Sendable {
+      var library: LibrarySubscription?
+      var pulls = StreamPulls()
+      /// Whether the last look found that messages can be handled.
+      var isReady = true
+      /// The time before which nothing is asked for.
+      var pausedUntil = ContinuousClock.now
+      var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
+      var nextLook = ContinuousClock.now
+      /// Whether a task looks for the consumer.
+      var isRestoring = false
+      /// Whether the consumer of this subscription alone is deleted.
+      var isForgotten = false
+      /// The position after the last message that has arrived.
+      var nextPosition: UInt64?
+    }
+
+    let engine: Engine
+    let options: SubscribeOptions
+    let inflow: Inflow
+    let begin: @Sendable (RemoteMessage) -> any BegunMessage
+    private let stream: StreamName
+    private let config: ConsumerConfig
+    private let inbox: String
+    private let state = Guarded(State())
+
+    private init(
+      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ options: SubscribeOptions,
+      _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+    ) {
+      self.engine = engine
+      self.stream = stream
+      self.config = config
+      self.options = options
+      self.begin = begin
+      inflow = Inflow(options.inFlight)
+      inbox = engine.newInbox()
+    }
+
+    static func make(
+      _ engine: Engine, _ stream: StreamName, _ subject: String, _ options: SubscribeOptions,
+      _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+    ) async throws -> StreamSubscription {
+      let config = ConsumerConfig(subject, options)
+      try await StreamAdmin(engine).makeConsumer(stream.name, config)
+      let subscription = StreamSubscription(engine, stream, config, options, begin)
+      let library = try await onOwnThread {
+        try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: nil) { subscription.receive($0) }
+      }
+      subscription.state.withLock { $0.library = library }
+      do { try engine.add(subscription, subject) } catch {
+        subscription.cancel()
+        throw error
+      }
+      subscription.wake()
+      return subscription
+    }
+
+    // MARK: Arrivals
+
+    private func receive(_ arrival: Arrival) {
+      if let status = arrival.status { return receive(status, arrival) }
+      guard let reply = arrival.reply, let place = StreamPlace(reply) else { return }
+      var message = arrival.message
+      if arrival.headers[MessageHeader.id] == nil, arrival.headers["ce-id"] == nil {
+        message.id = "\(stream.name).\(place.position)"  // of a program that gives no ids
+      }
+      message.attempt = max(1, place.delivered - engine.released.count(config.name, place.position))
+      message.position = place.position
+      message.publishedAt = place.time
+      let item = Inflow.Item(message: message, reply: reply)
+      if !inflow.append(item, limit: .max) { giveBack([item]) }
+      state.withLock { state in
+        state.pulls.arrived()
+        state.nextPosition = max(state.nextPosition ?? 0, place.position + 1)
+      }
+      wake()
+    }
+
+    /// Takes a message of the server about a pull.
+    private func receive(_ status: Int, _ arrival: Arrival) {
+      let token = UInt64(arrival.subject.dropFirst(inbox.count + 1))
+      let text = arrival.headers[MessageHeader.description] ?? ""
+      let mustRestore = state.withLock { state in
+        switch status {
+        case 404, 408: state.pulls.end(token)
+        case 409, 503:
+          state.pulls.endAll()
+          state.pausedUntil = .now + .milliseconds(200)
+        default: return false
+        }
+        guard status == 503 || text.contains("Consumer"), !state.isRestoring else { return false }
+        state.isRestoring = true
+        return true
+      }
+      if mustRestore { Scheduling.task(priority: nil, on: nil) { await self.restore() } }
+      wake()
+    }
+
+    /// Makes the consumer again if the server has none, behind what was handled here.
+    private func restore() async {
+      var config = config
+      let position = inflow.items.compactMap(\.message.position).min() ?? state.withLock { $0.nextPosition }
+      if let position { config.begin(at: .position(position)) }
+      do {
+        if inflow.isOpen, try await StreamAdmin(engine).makeConsumer(stream.name, config), let group = options.group {
+          let reason = "the server had no group \(group) any more; it begins again at \(position ?? 1)"
+          engine.incidents.post(TransportIncident(kind: .refused, subject: config.filter, reason: reason))
+        }
+      } catch {
+        engine.incidents.post(TransportIncident(kind: .refused, subject: config.filter, reason: "\(error)"))
+        try? await Task.sleep(for: .seconds(1))
+      }
+      state.withLock { $0.isRestoring = false }
+      wake()
+    }
+
+    // MARK: Pulls
+
+    func lookedReady(_ isReady: Bool) {
+      guard inflow.isOpen else { return }
+      if !isReady {
+        state.withLock { $0.isReady = false }
+        return giveBack(inflow.takeWaiting())
+      }
+      guard engine.isConnected else { return }
+      let (count, now) = (inflow.count, ContinuousClock.now)
+      let pull = state.withLock { state in
+        state.isReady = true
+        return state.pausedUntil <= now && !state.isRestoring
+          ? state.pulls.begin(room: options.inFlight - count, of: options.inFlight, now) : nil
+      }
+      guard let pull else { return }
+      var message = Outgoing(
+        subject: "$JS.API.CONSUMER.MSG.NEXT.\(stream.name).\(config.name)", reply: "\(inbox).\(pull.token)",
+        body: Array("{\"batch\":\(pull.batch),\"expires\":\(StreamPulls.expiry.nanoseconds)}".utf8))
+      message.isSent = { [state] reason in
+        if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick asks again
+      }
+      engine.outbox.send(message)
+    }
+
+    func tick(_ now: ContinuousClock.Instant) {
+      let (mustBeat, mustLook) = state.withLock { state in
+        let (mustBeat, hasExpired) = (state.nextHeartbeat <= now, state.pulls.expire(now))
+        if mustBeat { state.nextHeartbeat = now + StreamAdmin.ackWait / 3 }
+        // An event that is not ready says so when it is. The look is for one that does not.
+        let mustLook = hasExpired || state.pulls.isEmpty && state.nextLook <= now
+        if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
+        return (mustBeat, mustLook)
+      }
+      if mustBeat, engine.isConnected { for item in inflow.items { answer(item, "+WPI") } }
+      if mustLook { wake() }
+    }
+
+    func reconnected() {
+      state.withLock { $0.pulls.endAll() }
+      wake()
+    }
+
+    // MARK: Verdicts
+
+    private func answer(_ item: Inflow.Item, _ text: String) {
+      if let reply = item.reply { engine.outbox.send(Outgoing(subject: reply, body: Array(text.utf8))) }
+    }
+
+    func apply(_ verdict: Verdict, to item: Inflow.Item) {
+      let position = item.message.position ?? 0
+      switch verdict {
+      case .done:
+        engine.released.remove(config.name, position)
+        answer(item, "+ACK")
+      case .reject:
+        engine.released.remove(config.name, position)
+        answer(item, "+TERM")
+      case .retry(let delay): retreat(item, delay)
+      case .release(let delay):
+        engine.released.add(config.name, position)
+        retreat(item, delay)
+      }
+    }
+
+    private func retreat(_ item: Inflow.Item, _ delay: Duration) {
+      answer(item, delay > .zero ? "-NAK {\"delay\":\(delay.nanoseconds)}" : "-NAK")
+    }
+
+    func giveBack(_ items: [Inflow.Item]) {
+      // Without a delay, nats-server 2.9 may send the first one to a pull that has ended.
+      for item in items { apply(.release(after: .milliseconds(20)), to: item) }
+    }
+
+    // MARK: The end
+
+    func endDelivery(_ next: @escaping @Sendable () -> Void) {
+      let library = state.withLock { state in
+        defer { state.library = nil }
+        return state.library
+      }
+      if let library { library.end(next) } else { next() }
+    }
+
+    /// Deletes the consumer of a subscription without a group.
+    func forget() {
+      guard options.group == nil else { return }
+      let isFirst = state.withLock { state in
+        defer { state.isForgotten = true }
+        return !state.isForgotten
+      }
+      if isFirst { engine.outbox.send(Outgoing(subject: "$JS.API.CONSUMER.DELETE.\(stream.name).\(config.name)")) }
+    }
+
+    func drain(within limit: Duration) async {
+      inflow.close()
+      let waiting = inflow.takeWaiting()
+      let isGivenBack = OneShot<Void>()
+      endDelivery {
+        self.giveBack(waiting)
+        isGivenBack.set(())
+      }
+      await inflow.drain(within: limit)
+      cancel()
+      // A server that is frozen is not waited for: it gives the messages to others by itself.
+      let timer = Scheduling.cancelledWhenDropped {
+        if (try? await Task.sleep(for: .seconds(1))) != nil { isGivenBack.set(()) }
+      }
+      await isGivenBack.value
+      withExtendedLifetime(timer) {}
+    }
+  }
+#endif

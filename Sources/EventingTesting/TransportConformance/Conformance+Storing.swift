@@ -1,0 +1,203 @@
+import Eventing
+import EventingTransport
+
+// Checks of engines that store messages until they are handled.
+extension Conformance {
+  /// A failed message comes again, with a higher attempt, until it is handled.
+  func retry() async throws {
+    guard isAtLeastOnce else { return }
+    let log = MessageLog { $0.attempt < 3 ? .retry(after: .milliseconds(20)) : .done }
+    let subscription = try await subscribe(log)
+    try await publish(1...1)
+    try await eventually("expected three attempts, got \(log.messages.map(\.attempt))") { log.count >= 3 }
+    try await pause()
+    let attempts = log.messages.map(\.attempt)
+    try expect(attempts == [1, 2, 3], "expected the attempts 1, 2, 3, got \(attempts)")
+    subscription.cancel()
+  }
+
+  /// A message that is given back comes again, and that is no attempt.
+  func release() async throws {
+    guard isAtLeastOnce else { return }
+    let count = Guarded(0)
+    let log = MessageLog { _ in
+      count.withLock { count in
+        count += 1
+        return count < 3 ? .release(after: .milliseconds(20)) : .done
+      }
+    }
+    let subscription = try await subscribe(log)
+    try await publish(1...1)
+    try await eventually("expected the message three times, got \(log.count)") { log.count >= 3 }
+    let attempts = log.messages.map(\.attempt)
+    try expect(attempts == [1, 1, 1], "expected the first attempt three times, got \(attempts)")
+    subscription.cancel()
+  }
+
+  /// A rejected message never comes again, and an incident tells of it.
+  func reject() async throws {
+    let incidents = Guarded<[TransportIncident]>([])
+    let token = second.incidents.addHandler { incident in incidents.withLock { $0.append(incident) } }
+    let log = MessageLog { _ in .reject("for the check") }
+    let subscription = try await subscribe(log)
+    try await publish(1...1)
+    try await eventually("expected an incident deadLetter, got none") {
+      incidents.withLock { $0.contains { $0.kind == .deadLetter && $0.reason.contains("for the check") } }
+    }
+    try await pause()
+    try expect(log.count == 1, "expected the message once, got \(log.count)")
+    _ = second.incidents.remove(token)
+    subscription.cancel()
+  }
+
+  /// A remote event publishes what it gives up to its dead-letter subject.
+  func deadLetter() async throws {
+    guard isAtLeastOnce else { return }
+    struct Refused: Error {}
+    let event = RemoteEvent<[UInt8]>("\(subject).work", over: second, codec: .bytes)
+    let dead = RemoteEvent<[UInt8]>("\(subject).dead", over: first, codec: .bytes)
+    let letters = Guarded<[RemoteOccurrence<[UInt8]>]>([])
+    dead.remoteOccurrences.addHandler { letter in letters.withLock { $0.append(letter) } }
+    event.addHandler { _ in throw Refused() }
+    let reading = try await dead.listen(as: "\(check)_dead")
+    let listening = try await event.listen(
+      as: "\(check)_work", retry: .backoff(from: .milliseconds(10), to: .milliseconds(20), attempts: 3),
+      deadLetter: "\(subject).dead")
+    try await event.publish([1, 2, 3], headers: ["Trace": "t"])
+    try await eventually("expected a dead letter, got none") { letters.withLock { !$0.isEmpty } }
+    try await pause()
+    let found = letters.withLock { $0 }
+    try expect(found.count == 1, "expected one dead letter, got \(found.count)")
+    try expect(
+      found[0].payload == [1, 2, 3] && found[0].headers["Trace"] == "t",
+      "expected the message as it was, got \(found[0])")
+    try expect(
+      found[0].headers["Eventing-Dead-Attempts"] == "3", "expected three attempts, got \(found[0].headers)")
+    await listening.drain(within: .seconds(5))
+    await reading.drain(within: .seconds(5))
+  }
+
+  /// A repeated id is stored once.
+  func duplicates() async throws {
+    guard isAtLeastOnce else { return }
+    let log = MessageLog()
+    let subscription = try await subscribe(log)
+    let message = RemoteMessage(id: "\(check).once", body: Array("1".utf8))
+    let (one, two) = (try await first.publish(message, to: subject), try await second.publish(message, to: subject))
+    try expect(!one.isDuplicate && two.isDuplicate, "expected the second one to be a duplicate, got \(one) and \(two)")
+    try expect(one.position != nil && one.position == two.position, "expected one position, got \(one) and \(two)")
+    try await eventually("expected a message, got none") { log.count > 0 }
+    try await pause()
+    try expect(log.count == 1, "expected one message, got \(log.count)")
+    subscription.cancel()
+  }
+
+  /// A subscription begins where it is told, and a group goes on where it was.
+  func positions() async throws {
+    guard isAtLeastOnce else { return }
+    var positions: [UInt64] = []
+    for number in 1...4 {
+      let receipt = try await first.publish(RemoteMessage(body: Array("\(number)".utf8)), to: subject)
+      positions.append(receipt.position ?? 0)
+    }
+    try expect(positions == positions.sorted() && Set(positions).count == 4, "expected positions, got \(positions)")
+    for (start, expected) in [(StartPosition.first, [1, 2, 3, 4]), (.position(positions[2]), [3, 4])] {
+      var options = options()
+      options.start = start
+      let log = MessageLog()
+      let subscription = try await subscribe(log, options)
+      try await eventually("expected \(expected) from \(start.kind), got \(log.numbers)") {
+        log.count >= expected.count
+      }
+      try expect(log.numbers == expected, "expected \(expected) from \(start.kind), got \(log.numbers)")
+      subscription.cancel()
+    }
+    let (before, after) = (MessageLog(), MessageLog())
+    let subscription = try await subscribe(before)
+    try await publish(5...5)
+    try await eventually("expected 5, got \(before.numbers)") { before.numbers == [5] }
+    await subscription.drain(within: .seconds(5))
+    try await publish(6...6)
+    let again = try await subscribe(after)
+    try await eventually("expected 6, got \(after.numbers)") { after.numbers == [6] }
+    again.cancel()
+  }
+
+  /// The messages that a subscription had in hand when it ended go to another member.
+  func memberDies() async throws {
+    guard isAtLeastOnce else { return }
+    let (dying, living) = (MessageLog(isHolding: true), MessageLog())
+    let subscription = try await subscribe(dying, over: first)
+    try await publish(1...20)
+    try await eventually("expected 20 messages in hand, got \(dying.count)") { dying.count >= 20 }
+    let other = try await subscribe(living)
+    subscription.cancel()
+    try await eventually("expected 20 messages again, got \(living.numbers)") { Set(living.numbers).count == 20 }
+    try expect(living.numbers.sorted() == Array(1...20), "expected each of 1 to 20, got \(living.numbers)")
+    dying.decideAll()
+    other.cancel()
+  }
+
+  /// Subscriptions that end at any time lose nothing.
+  func cancelUnderLoad() async throws {
+    guard isAtLeastOnce else { return }
+    let log = MessageLog()
+    async let published: Void = publish(1...300)
+    for round in 0..<20 {
+      let subscription = try await subscribe(
+        log, over: round % 2 == 0 ? first : second, options(group: "one", inFlight: 8))
+      try await clock.sleep(for: .milliseconds(2))
+      if round % 3 == 0 { await subscription.drain(within: .milliseconds(50)) } else { subscription.cancel() }
+    }
+    let last = try await subscribe(log)
+    try await published
+    // The group began with the first subscription, perhaps later than the first message.
+    try await eventually("expected the last message, got \(log.count)") { log.numbers.contains(300) }
+    try await eventually("expected no gap, got \(Set(log.numbers).sorted())") {
+      let found = Set(log.numbers)
+      return (found.min() ?? 0)...300 == (found.min() ?? 0)...300 && found.count == 301 - (found.min() ?? 0)
+    }
+    last.cancel()
+  }
+
+  /// A drain takes nothing new, waits for verdicts, and gives the rest back within its limit.
+  func drain() async throws {
+    guard isAtLeastOnce else { return }
+    let (log, rest) = (MessageLog(isHolding: true), MessageLog())
+    let subscription = try await subscribe(log, options(group: "one", inFlight: 4))
+    try await publish(1...8)
+    try await eventually("expected 4 messages in hand, got \(log.count)") { log.count == 4 }
+    log.decideOne()
+    async let drained: Void = subscription.drain(within: .milliseconds(300))
+    await drained
+    let count = log.count
+    let other = try await subscribe(rest)
+    try await eventually("expected the rest again, got \(rest.numbers)") { Set(rest.numbers).isSuperset(of: 6...8) }
+    try await eventually("expected what had no verdict again, got \(rest.numbers)") { rest.numbers.contains(2) }
+    try expect(!rest.numbers.contains(1), "expected no message that was handled, got \(rest.numbers)")
+    try expect(log.count == count, "expected nothing new after the drain, got \(log.numbers)")
+    log.decideAll()
+    other.cancel()
+  }
+
+  /// Nothing that was stored is lost when the engine dies and comes back.
+  func restarts() async throws {
+    guard isAtLeastOnce, let restart else { return }
+    let log = MessageLog()
+    let subscription = try await subscribe(log, options(group: "one", inFlight: 16))
+    var stored: Set<Int> = []
+    for number in 1...100 {
+      if number == 30 || number == 60 { try await restart() }
+      let message = RemoteMessage(id: "\(check).\(number)", body: Array("\(number)".utf8))
+      for _ in 0..<50 where !stored.contains(number) {
+        do {
+          _ = try await first.publish(message, to: subject)
+          stored.insert(number)
+        } catch { try await pause() }
+      }
+    }
+    try expect(stored.count == 100, "expected 100 messages to be stored, got \(stored.count)")
+    try await eventually("expected 1 to 100, got \(Set(log.numbers).sorted())") { Set(log.numbers) == stored }
+    subscription.cancel()
+  }
+}

@@ -1,0 +1,91 @@
+import Eventing
+import EventingTransport
+
+/// The messages that a subscription has begun, and the verdicts on them.
+final class MessageLog: Sendable {
+  struct State: Sendable {
+    var messages: [RemoteMessage] = []
+    /// The begun messages without a verdict.
+    var open: [HeldMessage] = []
+    var mostOpen = 0
+    var isHolding = false
+  }
+
+  private let state = Guarded(State())
+  /// Returns the verdict on a message, unless the log holds it back.
+  private let judge: @Sendable (RemoteMessage) -> Verdict
+
+  init(isHolding: Bool = false, _ judge: @escaping @Sendable (RemoteMessage) -> Verdict = { _ in .done }) {
+    self.judge = judge
+    state.withLock { $0.isHolding = isHolding }
+  }
+
+  var messages: [RemoteMessage] { state.withLock { $0.messages } }
+  /// The bodies as numbers; -1 for another body.
+  var numbers: [Int] { messages.map { Int(String(decoding: $0.body, as: UTF8.self)) ?? -1 } }
+  var count: Int { state.withLock { $0.messages.count } }
+  /// The largest number of messages that were without a verdict at one time.
+  var mostOpen: Int { state.withLock { $0.mostOpen } }
+
+  func begin(_ message: RemoteMessage) -> any BegunMessage {
+    let held = HeldMessage(message)
+    let isHeld = state.withLock { state in
+      state.messages.append(message)
+      if state.isHolding { state.open.append(held) }
+      state.mostOpen = max(state.mostOpen, state.open.count)
+      return state.isHolding
+    }
+    if !isHeld { held.decide(judge(message)) }
+    return held
+  }
+
+  /// Decides the first message that is held back. Returns false if there is none.
+  @discardableResult func decideOne() -> Bool {
+    let held = state.withLock { $0.open.isEmpty ? nil : $0.open.removeFirst() }
+    if let held { held.decide(judge(held.message)) }
+    return held != nil
+  }
+
+  /// Decides all messages, and each one that comes later.
+  func decideAll() {
+    state.withLock { $0.isHolding = false }
+    while decideOne() {}
+  }
+}
+
+/// A begun message whose verdict comes when the check decides.
+final class HeldMessage: BegunMessage {
+  struct State: Sendable {
+    var verdict: Verdict?
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  let message: RemoteMessage
+  private let state = Guarded(State())
+
+  init(_ message: RemoteMessage) { self.message = message }
+
+  func decide(_ verdict: Verdict) {
+    let waiter = state.withLock { state in
+      state.verdict = verdict
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
+  }
+
+  var knownVerdict: Verdict? { state.withLock { $0.verdict } }
+
+  var verdict: Verdict {
+    get async {
+      await withCheckedContinuation { continuation in
+        let isKnown = state.withLock { state in
+          if state.verdict == nil { state.waiter = continuation }
+          return state.verdict != nil
+        }
+        if isKnown { continuation.resume() }
+      }
+      return knownVerdict ?? .done
+    }
+  }
+}

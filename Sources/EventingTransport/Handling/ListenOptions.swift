@@ -1,0 +1,48 @@
+import Eventing
+
+/// The options of a call of `listen`.
+struct ListenOptions: Sendable {
+  var group: String?
+  var start: StartPosition = .new
+  var inFlight: Int
+  var retry: RetryPolicy = .immediately(attempts: 1)
+  var deadLetter: String?
+  var deduplication: Deduplication = .none
+  /// Whether a message that finds no handler is handled: true for the messages of one key.
+  var acceptsNobody = false
+
+  /// Checks the options against each other, the subject and the promises of the transport.
+  func check(_ subject: String, _ promises: TransportPromises) throws {
+    if let group {
+      try checkGroup(group)
+      if !promises.hasGroups {
+        throw TransportError(
+          .notPromised, "expected a transport with groups for the group \(group); this one has none. Listen without as:"
+        )
+      }
+    }
+    if inFlight < 1 {
+      throw TransportError(.badOption, "expected at least 1 message in flight, got inFlight: \(inFlight)")
+    }
+    if let deadLetter {
+      try checkSubject(deadLetter)
+      let isOwn =
+        subject == deadLetter
+        || subject.hasSuffix("*") && deadLetter.hasPrefix(subject.dropLast())
+          && !deadLetter.dropFirst(subject.count - 1).contains(".")
+      if isOwn {
+        throw TransportError(
+          .badOption, "expected a dead-letter subject that \(subject) does not reach, got \(shown(deadLetter))")
+      }
+    }
+    guard !promises.isAtLeastOnce else { return }
+    if deadLetter != nil {
+      throw TransportError(
+        .notPromised, "expected a stream for a dead-letter subject; this transport delivers at most once")
+    }
+    if start != .new {
+      throw TransportError(
+        .notPromised, "expected a stream for old messages; this transport stores none: begin at .new")
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Eventing
+
+/// The loops over sequences that took one message.
+///
+/// A send does not wait for loops. So each loop gets a mark with the payload, and the verdict of
+/// the message waits for the marks.
+final class LoopAccount: Sendable {
+  struct State: Sendable {
+    /// The number of marks that exist and have no outcome.
+    var open = 0
+    /// Whether a mark was dropped before its loop asked for the element after it.
+    var hasLost = false
+    /// The task that waits for the marks.
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Guarded(State())
+
+  /// Returns a mark for one more loop.
+  func mark() -> LoopMark {
+    state.withLock { $0.open += 1 }
+    return LoopMark(self)
+  }
+
+  /// Whether all loops have asked for the next element; `nil` while one has not. Once the delivery
+  /// is over, the result does not change from a value.
+  var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
+
+  /// Waits for all marks. Returns whether all loops have asked for the next element.
+  func wait() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if state.open > 0 { state.waiter = continuation }
+        return state.open == 0
+      }
+      if isOver { continuation.resume() }
+    }
+    return state.withLock { !$0.hasLost }
+  }
+
+  fileprivate func end(isLost: Bool) {
+    let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.open -= 1
+      if isLost { state.hasLost = true }
+      guard state.open == 0 else { return nil }
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
+  }
+}
+
+/// The mark of one message in one loop. A mark that is dropped says that the message is lost there:
+/// the loop ended while it worked on the message, or a buffer had no room.
+final class LoopMark: Sendable {
+  private let account: LoopAccount
+  private let isOver = Guarded(false)
+
+  fileprivate init(_ account: LoopAccount) { self.account = account }
+
+  deinit { if isOver.withLock({ !$0 }) { account.end(isLost: true) } }
+
+  /// Notes that the loop asks for the element after this one.
+  func handled() {
+    let isFirst = isOver.withLock { isOver in
+      defer { isOver = true }
+      return !isOver
+    }
+    if isFirst { account.end(isLost: false) }
+  }
+}
+
+/// An element of a sequence, with its mark.
+struct Marked<Element: Sendable>: Sendable {
+  let element: Element
+  let mark: LoopMark
+}

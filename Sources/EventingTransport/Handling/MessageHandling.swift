@@ -1,0 +1,98 @@
+import Eventing
+
+/// A message that was handed to the event, and its verdict: the acknowledgement is the report (R3).
+struct MessageHandling: BegunMessage {
+  let listener: Listener
+  let message: RemoteMessage
+  let send: BegunSend
+  let loops: LoopAccount
+
+  var knownVerdict: Verdict? {
+    guard let outcome = send.knownOutcome, let isLooped = loops.outcome else { return nil }
+    return listener.verdict(on: message, outcome, isLooped: isLooped)
+  }
+
+  var verdict: Verdict {
+    get async {
+      let outcome = await send.wait()
+      let isLooped = await loops.wait()
+      if let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) { return verdict }
+      let reason = outcome.failures.first.map { "\($0.error)" } ?? "no handler took it"
+      return await listener.giveUp(message, headerValue(reason))
+    }
+  }
+}
+
+/// A message whose verdict is known before any handler sees it.
+struct DecidedMessage: BegunMessage {
+  let decision: Verdict
+  var knownVerdict: Verdict? { decision }
+  var verdict: Verdict { get async { decision } }
+}
+
+/// A message that no handler can see: it goes to the dead letters.
+struct HopelessMessage: BegunMessage {
+  let listener: Listener
+  let message: RemoteMessage
+  let reason: String
+  var knownVerdict: Verdict? { listener.options.deadLetter == nil ? .reject(reason) : nil }
+  var verdict: Verdict { get async { await listener.giveUp(message, reason) } }
+}
+
+/// The rules by which one listening handles messages.
+final class Listener: Sendable {
+  let options: ListenOptions
+  private let transport: any Transport
+  private let seen: SeenMessages?
+
+  /// The delay before a message comes again that a handler was kept from.
+  private static let pause = Duration.milliseconds(100)
+  /// The delay before a dead letter that could not be published is tried again.
+  private static let longPause = Duration.seconds(1)
+
+  init(_ options: ListenOptions, _ transport: any Transport) {
+    self.options = options
+    self.transport = transport
+    seen = SeenMessages(options.deduplication)
+  }
+
+  /// Begins a message that was decoded, unless it is a repetition.
+  func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
+    switch seen?.begin(message.id) {
+    case .handled: return DecidedMessage(decision: .done)
+    case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
+    case .new, nil: break
+    }
+    let loops = LoopAccount()
+    return MessageHandling(listener: self, message: message, send: send(loops), loops: loops)
+  }
+
+  /// Returns the verdict on a message that was handled; `nil` if it must be given up.
+  func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
+    let isHandled =
+      outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped
+      && (outcome.delivered + outcome.leftOut > 0 || options.acceptsNobody)
+    seen?.end(message.id, isHandled: isHandled)
+    if isHandled { return .done }
+    if outcome.failures.isEmpty { return .release(after: Listener.pause) }
+    if message.attempt >= options.retry.attempts { return nil }
+    return .retry(after: options.retry.delay(after: message.attempt))
+  }
+
+  /// Publishes a dead letter, if there is a subject for it. Returns the verdict on the message.
+  func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
+    guard let subject = options.deadLetter else { return .reject(reason) }
+    var letter = message
+    letter.id = "\(message.id).dead\(options.group.map { ".\($0)" } ?? "")"
+    letter.headers[Header.deadReason] = headerValue(reason)
+    letter.headers[Header.deadSubject] = message.subject
+    letter.headers[Header.deadGroup] = options.group
+    letter.headers[Header.deadAttempts] = "\(message.attempt)"
+    do {
+      _ = try await transport.publish(letter, to: subject)
+      return .reject(reason)
+    } catch {
+      return .release(after: Listener.longPause)
+    }
+  }
+}

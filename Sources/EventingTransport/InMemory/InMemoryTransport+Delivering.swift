@@ -1,0 +1,158 @@
+import Eventing
+
+// The deliveries of an engine in memory. Each subscription has one task at a time that takes
+// messages, the pump. It ends when there is nothing to take, and is started again.
+extension InMemoryTransport {
+  /// The delay after which a message that a fault has lost comes again.
+  static let redelivery = Duration.seconds(1)
+
+  /// Lets a subscription look for messages, because it may be ready now.
+  func wake(_ subscription: MemorySubscription) {
+    let mustStart = state.withLock { state in
+      state.members[subscription.id]?.isUnready = false
+      return state.wake(subscription.id)
+    }
+    if mustStart { startPump(subscription) }
+  }
+
+  func startPump(_ subscription: MemorySubscription) {
+    Scheduling.task(priority: nil, on: EventContext.executor) { await self.pump(subscription) }
+  }
+
+  private func pump(_ subscription: MemorySubscription) async {
+    var count = 0
+    while true {
+      let isReady = subscription.options.isReady()
+      if !isReady, let other = state.withLock({ $0.markUnready(subscription.id) }) { startPump(other) }
+      guard isReady, let delivery = state.withLock({ $0.take(subscription.id, faults) }) else {
+        if state.withLock({ $0.stopPumping(subscription.id) }) { return }
+        continue
+      }
+      if delivery.dropped > 0 {
+        tell(
+          TransportIncident(
+            kind: .slowConsumer, subject: delivery.message.subject, reason: "a subscription did not keep up",
+            dropped: delivery.dropped))
+      }
+      if let delay = delivery.delay {
+        try? await clock.sleep(for: delay)
+        if !state.withLock({ $0.isPending(delivery, of: subscription) }) { continue }
+      }
+      if delivery.isLost {
+        settle(delivery, of: subscription, .release(after: InMemoryTransport.redelivery))
+        continue
+      }
+      let begun = subscription.begin(delivery.message)
+      if let verdict = begun.knownVerdict {
+        settle(delivery, of: subscription, verdict)
+      } else {
+        Scheduling.task(priority: nil, on: EventContext.executor) {
+          self.settle(delivery, of: subscription, await begun.verdict)
+        }
+      }
+      count += 1
+      if count.isMultiple(of: 1_024) { await Task.yield() }
+    }
+  }
+
+  /// Does what a verdict says.
+  private func settle(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
+    let settled = state.withLock { $0.settle(delivery, of: subscription, verdict, faults) }
+    for drainer in settled.drainers { drainer.resume() }
+    for other in settled.woken { startPump(other) }
+    if let reason = settled.rejection {
+      tell(TransportIncident(kind: .deadLetter, subject: delivery.message.subject, reason: reason))
+    }
+    if let delay = settled.delay, let group = subscription.group, let position = delivery.message.position {
+      Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
+        try? await clock.sleep(for: delay)
+        guard let self else { return }
+        let woken = state.withLock { $0.bringBack(position, in: group) }
+        for other in woken { startPump(other) }
+      }
+    }
+  }
+
+  // MARK: The end of a subscription
+
+  func cancel(_ subscription: MemorySubscription) {
+    // Released after the mutex: the closures belong to the user.
+    let (gone, woken) = state.withLock { $0.remove(subscription) }
+    for drainer in gone?.drainers ?? [] { drainer.resume() }
+    for other in woken { startPump(other) }
+  }
+
+  func drain(_ subscription: MemorySubscription, within limit: Duration) async {
+    let isOpen = state.withLock { state in
+      defer { state.members[subscription.id]?.isOpen = false }
+      return state.members[subscription.id] != nil
+    }
+    guard isOpen else { return }
+    let timer = Scheduling.cancelledWhenDropped { [weak self, clock] in
+      if (try? await clock.sleep(for: limit)) != nil { self?.cancel(subscription) }
+    }
+    await withCheckedContinuation { continuation in
+      let mustWait = state.withLock { state in
+        guard let member = state.members[subscription.id], !member.isIdle else { return false }
+        state.members[subscription.id]?.drainers.append(continuation)
+        return true
+      }
+      if !mustWait { continuation.resume() }
+    }
+    withExtendedLifetime(timer) {}
+    cancel(subscription)
+  }
+
+  // MARK: The engine goes and comes
+
+  /// Makes the engine unreachable: it delivers nothing, and `publish` waits. Subscriptions stay.
+  public func disconnect() {
+    let isNew = state.withLock { state in
+      defer { state.isConnected = false }
+      return state.isConnected
+    }
+    if isNew { tell(TransportIncident(kind: .lost, reason: "the engine was disconnected")) }
+  }
+
+  /// Makes the engine reachable again.
+  ///
+  /// - Parameter isForgetful: Whether it has forgotten which messages are in hand, as a broker that
+  ///   died. Then all messages without a verdict come again, and verdicts on them have no effect.
+  public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
+    let (isNew, publishers, woken) = state.withLock { state in
+      let isNew = !state.isConnected
+      state.isConnected = true
+      var woken: [MemorySubscription] = []
+      for index in state.groups.indices {
+        if isForgetful { state.groups[index].giveBackPending() }
+        woken += state.wakeAll(index)
+      }
+      for id in state.plainMembers where state.wake(id) { state.members[id].map { woken.append($0.subscription) } }
+      defer { state.publishers = [:] }
+      return (isNew, state.publishers, woken)
+    }
+    if isNew { tell(TransportIncident(kind: .reconnected, reason: "the engine is there again")) }
+    for publisher in publishers.values { publisher.resume() }
+    for subscription in woken { startPump(subscription) }
+  }
+
+  /// Ends all subscriptions and responders, as their `drain(within:)` does. Later calls throw.
+  ///
+  /// - Parameter limit: The longest wait for handlers.
+  public func close(within limit: Duration = .seconds(10)) async {
+    let (subscriptions, responders) = state.withLock { state in
+      state.isClosed = true
+      return (state.members.values.map(\.subscription).sorted { $0.id < $1.id }, state.responders)
+    }
+    await withDiscardingTaskGroup { group in
+      for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
+      for responder in responders { group.addTask { await responder.drain(within: limit) } }
+      if let plainTransport { group.addTask { await plainTransport.close(within: limit) } }
+    }
+  }
+}
+
+extension InMemoryTransport {
+  /// The number of messages that the stream keeps.
+  package var storedCount: Int { state.withLock { $0.log.count } }
+}

@@ -1,0 +1,161 @@
+public import Eventing
+import Foundation
+
+/// An engine inside the process, for programs without a broker, for examples and for tests.
+///
+///     let bus = InMemoryTransport()
+///     let placed = RemoteEvent<OrderPlaced>("orders.placed", over: bus)        // at least once
+///     let ticks = RemoteKeyedEvent<String, Tick>("ticks", over: bus.plain)     // at most once
+///
+/// It stands for one stream, which stores in memory: everything is lost with the process. Several
+/// remote events on one transport are to each other as events of several processes.
+///
+/// With a seed, faults and a clock of your own, a test sees each repetition, loss and delay again.
+///
+/// All methods may be called from any thread and inside handlers. Handlers run on Swift's pool, not
+/// on the thread that publishes.
+public final class InMemoryTransport: Transport {
+  let state: Guarded<MemoryState>
+  let clock: any Clock<Duration>
+  let faults: MemoryFaults
+  /// The stored subjects; `nil` on plain.
+  private let stored: [SubjectFilter]?
+  private let limit: Int
+  private let publishTimeout: Duration
+  private let incidentEvent: Event<TransportIncident>
+  /// The other transport of a stream; `nil` for that one itself.
+  let plainTransport: InMemoryTransport?
+
+  public let identity: String
+
+  /// Creates an engine with one empty stream.
+  ///
+  /// - Parameters:
+  ///   - seed: The seed of the faults and of the choice of members.
+  ///   - faults: The faults. A kind that is given twice has the last value.
+  ///   - clock: The clock of delays and time limits.
+  ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
+  ///   - limit: The number of messages that are kept after every group has handled them, for
+  ///     listenings that begin in the past and for repeated ids. What a group has not handled is
+  ///     kept in any case.
+  ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
+  public convenience init(
+    seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],
+    keeping limit: Int = 10_000, publishTimeout: Duration = .seconds(5)
+  ) {
+    self.init(seed, MemoryFaults(faults), clock, subjects.map(SubjectFilter.init), max(0, limit), publishTimeout)
+  }
+
+  private init(
+    _ seed: UInt64, _ faults: MemoryFaults, _ clock: any Clock<Duration>, _ stored: [SubjectFilter]?, _ limit: Int,
+    _ publishTimeout: Duration
+  ) {
+    state = Guarded(MemoryState(seed: seed))
+    self.clock = clock
+    self.faults = faults
+    self.stored = stored
+    self.limit = limit
+    self.publishTimeout = publishTimeout
+    identity = "memory.\(MessageID.next())"
+    incidentEvent = Event("incidents")
+    plainTransport = stored == nil ? nil : InMemoryTransport(~seed, faults, clock, nil, 0, publishTimeout)
+  }
+
+  /// The transport without a stream: at most once, and only to processes that listen. Its messages
+  /// and those of the stream do not meet.
+  public var plain: InMemoryTransport { plainTransport ?? self }
+
+  public var promises: TransportPromises { TransportPromises(isAtLeastOnce: stored != nil) }
+
+  public var incidents: any EventSource<TransportIncident> { incidentEvent.source }
+
+  func tell(_ incident: TransportIncident) { incidentEvent.post(incident) }
+
+  // MARK: Publishing
+
+  public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    let most = promises.largestPayload
+    guard message.body.count <= most else {
+      throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
+    }
+    try await reach(subject)
+    var message = message
+    message.subject = subject
+    guard stored != nil else {
+      let woken = state.withLock { $0.hand(message) }
+      for subscription in woken { startPump(subscription) }
+      return Receipt()
+    }
+    try checkStored(subject)
+    let (receipt, woken, isLost) = state.withLock { [message] state in
+      let (receipt, woken) = state.store(message, keeping: limit)
+      return (receipt, woken, state.random.chance(faults.loseReceipt))
+    }
+    for subscription in woken { startPump(subscription) }
+    if isLost {
+      throw TransportError(.mayBeStored, "expected a receipt for a message to \(subject); it was lost, by a fault")
+    }
+    return receipt
+  }
+
+  /// Throws if no stream stores a subject.
+  private func checkStored(_ subject: String) throws {
+    guard let stored, !stored.contains(where: { $0.matches(subject) }) else { return }
+    let subjects = stored.map(\.text).joined(separator: ", ")
+    throw TransportError(.badSubject, "expected a subject that the stream stores (\(subjects)); got \(shown(subject))")
+  }
+
+  /// Waits until the engine can be reached.
+  private func reach(_ subject: String) async throws {
+    enum Reach { case open, away, closed }
+    func look() -> Reach { state.withLock { $0.isClosed ? .closed : $0.isConnected ? .open : .away } }
+    if look() == .away { await waitForConnection() }
+    switch look() {
+    case .open: return
+    case .away:
+      throw TransportError(
+        .refused,
+        "expected the engine within \(publishTimeout) for a message to \(subject); it was away. It is not stored")
+    case .closed: throw TransportError(.closed, "expected an open transport for \(subject); it was closed")
+    }
+  }
+
+  private func waitForConnection() async {
+    let id = state.withLock { $0.newID() }
+    let timer = Scheduling.cancelledWhenDropped { [weak self, clock, publishTimeout] in
+      if (try? await clock.sleep(for: publishTimeout)) != nil { self?.endWait(id) }
+    }
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if !state.isConnected { state.publishers[id] = continuation }
+        return state.isConnected
+      }
+      if isOver { continuation.resume() }
+    }
+    withExtendedLifetime(timer) {}
+  }
+
+  private func endWait(_ id: UInt64) { state.withLock { $0.publishers.removeValue(forKey: id) }?.resume() }
+
+  // MARK: Subscribing
+
+  public func subscribe(
+    _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+  ) async throws -> any TransportSubscription {
+    try await reach(subject)
+    let filter = SubjectFilter(subject)
+    if stored != nil {
+      try checkStored(subject)
+      if let deadLetter = options.deadLetter { try checkStored(deadLetter) }
+    }
+    let subscription = state.withLock { state in
+      var group: UInt64?
+      if stored != nil { group = state.group(options, filter) }
+      let subscription = MemorySubscription(state.newID(), filter, options, group: group, self, begin)
+      state.add(subscription)
+      return subscription
+    }
+    wake(subscription)
+    return subscription
+  }
+}

@@ -1,0 +1,42 @@
+public import Foundation
+
+/// A key of a ``RemoteKeyedEvent``: a value with a text that all processes read alike.
+///
+/// The text becomes one word of the subject. Other characters than letters, digits, `-` and `_` are
+/// escaped, so a text may have any.
+public protocol RemoteKey: Hashable, Sendable {
+  /// The text of the key. Equal keys have equal texts, and others have other texts.
+  var remoteText: String { get }
+  /// Creates a key of its text; `nil` if the text is that of no key.
+  init?(remoteText: String)
+}
+
+extension String: RemoteKey {
+  public var remoteText: String { self }
+  public init?(remoteText: String) { self = remoteText }
+}
+
+extension RemoteKey where Self: FixedWidthInteger {
+  public var remoteText: String { String(self) }
+  public init?(remoteText: String) {
+    // Only the text that the number makes: "+1" and "01" would be second names of a key.
+    guard let number = Self(remoteText), String(number) == remoteText else { return nil }
+    self = number
+  }
+}
+
+extension Int: RemoteKey {}
+extension Int8: RemoteKey {}
+extension Int16: RemoteKey {}
+extension Int32: RemoteKey {}
+extension Int64: RemoteKey {}
+extension UInt: RemoteKey {}
+extension UInt8: RemoteKey {}
+extension UInt16: RemoteKey {}
+extension UInt32: RemoteKey {}
+extension UInt64: RemoteKey {}
+
+extension UUID: RemoteKey {
+  public var remoteText: String { uuidString }
+  public init?(remoteText: String) { self.init(uuidString: remoteText) }
+}

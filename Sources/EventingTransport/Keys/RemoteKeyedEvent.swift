@@ -1,0 +1,125 @@
+public import Eventing
+
+/// One remote event with many keys: each key is a subject of its own, one word longer.
+///
+///     let prices = RemoteKeyedEvent<String, Tick>("ticks", over: ticks)   // subject ticks.<key>
+///     prices["AAPL"].addHandler { tick in print(tick) }
+///     try await prices.publish(tick, to: "AAPL")
+///     try await prices.listen()
+///
+/// A message whose key has no handler here is acknowledged: it is handled by all who asked for it.
+/// Everything else is as for ``RemoteEvent``. The order of one publisher's messages holds for each
+/// key.
+public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable {
+  let channel: RemoteChannel<Payload>
+  let event: KeyedEvent<Key, Delivered<Payload>>
+
+  /// Creates an event. Nothing is sent or received yet.
+  ///
+  /// - Parameters:
+  ///   - subject: The subject in front of the keys: words that are joined by dots. A fault is
+  ///     reported by `publish` and `listen`.
+  ///   - transport: The engine, or one of its streams.
+  ///   - codec: The codec, equal or compatible in all processes.
+  public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
+    channel = RemoteChannel(subject, transport, codec)
+    event = KeyedEvent(subject)
+  }
+
+  deinit { channel.listenings.end() }
+
+  /// The subject in front of the keys.
+  public var subject: String { channel.subject }
+
+  /// Publishes a payload to a key: see ``RemoteEvent/publish(_:id:headers:)``.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - key: The key. With its text, the subject has at most 255 bytes.
+  ///   - id: The id of the message; `nil` for a new one.
+  ///   - headers: The headers for the receivers.
+  /// - Returns: The receipt: on a stream, when the message is stored.
+  /// - Throws: ``TransportError``.
+  @discardableResult public func publish(
+    _ payload: Payload, to key: Key, id: String? = nil, headers: [String: String] = [:]
+  ) async throws -> Receipt {
+    try await channel.publish(payload, to: SubjectWord.escaped(key.remoteText), id: id, headers: headers)
+  }
+
+  /// Listens to the subjects of all keys: see
+  /// ``RemoteEvent/listen(as:startingAt:inFlight:retry:deadLetter:deduplicating:)``.
+  @discardableResult public func listen(
+    as group: String? = nil, startingAt start: StartPosition = .new, inFlight: Int = 256,
+    retry: RetryPolicy = .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: String? = nil,
+    deduplicating deduplication: Deduplication = .none
+  ) async throws -> Listening {
+    let options = ListenOptions(
+      group: group, start: start, inFlight: inFlight, retry: retry, deadLetter: deadLetter,
+      deduplication: deduplication, acceptsNobody: true)
+    let event = event
+    let prefix = subject.utf8.count + 1
+    return try await channel.listen(options, isKeyed: true, isReady: { event.mayDeliver }) { message in
+      let word = Substring(message.subject.utf8.dropFirst(prefix))
+      guard let key = SubjectWord.unescaped(word).flatMap(Key.init(remoteText:)) else {
+        throw DecodingFailure("expected a key of \(Key.self) in the subject \(shown(message.subject))")
+      }
+      return { delivered, way in event.begin(delivered, to: key, from: way) }
+    }
+  }
+
+  /// A source of the payloads of one key. The source retains this event.
+  public subscript(key: Key) -> some EventSource<Payload> {
+    RemoteKeySource<Key, Payload, Payload>(remote: self) { $0[key].map(\.occurrence.payload) }
+  }
+
+  /// A source of all payloads, together with their keys. The source retains this event.
+  public var anyKey: some EventSource<(key: Key, payload: Payload)> {
+    RemoteKeySource<Key, Payload, (key: Key, payload: Payload)>(remote: self) { event in
+      event.anyKey.map { (key: $0.key, payload: $0.payload.occurrence.payload) }
+    }
+  }
+
+  /// Ends the event: no message is taken or published any more.
+  public func finish() {
+    channel.listenings.end()
+    event.finish()
+  }
+}
+
+extension RemoteKeyedEvent where Payload: Codable {
+  /// Creates an event whose payloads are JSON. Nothing is sent or received yet.
+  public convenience init(_ subject: String, over transport: any Transport) {
+    self.init(subject, over: transport, codec: .json)
+  }
+}
+
+extension RemoteKeyedEvent where Payload == Void {
+  /// Creates an event without payloads. Nothing is sent or received yet.
+  public convenience init(_ subject: String, over transport: any Transport) {
+    self.init(subject, over: transport, codec: .nothing)
+  }
+}
+
+extension RemoteKeyedEvent: CustomStringConvertible {
+  /// The subject, the key type and the payload type.
+  public var description: String { "remote event \"\(subject)\" of \(Payload.self), keyed by \(Key.self)" }
+}
+
+/// A source of some payloads of a remote keyed event.
+struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: EventSource {
+  let remote: RemoteKeyedEvent<Key, Remote>
+  /// Returns the source of the local event.
+  let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
+
+  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
+    defer { remote.channel.listenings.readinessChanged() }
+    return source(remote.event).add(handlers)
+  }
+
+  func attach(_ handler: Handler<Payload>) -> HandlerToken {
+    defer { remote.channel.listenings.readinessChanged() }
+    return source(remote.event).attach(handler)
+  }
+
+  func remove(_ token: HandlerToken) -> Bool { remote.event.remove(token) }
+}

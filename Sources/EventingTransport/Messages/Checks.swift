@@ -1,0 +1,74 @@
+// Checks of what users and other programs say. Each error names what was expected and what was
+// found. No found text is longer than 80 characters, or has control characters.
+
+/// Returns a text of another program so that it can be put into an error or a log.
+func shown(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars.prefix(80) {
+    result += scalar.value < 32 || scalar.value == 127 ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+  }
+  return result + (text.unicodeScalars.count > 80 ? "…\"" : "\"")
+}
+
+/// Returns a text as the value of a header: one line, and at most 1,000 characters.
+func headerValue(_ text: String) -> String {
+  String(
+    String.UnicodeScalarView(text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+}
+
+/// Checks a subject to publish to or, with a wildcard as its last word, to subscribe to.
+func checkSubject(_ subject: String, allowsWildcard: Bool = false) throws {
+  func error(_ fault: String) -> TransportError {
+    TransportError(
+      .badSubject,
+      "expected a subject of words that are joined by dots, as in \"orders.placed\"; got \(shown(subject)), which \(fault)"
+    )
+  }
+  guard !subject.isEmpty else { throw error("is empty") }
+  guard subject.utf8.count <= 255 else { throw error("has \(subject.utf8.count) bytes, more than 255") }
+  for byte in subject.utf8 where byte <= 32 || byte == 127 { throw error("has a space or a control character") }
+  var words = subject.split(separator: ".", omittingEmptySubsequences: false)
+  if words.contains("") { throw error("has an empty word") }
+  if allowsWildcard, words.count > 1, words.last == "*" { words.removeLast() }
+  for word in words where word.contains("*") || word.contains(">") { throw error("has a wildcard") }
+  if subject.hasPrefix("$") || words.first == "_INBOX" { throw error("belongs to the engine") }
+}
+
+/// Checks the name of a group.
+func checkGroup(_ group: String) throws {
+  let isGood =
+    !group.isEmpty && group.utf8.count <= 64
+    && group.utf8.allSatisfy {
+      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 45 || $0 == 95
+    }
+  guard isGood else {
+    throw TransportError(
+      .badGroup, "expected a group name of 1 to 64 letters, digits, - and _; got \(shown(group))")
+  }
+}
+
+/// Checks the headers that a user gives.
+func checkHeaders(_ headers: [String: String]) throws {
+  for (name, value) in headers {
+    guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 58 }) else {
+      throw TransportError(
+        .badHeader, "expected a header name of visible ASCII characters without a colon; got \(shown(name))")
+    }
+    guard !value.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else {
+      throw TransportError(
+        .badHeader, "expected a value without line breaks and control characters for the header \(name)")
+    }
+    let lowercase = name.lowercased()
+    guard !lowercase.hasPrefix("eventing-"), !lowercase.hasPrefix("nats-") else {
+      throw TransportError(.badHeader, "expected a header of your own; \(shown(name)) belongs to the library")
+    }
+  }
+}
+
+/// Checks the id that a user gives.
+func checkID(_ id: String) throws {
+  guard !id.isEmpty, id.utf8.count <= 255, id.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
+    throw TransportError(
+      .badOption, "expected an id of 1 to 255 bytes without spaces and control characters; got \(shown(id))")
+  }
+}

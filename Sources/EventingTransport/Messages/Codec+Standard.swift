@@ -1,0 +1,100 @@
+public import Foundation
+
+extension Codec where Payload: Codable {
+  /// JSON, without the name of a type.
+  public static var json: Codec { json(type: nil) }
+
+  /// Returns a codec for JSON with a version.
+  ///
+  /// A payload that only gained optional properties needs no new version.
+  ///
+  /// - Parameters:
+  ///   - type: The name of the payload's type for other programs, if there is one. Do not use the
+  ///     names of Swift's modules: they change.
+  ///   - version: The version that this program writes. A message of a newer version is rejected.
+  public static func json(type: String? = nil, version: Int = 1) -> Codec {
+    json(type: type, version: version) { old, _ in try old.decode() }
+  }
+
+  /// Returns a codec for JSON that also reads older versions.
+  ///
+  /// - Parameters:
+  ///   - type: The name of the payload's type for other programs, if there is one.
+  ///   - version: The version that this program writes.
+  ///   - upgrade: A closure that makes a payload of a body of an older version.
+  public static func json(
+    type: String? = nil, version: Int,
+    _ upgrade: @escaping @Sendable (_ old: EncodedPayload, _ version: Int) throws -> Payload
+  ) -> Codec {
+    Codec(contentType: "application/json", type: type, version: version) {
+      [UInt8](try JSONEncoder().encode($0))
+    } decode: { bytes, found in
+      let payload = EncodedPayload(bytes: bytes)
+      return found < version ? try upgrade(payload, found) : try payload.decode()
+    }
+  }
+
+  /// Returns a codec that writes and reads CloudEvents 1.0 in binary mode: JSON in the body, and
+  /// the attributes in headers that begin with `ce-`.
+  ///
+  /// - Parameters:
+  ///   - type: The attribute `type`. A message of another type is rejected.
+  ///   - source: The attribute `source`, for messages that this program writes.
+  public static func cloudEvent(type: String, source: String) -> Codec {
+    Codec { payload, message in
+      message.body = [UInt8](try JSONEncoder().encode(payload))
+      message.headers["ce-specversion"] = "1.0"
+      message.headers["ce-type"] = type
+      message.headers["ce-source"] = source
+      message.headers["ce-id"] = message.id
+      message.headers["ce-time"] = message.publishedAt.formatted(.iso8601)
+      message.headers[Header.contentType] = "application/json"
+    } _: { message in
+      let version = message.headers["ce-specversion"]
+      guard version?.hasPrefix("1.") == true else {
+        throw DecodingFailure("expected a CloudEvent 1.x, got the ce-specversion \(shown(version ?? ""))")
+      }
+      guard message.headers["ce-type"] == type else {
+        throw DecodingFailure("expected the ce-type \(type), got \(shown(message.headers["ce-type"] ?? ""))")
+      }
+      return try EncodedPayload(bytes: message.body).decode()
+    }
+  }
+}
+
+extension Codec {
+  @available(*, unavailable, message: "JSON needs a Codable payload; give a codec of your own: Codec(encode:decode:)")
+  @_disfavoredOverload public static var json: Codec { fatalError("unavailable") }
+}
+
+extension Codec where Payload == [UInt8] {
+  /// The bytes as they are.
+  public static var bytes: Codec {
+    Codec {
+      $1.body = $0
+    } _: {
+      $0.body
+    }
+  }
+}
+
+extension Codec where Payload == Data {
+  /// The bytes as they are.
+  public static var bytes: Codec {
+    Codec {
+      $1.body = [UInt8]($0)
+    } _: {
+      Data($0.body)
+    }
+  }
+}
+
+extension Codec where Payload == Void {
+  /// An empty body. The bodies of messages that come are ignored.
+  public static var nothing: Codec {
+    Codec { _, _ in
+    } _: { _ in
+      ()
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// Encodes payloads as bytes, and decodes them.
+///
+///     RemoteEvent<OrderPlaced>("orders.placed", over: orders)               // JSON by itself
+///     RemoteEvent<OrderPlaced>("orders.placed", over: orders, codec: .json(type: "shop.placed"))
+///     RemoteEvent<[UInt8]>("frames", over: ticks, codec: .bytes)
+///
+/// The closures run where `publish` is called, and where messages are taken from the engine: never
+/// under a mutex.
+public struct Codec<Payload: Sendable>: Sendable {
+  /// Writes the body and the headers of a message.
+  let encode: @Sendable (Payload, inout RemoteMessage) throws -> Void
+  /// Makes the payload of a message.
+  let decode: @Sendable (RemoteMessage) throws -> Payload
+
+  /// Creates a codec that has the whole message.
+  ///
+  /// - Parameters:
+  ///   - encode: A closure that writes the body and the headers of a message.
+  ///   - decode: A closure that makes the payload of a message. If it throws, the message is
+  ///     rejected: it goes to the dead-letter subject, and is not tried again.
+  public init(
+    message encode: @escaping @Sendable (Payload, inout RemoteMessage) throws -> Void,
+    _ decode: @escaping @Sendable (RemoteMessage) throws -> Payload
+  ) {
+    self.encode = encode
+    self.decode = decode
+  }
+
+  /// Creates a codec that has the bytes, with a type and a version in the headers.
+  ///
+  /// - Parameters:
+  ///   - contentType: The media type of the body.
+  ///   - type: The name of the payload's type for other programs, if there is one. A message that
+  ///     names another type is rejected.
+  ///   - version: The version that this program writes. A message of a newer version is rejected.
+  ///   - encode: A closure that makes the body.
+  ///   - decode: A closure that makes a payload of a body of the given version, or of an older one.
+  public init(
+    contentType: String = "application/octet-stream", type: String? = nil, version: Int = 1,
+    encode: @escaping @Sendable (Payload) throws -> [UInt8],
+    decode: @escaping @Sendable (_ bytes: [UInt8], _ version: Int) throws -> Payload
+  ) {
+    self.encode = { payload, message in
+      message.body = try encode(payload)
+      message.headers[Header.contentType] = contentType
+      if let type { message.headers[Header.type] = type }
+      if version != 1 { message.headers[Header.version] = "\(version)" }
+    }
+    self.decode = { message in
+      if let type, let found = message.headers[Header.type], found != type {
+        throw DecodingFailure("expected a message of the type \(type), got \(shown(found))")
+      }
+      let found = message.headers[Header.version]
+      guard let number = found.map({ Int($0) }) ?? 1, number > 0 else {
+        throw DecodingFailure("expected a version as a number, got \(shown(found ?? ""))")
+      }
+      guard number <= version else {
+        throw DecodingFailure("expected version \(version) or an older one, got version \(number)")
+      }
+      return try decode(message.body, number)
+    }
+  }
+}
+
+/// The reason for which a message cannot be decoded.
+public struct DecodingFailure: Error, Sendable, CustomStringConvertible {
+  /// A sentence that names what was expected and what was found.
+  public let description: String
+
+  /// Creates a failure.
+  public init(_ description: String) { self.description = description }
+}
+
+/// The body of a message that an older version of a program wrote.
+public struct EncodedPayload: Sendable {
+  /// The bytes of the body.
+  public let bytes: [UInt8]
+
+  /// Decodes the body as JSON of a type.
+  ///
+  /// - Throws: The error of the decoder.
+  public func decode<Old: Decodable>(_ type: Old.Type = Old.self) throws -> Old {
+    try JSONDecoder().decode(type, from: Data(bytes))
+  }
+}

@@ -1,0 +1,109 @@
+import Eventing
+import Synchronization
+
+/// The task-local values that travel in the headers of messages.
+///
+///     RemoteContext.carry(Trace.$current, header: "traceparent") { $0.text } decode: { Trace($0) }
+public enum RemoteContext {
+  /// A task-local value that is being carried. Dropping this changes nothing.
+  public struct Carrying: Sendable {
+    let id: Int
+    let inProcess: EventContext.Carrying
+
+    /// Stops carrying the value. Further calls have no effect. Callable from any thread.
+    public func end() {
+      // Released after the mutex: the closures belong to the user.
+      let gone = RemoteContext.registry.withLock { registry in
+        defer { registry.entries.removeAll { $0.id == id } }
+        return registry.entries.filter { $0.id == id }
+      }
+      withExtendedLifetime(gone) {}
+      inProcess.end()
+    }
+  }
+
+  struct Entry: Sendable {
+    let id: Int
+    let inject: @Sendable (inout [String: String]) -> Void
+    let bind: @Sendable ([String: String], () -> Void) -> Void
+    let bindTask: @Sendable ([String: String], () async -> Void) async -> Void
+  }
+
+  struct Registry: Sendable {
+    var entries: [Entry] = []
+    var lastID = 0
+  }
+
+  static let registry = Guarded(Registry())
+  /// Whether a value was ever carried, so that programs without one take no mutex.
+  private static let isOn = Atomic<Bool>(false)
+
+  /// Carries a task-local value with every message that is published from now on.
+  ///
+  /// `publish` reads the value in its task, and writes the header unless the user gave one of that
+  /// name. Handlers of other processes see the decoded value. Within this process the value is
+  /// carried by ``Eventing/EventContext``, too, so that handlers on lanes see it. Callable from any
+  /// thread.
+  ///
+  /// - Parameters:
+  ///   - value: The projected value of the task-local, such as `Trace.$current`.
+  ///   - header: The name of the header.
+  ///   - encode: A closure that makes the text of the header; `nil` for no header. Line breaks and
+  ///     control characters become spaces.
+  ///   - decode: A closure that makes the value of the text; `nil` leaves the value as it is.
+  /// - Returns: A value whose ``Carrying/end()`` stops this.
+  @discardableResult public static func carry<Value: Sendable>(
+    _ value: TaskLocal<Value>, header: String, encode: @escaping @Sendable (Value) -> String?,
+    decode: @escaping @Sendable (String) -> Value?
+  ) -> Carrying {
+    let inject: @Sendable (inout [String: String]) -> Void = { headers in
+      if headers[header] == nil, let text = encode(value.get()) { headers[header] = headerValue(text) }
+    }
+    let bind: @Sendable ([String: String], () -> Void) -> Void = { headers, body in
+      guard let found = headers[header].flatMap(decode) else { return body() }
+      value.withValue(found, operation: body)
+    }
+    let bindTask: @Sendable ([String: String], () async -> Void) async -> Void = { headers, body in
+      guard let found = headers[header].flatMap(decode) else { return await body() }
+      await value.withValue(found, operation: body)
+    }
+    let id = registry.withLock { registry in
+      registry.lastID += 1
+      registry.entries.append(Entry(id: registry.lastID, inject: inject, bind: bind, bindTask: bindTask))
+      return registry.lastID
+    }
+    _ = isOn.exchange(true, ordering: .acquiringAndReleasing)
+    return Carrying(id: id, inProcess: EventContext.carry(value))
+  }
+
+  private static var entries: [Entry] {
+    isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries } : []
+  }
+
+  /// Writes the headers of the carried values.
+  static func inject(into headers: inout [String: String]) {
+    for entry in entries { entry.inject(&headers) }
+  }
+
+  /// Runs a closure with the values that the headers carry.
+  static func extract(_ headers: [String: String], _ body: () -> Void) {
+    bind(entries[...], headers, body)
+  }
+
+  /// Runs an asynchronous closure with the values that the headers carry.
+  static func extract(_ headers: [String: String], _ body: () async -> Void) async {
+    await bind(entries[...], headers, body)
+  }
+
+  private static func bind(
+    _ entries: ArraySlice<Entry>, _ headers: [String: String], _ body: () async -> Void
+  ) async {
+    guard let first = entries.first else { return await body() }
+    await first.bindTask(headers) { await bind(entries.dropFirst(), headers, body) }
+  }
+
+  private static func bind(_ entries: ArraySlice<Entry>, _ headers: [String: String], _ body: () -> Void) {
+    guard let first = entries.first else { return body() }
+    first.bind(headers) { bind(entries.dropFirst(), headers, body) }
+  }
+}

@@ -1,0 +1,57 @@
+public import Foundation
+import Synchronization
+
+/// A message as it crosses the wire.
+public struct RemoteMessage: Sendable {
+  /// The id, by which an engine that stores messages finds repetitions.
+  public var id: String
+  /// The subject that the message was published to.
+  public var subject: String
+  /// The headers. Names are compared exactly as they are written.
+  public var headers: [String: String]
+  /// The encoded payload.
+  public var body: [UInt8]
+  /// The number of this attempt to handle the message. The first is 1.
+  public var attempt: Int
+  /// The place in the stream; `nil` if the engine stores nothing.
+  public var position: UInt64?
+  /// The time at which the message was published or stored.
+  public var publishedAt: Date
+
+  /// Creates a message.
+  ///
+  /// - Parameters:
+  ///   - id: The id; `nil` for a new one.
+  ///   - subject: The subject that the message is published to.
+  ///   - headers: The headers.
+  ///   - body: The encoded payload.
+  ///   - attempt: The number of this attempt to handle the message. The first is 1.
+  ///   - position: The place in the stream; `nil` if the engine stores nothing.
+  ///   - publishedAt: The time at which the message was published or stored.
+  public init(
+    id: String? = nil, subject: String = "", headers: [String: String] = [:], body: [UInt8] = [], attempt: Int = 1,
+    position: UInt64? = nil, publishedAt: Date = Date()
+  ) {
+    self.id = id ?? MessageID.next()
+    self.subject = subject
+    self.headers = headers
+    self.body = body
+    self.attempt = attempt
+    self.position = position
+    self.publishedAt = publishedAt
+  }
+}
+
+/// Makes ids that are unique over all processes: a random part for each process, and a number.
+///
+/// A UUID for each message would take a call of the system.
+enum MessageID {
+  private static let process =
+    String(UInt64.random(in: .min ... .max), radix: 36)
+    + String(UInt64.random(in: .min ... .max), radix: 36)
+  private static let count = Atomic<UInt64>(0)
+
+  static func next() -> String {
+    "\(process).\(count.wrappingAdd(1, ordering: .relaxed).newValue)"
+  }
+}

@@ -1,0 +1,35 @@
+public import Foundation
+
+/// A payload together with the message that brought it.
+public struct RemoteOccurrence<Payload: Sendable>: Sendable {
+  /// The payload.
+  public let payload: Payload
+  /// The id of the message.
+  public let id: String
+  /// The subject that the message was published to.
+  public let subject: String
+  /// The headers of the message.
+  public let headers: [String: String]
+  /// The number of this attempt to handle the message. The first is 1.
+  public let attempt: Int
+  /// The place of the message in its stream; `nil` if it is not stored.
+  public let position: UInt64?
+  /// The time at which the message was published or stored.
+  public let publishedAt: Date
+
+  init(_ payload: Payload, _ message: RemoteMessage) {
+    self.payload = payload
+    id = message.id
+    subject = message.subject
+    headers = message.headers
+    attempt = message.attempt
+    position = message.position
+    publishedAt = message.publishedAt
+  }
+}
+
+/// An occurrence on its way to the handlers, with the account of the loops that take it.
+struct Delivered<Payload: Sendable>: Sendable {
+  let occurrence: RemoteOccurrence<Payload>
+  let loops: LoopAccount
+}

@@ -1,0 +1,106 @@
+import Eventing
+
+/// The part of a remote event that publishes and listens, without its handlers.
+final class RemoteChannel<Payload: Sendable>: Sendable {
+  let subject: String
+  let transport: any Transport
+  let codec: Codec<Payload>
+  let listenings: Listenings
+  /// The fault of the subject, which each use throws.
+  private let fault: (any Error)?
+
+  init(_ subject: String, _ transport: any Transport, _ codec: Codec<Payload>) {
+    self.subject = subject
+    self.transport = transport
+    self.codec = codec
+    listenings = Listenings(subject)
+    do {
+      try checkSubject(subject)
+      fault = nil
+    } catch {
+      fault = error
+    }
+  }
+
+  /// Publishes a payload.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - key: The escaped key, as one more word of the subject; `nil` for none.
+  ///   - id: The id; `nil` for a new one.
+  ///   - headers: The headers that the user gave.
+  ///   - way: The way of what is forwarded.
+  func publish(
+    _ payload: Payload, to key: String? = nil, id: String? = nil, headers: [String: String] = [:],
+    along way: RemoteWay? = nil
+  ) async throws -> Receipt {
+    if let fault { throw fault }
+    try listenings.checkOpen()
+    var subject = subject
+    if let key {
+      subject += ".\(key)"
+      try checkSubject(subject)
+    }
+    if let id { try checkID(id) }
+    if !headers.isEmpty { try checkHeaders(headers) }
+    var message = RemoteMessage(id: id, subject: subject, headers: headers)
+    RemoteContext.inject(into: &message.headers)
+    do { try codec.encode(payload, &message) } catch {
+      throw TransportError(
+        .notEncodable, "expected a \(Payload.self) that can be encoded for \(subject); the encoder says: \(error)")
+    }
+    let most = transport.promises.largestPayload
+    if message.body.count > most {
+      throw TransportError(
+        .tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
+    }
+    if let header = way?.header { message.headers[Header.path] = header }
+    return try await transport.publish(message, to: subject)
+  }
+
+  /// Hands one message to the handlers.
+  typealias Send = @Sendable (Delivered<Payload>, RemoteWay) -> BegunSend
+
+  /// Listens to the subject.
+  ///
+  /// - Parameters:
+  ///   - options: The options.
+  ///   - isKeyed: Whether the subject has the key as one more word.
+  ///   - isReady: A closure that returns whether a message could reach a handler now.
+  ///   - prepare: A closure that returns how a message is sent. It throws if no handler can see it.
+  func listen(
+    _ options: ListenOptions, isKeyed: Bool = false, isReady: @escaping @Sendable () -> Bool,
+    _ prepare: @escaping @Sendable (RemoteMessage) throws -> Send
+  ) async throws -> Listening {
+    if let fault { throw fault }
+    let filter = isKeyed ? "\(subject).*" : subject
+    try options.check(filter, transport.promises)
+    var subscribing = SubscribeOptions()
+    subscribing.group = options.group
+    subscribing.start = options.start
+    subscribing.inFlight = options.inFlight
+    subscribing.deadLetter = options.deadLetter
+    subscribing.isReady = isReady
+    let listener = Listener(options, transport)
+    let (codec, identity, transport, chosen) = (codec, transport.identity, transport, subscribing)
+    return try await listenings.add(options.group) {
+      try await transport.subscribe(filter, chosen) { message in
+        let (payload, send): (Payload, Send)
+        do {
+          send = try prepare(message)
+          payload = try codec.decode(message)
+        } catch {
+          return HopelessMessage(listener: listener, message: message, reason: headerValue("\(error)"))
+        }
+        return listener.begin(message) { loops in
+          let delivered = Delivered(occurrence: RemoteOccurrence(payload, message), loops: loops)
+          let way = RemoteWay(of: message, over: identity)
+          var begun: BegunSend?
+          RemoteContext.extract(message.headers) { begun = send(delivered, way) }
+          guard let begun else { preconditionFailure("a task-local value is bound around one call") }
+          return begun
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+public import Eventing
+
+// The verbs of an event that concern its handlers. Each does what the verb of `Event` does that has
+// its name.
+
+extension RemoteEvent {
+  // MARK: Removing
+
+  /// Removes several handlers. Returns the number that this call removed.
+  @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
+  /// Removes all handlers with a name. Returns their number.
+  @discardableResult public func remove(named name: String) -> Int { event.remove(named: name) }
+  /// Removes all handlers with a tag. Returns their number.
+  @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
+  /// Removes all handlers of an owner. Returns their number.
+  @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { event.remove(ownedBy: owner) }
+  /// Removes all handlers, forwards and sequences. Returns their number. The event listens on, and
+  /// takes no messages until it has a handler again.
+  @discardableResult public func removeAll() -> Int { event.removeAll() }
+
+  // MARK: Locking
+
+  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. Messages that
+  /// the lock keeps from the handler come again.
+  ///
+  /// - Returns: Whether the handler exists.
+  @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
+    event.lock(token, holding: holding)
+  }
+  /// Ends the lock of a handler. Returns whether the handler exists.
+  @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
+  /// Locks all handlers with a name. Returns their number.
+  @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
+    event.lock(named: name, holding: holding)
+  }
+  /// Unlocks all handlers with a name. Returns their number.
+  @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
+  /// Locks all handlers with a tag. Returns their number.
+  @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
+    event.lock(tagged: tag, holding: holding)
+  }
+  /// Unlocks all handlers with a tag. Returns their number.
+  @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
+  /// Locks all handlers of an owner. Returns their number.
+  @discardableResult public func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
+    event.lock(ownedBy: owner, holding: holding)
+  }
+  /// Unlocks all handlers of an owner. Returns their number.
+  @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
+  /// Returns whether a handler is locked by a lock of its own.
+  public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
+
+  /// Locks a handler for the duration of a closure, as
+  /// ``Eventing/Event/withLocked(_:holding:_:)`` does.
+  @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
+    _ token: HandlerToken, holding: Holding = .nothing,
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    try await event.withLocked(token, holding: holding, body)
+  }
+
+  /// Locks the event: it takes no messages until ``unlock()``, so that other members of its group
+  /// get them. Messages in hand that reach a locked handler come again.
+  public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
+  /// Ends the lock of the event, which takes messages again.
+  public func unlock() {
+    event.unlock()
+    channel.listenings.readinessChanged()
+  }
+  /// Whether the event itself is locked.
+  public var isLocked: Bool { event.isLocked }
+
+  // MARK: Looking
+
+  /// The number of handlers, forwards and sequences.
+  public var handlerCount: Int { event.handlerCount }
+  /// Whether there is any handler.
+  public var hasHandlers: Bool { event.hasHandlers }
+  /// Whether ``finish()`` was called.
+  public var isFinished: Bool { event.isFinished }
+  /// Snapshots of all handlers, in the order in which they are called.
+  public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
+  /// Returns whether a handler is still part of this event.
+  public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
+  /// Returns whether a handler has a name.
+  public func contains(named name: String) -> Bool { event.contains(named: name) }
+  /// A source of the errors that the handlers throw: see ``Eventing/Event/failures``.
+  public var failures: some EventSource<HandlerFailure> { event.failures }
+  /// Adds an observer: see ``Eventing/Event/observe(with:)``.
+  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+    event.observe(with: observer)
+  }
+  /// Waits until no call for a message in hand is running or queued, as
+  /// ``Eventing/Event/quiesce()`` does. Messages may come meanwhile.
+  public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
+}

@@ -1,0 +1,78 @@
+import Eventing
+import EventingTransport
+import Synchronization
+
+/// Publishes over an engine in memory that repeats, loses and delays messages, while members of two
+/// groups come, fail and go.
+///
+/// At the end every stored number must have been handled in each group (G21). Nothing may be left
+/// of the events (G22).
+struct Remote: Scenario {
+  static let name = "remote"
+  static let summary = "messages over a transport in memory, with faults and members that go"
+
+  func round(_ context: ScenarioContext) async {
+    var random = context.random()
+    let bus = InMemoryTransport(
+      seed: random.next(), faults: [.duplicate(0.05), .drop(0.01), .delay(upTo: .microseconds(50)), .loseReceipt(0.05)])
+    let sender = RemoteEvent<[UInt8]>("stress.numbers", over: bus, codec: .bytes)
+    let ledger = RemoteLedger()
+    for group in RemoteLedger.groups { await join(group, bus, ledger, context) }
+    // Workers that are threads publish through tasks, which the ledger awaits.
+    let published = Counter()
+    await context.race(steps: 12) { worker in
+      let number = published.add()
+      let isLeaving = worker.random.oneIn(16)
+      let group = RemoteLedger.groups[number % 2]
+      ledger.begin()
+      Task {
+        await ledger.store(number, by: sender)
+        if isLeaving { await leave(group, bus, ledger, context) }
+        ledger.end()
+      }
+    }
+    context.director.begin(.quiesce)
+    let isStored = await eventually { ledger.running == 0 }
+    context.checks.expect(.g20, isStored, "\(ledger.running) publishers have not ended")
+    let isHandled = await eventually { ledger.missing.isEmpty }
+    context.checks.expect(.g21, isHandled, "stored, and not handled: \(ledger.missing.prefix(5))")
+    context.checks.count(.g21, ledger.storedCount)
+    context.overlaps += ledger.overlaps
+    context.did += ledger.handledCount
+    context.must += ledger.storedCount * RemoteLedger.groups.count
+    for member in ledger.takeMembers() {
+      context.watch(member)
+      member.finish()
+    }
+    await bus.close(within: .seconds(5))
+  }
+
+  /// Adds a member to a group. Every eighth call of its handler fails.
+  private func join(_ group: String, _ bus: InMemoryTransport, _ ledger: RemoteLedger, _ context: ScenarioContext) async
+  {
+    let member = RemoteEvent<[UInt8]>("stress.numbers", over: bus, codec: .bytes)
+    member.addHandler(on: .concurrent(limit: 4)) { [ledger] body in
+      let isFirst = ledger.enter()
+      defer { ledger.leave() }
+      if isFirst { await Task.yield() }
+      try ledger.handle(body, in: group)
+    }
+    do {
+      try await member.listen(
+        as: group, startingAt: .first, inFlight: 16,
+        retry: .backoff(from: .microseconds(100), to: .milliseconds(1), attempts: 1_000))
+      ledger.add(member, to: group)
+    } catch {
+      context.checks.violate(.g20, "a listening was refused: \(error)")
+    }
+  }
+
+  /// Puts a new member into the place of one of a group.
+  private func leave(_ group: String, _ bus: InMemoryTransport, _ ledger: RemoteLedger, _ context: ScenarioContext)
+    async
+  {
+    let old = ledger.takeMember(of: group)
+    await join(group, bus, ledger, context)
+    old?.finish()
+  }
+}

@@ -1,0 +1,94 @@
+import EventingTransport
+import Synchronization
+
+/// The numbers that were stored, and the numbers that each group has handled.
+final class RemoteLedger: Sendable {
+  static let groups = ["a", "b"]
+
+  /// An error that a handler throws on purpose.
+  struct Refused: Error {}
+
+  private struct State: Sendable {
+    var stored: Set<Int> = []
+    var handled: [String: Set<Int>] = [:]
+    var calls = 0
+    var running = 0
+    var inHandlers = 0
+    var overlaps = 0
+    var members: [(group: String, event: RemoteEvent<[UInt8]>)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var running: Int { state.withLock { $0.running } }
+  var storedCount: Int { state.withLock { $0.stored.count } }
+  var overlaps: Int { state.withLock { $0.overlaps } }
+  var handledCount: Int { state.withLock { $0.handled.values.reduce(0) { $0 + $1.count } } }
+
+  /// The numbers that were stored, and that some group has not handled.
+  var missing: [String] {
+    state.withLock { state in
+      RemoteLedger.groups.flatMap { group in
+        state.stored.subtracting(state.handled[group] ?? []).sorted().map { "\($0) in \(group)" }
+      }
+    }
+  }
+
+  func begin() { state.withLock { $0.running += 1 } }
+  func end() { state.withLock { $0.running -= 1 } }
+
+  /// Publishes a number until the engine has stored it.
+  func store(_ number: Int, by event: RemoteEvent<[UInt8]>) async {
+    while true {
+      do {
+        try await event.publish(Array("\(number)".utf8), id: "number.\(number)")
+        state.withLock { _ = $0.stored.insert(number) }
+        return
+      } catch let error as TransportError where error.code == .mayBeStored {
+        continue
+      } catch {
+        return
+      }
+    }
+  }
+
+  /// Notes that a handler begins. Returns whether no other one runs.
+  func enter() -> Bool {
+    state.withLock { state in
+      state.inHandlers += 1
+      if state.inHandlers > 1 { state.overlaps += 1 }
+      return state.inHandlers == 1
+    }
+  }
+
+  func leave() { state.withLock { $0.inHandlers -= 1 } }
+
+  /// Notes a number, or fails.
+  func handle(_ body: [UInt8], in group: String) throws {
+    let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
+    let isRefused = state.withLock { state in
+      state.calls += 1
+      if state.calls.isMultiple(of: 8) { return true }
+      state.handled[group, default: []].insert(number)
+      return false
+    }
+    if isRefused { throw Refused() }
+  }
+
+  func add(_ event: RemoteEvent<[UInt8]>, to group: String) { state.withLock { $0.members.append((group, event)) } }
+
+  /// Takes out a member of a group.
+  func takeMember(of group: String) -> RemoteEvent<[UInt8]>? {
+    state.withLock { state in
+      state.members.firstIndex { $0.group == group }.map { state.members.remove(at: $0).event }
+    }
+  }
+
+  /// Takes out all members.
+  func takeMembers() -> [RemoteEvent<[UInt8]>] {
+    state.withLock { state in
+      defer { state.members = [] }
+      return state.members.map(\.event)
+    }
+  }
+}

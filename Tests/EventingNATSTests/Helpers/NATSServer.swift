@@ -1,0 +1,116 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import Foundation
+  import Testing
+
+  /// A nats-server of one test, on a free port of the loopback interface, with a folder of its own.
+  ///
+  /// The process is started, frozen and ended by its number. It ends with the object.
+  final class NATSServer: Sendable {
+    private let process = Guarded<Int32>(0)
+    private let port: Int
+    let folder: String
+    let configuration: String
+
+    /// Starts a server.
+    ///
+    /// - Parameter configuration: Further lines of the configuration.
+    init(_ configuration: String = "", hasStreams: Bool = true) throws {
+      folder = NSTemporaryDirectory() + "eventing-nats-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      port = try NATSServer.freePort()
+      let streams = hasStreams ? "jetstream { store_dir: \"\(folder)/streams\" }" : ""
+      self.configuration = "listen: \"127.0.0.1:\(port)\"\n\(streams)\n\(configuration)\n"
+      try start()
+    }
+
+    deinit {
+      end()
+      try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    var address: String { "nats://127.0.0.1:\(port)" }
+
+    /// Connects, and waits for a server that begins.
+    func connect(
+      credentials: NATS.Credentials? = nil, publishTimeout: Duration = .seconds(5)
+    ) async throws -> NATS {
+      let end = ContinuousClock.now + .seconds(20)
+      while true {
+        do { return try await NATS.connect(address, credentials: credentials, publishTimeout: publishTimeout) } catch {
+          guard "\(error)".contains("there is none"), .now < end else { throw error }
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }
+    }
+
+    // MARK: The process
+
+    func start() throws {
+      let file = "\(folder)/server.conf"
+      try configuration.write(toFile: file, atomically: true, encoding: .utf8)
+      let server = Process()
+      server.executableURL = URL(fileURLWithPath: NATSServer.program)
+      server.arguments = ["-c", file]
+      server.standardOutput = FileHandle.nullDevice
+      server.standardError = FileHandle.nullDevice
+      try server.run()
+      process.withLock { $0 = server.processIdentifier }
+    }
+
+    /// Ends the process as a crash does.
+    func end() { signal(SIGKILL) }
+    func freeze() { signal(SIGSTOP) }
+    func thaw() { signal(SIGCONT) }
+
+    private func signal(_ number: Int32) {
+      let id = process.withLock { id in
+        defer { if number == SIGKILL { id = 0 } }
+        return id
+      }
+      if id > 0 { kill(id, number) }
+    }
+
+    private static let program =
+      ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].map { "\($0)/nats-server" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "nats-server"
+
+    private static func freePort() throws -> Int {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(descriptor) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+          unsafe bind(descriptor, pointer, size) == 0 ? getsockname(descriptor, pointer, &size) : -1
+        }
+      }
+      try #require(result == 0, "expected a free port")
+      return Int(UInt16(bigEndian: address.sin_port))
+    }
+  }
+
+  /// Waits until a condition holds.
+  func eventually(
+    within limit: Duration = .seconds(30), _ text: @autoclosure () -> String,
+    at location: SourceLocation = #_sourceLocation,
+    _ condition: () -> Bool
+  ) async throws {
+    let end = ContinuousClock.now + limit
+    while !condition() {
+      try #require(ContinuousClock.now < end, "\(text())", sourceLocation: location)
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Returns the error of a transport that a closure throws; `nil` if it throws none.
+  func transportError(_ body: () async throws -> Void) async -> TransportError? {
+    do {
+      try await body()
+      return nil
+    } catch { return error as? TransportError }
+  }
+#endif

@@ -1,0 +1,128 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import Foundation
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamTests {
+    @Test func aStreamIsMadeOnceAndRefusedIfItDiffers() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      _ = try await nats.stream("ORDERS", subjects: ["orders.>", "bills.*"], maxAge: .seconds(60))
+      _ = try await nats.stream("ORDERS", subjects: ["bills.*", "orders.>"])
+      let subjects = await transportError { _ = try await nats.stream("ORDERS", subjects: ["orders.>"]) }
+      #expect(subjects?.code == .streamDiffers)
+      #expect(
+        subjects?.description == "expected the stream ORDERS to have subjects orders.>; it has bills.*, orders.>")
+      let age = await transportError {
+        _ = try await nats.stream("ORDERS", subjects: ["orders.>", "bills.*"], maxAge: .seconds(5))
+      }
+      #expect(age?.code == .streamDiffers)
+      let overlap = await transportError { _ = try await nats.stream("OTHER", subjects: ["orders.placed"]) }
+      #expect(overlap?.code == .refused)
+      #expect(overlap?.description.contains("overlap") == true)
+      await nats.close()
+    }
+
+    @Test func badNamesSubjectsAndOptionsOfStreamsAreRefused() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      for name in ["", "a b", "a.b", "a*", ">", "a/b"] {
+        #expect(await transportError { _ = try await nats.stream(name, subjects: ["a.>"]) }?.code == .badOption)
+      }
+      for subjects in [[], [""], ["a b"], ["a..b"], ["a.>.b"], ["a*"], ["$JS.API.>"]] {
+        #expect(await transportError { _ = try await nats.stream("A", subjects: subjects) }?.code == .badSubject)
+      }
+      #expect(
+        await transportError { _ = try await nats.stream("A", subjects: ["a"], maxAge: .zero) }?.code == .badOption)
+      #expect(await transportError { _ = try await nats.stream("A", subjects: ["a"], replicas: 9) }?.code == .badOption)
+      await nats.close()
+    }
+
+    @Test func aServerWithoutStreamsIsNamed() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let error = await transportError { _ = try await nats.stream("ORDERS", subjects: ["orders.>"]) }
+      #expect(error?.code == .refused)
+      #expect(error?.description.contains("JetStream") == true)
+      await nats.close()
+    }
+
+    @Test func whatTheStreamDoesNotStoreIsRefused() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let orders = try await nats.stream("ORDERS", subjects: ["orders.>"])
+      let other = RemoteEvent<Int>("bills.sent", over: orders)
+      #expect(await transportError { _ = try await other.publish(1) }?.code == .badSubject)
+      #expect(await transportError { try await other.listen(as: "one") }?.code == .badSubject)
+      let placed = RemoteEvent<Int>("orders.placed", over: orders)
+      let dead = await transportError { try await placed.listen(as: "one", deadLetter: "dead.orders") }
+      #expect(dead?.code == .badSubject)
+      #expect(dead?.description == "expected a stream that stores the dead-letter subject dead.orders; there is none")
+      _ = try await nats.stream("DEAD", subjects: ["dead.>"])
+      try await placed.listen(as: "one", deadLetter: "dead.orders")
+      await nats.close()
+    }
+
+    @Test func badSubjectsGroupsAndSizesAreRefused() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      for transport in [stream, nats.plain] {
+        for subject in ["test.a b", "test..a", ""] {
+          let event = RemoteEvent<Int>(subject, over: transport)
+          #expect(await transportError { _ = try await event.publish(1) }?.code == .badSubject)
+          #expect(await transportError { try await event.listen(as: "one") }?.code == .badSubject)
+        }
+        let event = RemoteEvent<[UInt8]>("test.a", over: transport, codec: .bytes)
+        for group in ["", "a b", "a.b"] {
+          #expect(await transportError { try await event.listen(as: group) }?.code == .badGroup)
+        }
+        let most = transport.promises.largestPayload
+        let error = await transportError { _ = try await event.publish([UInt8](repeating: 1, count: most + 1)) }
+        #expect(error?.code == .tooLarge)
+        #expect(error?.description == "expected at most \(most) bytes for test.a, got \(most + 1)")
+        let headers = await transportError {
+          _ = try await event.publish([1], headers: ["Trace": String(repeating: "x", count: 10_000)])
+        }
+        #expect(headers?.code == .tooLarge)
+        // The transport itself checks, too.
+        #expect(
+          await transportError { _ = try await transport.publish(RemoteMessage(), to: "test.a\r\nPUB x 0") } != nil)
+        var options = SubscribeOptions()
+        options.group = ""
+        #expect(
+          await transportError { _ = try await transport.subscribe("test.a", options) { _ in Handled() } }?.code
+            == .badGroup)
+      }
+      await nats.close()
+    }
+
+    @Test func aSubjectWithoutPermissionIsRefused() async throws {
+      let server = try NATSServer(
+        """
+        authorization { users: [{ user: anna, password: p, permissions: {
+          publish: { deny: ["test.secret"] }, subscribe: { deny: ["test.secret"] } } }] }
+        """)
+      let nats = try await server.connect(credentials: .user("anna", password: "p"))
+      let incidents = Guarded<[TransportIncident]>([])
+      nats.incidents.addHandler { incident in incidents.withLock { $0.append(incident) } }
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let published = await transportError { _ = try await stream.publish(RemoteMessage(), to: "test.secret") }
+      #expect(published?.code == .refused)
+      #expect(published?.description.contains("Permissions Violation") == true)
+      let event = RemoteEvent<Int>("test.secret", over: nats.plain)
+      #expect(await transportError { try await event.listen() }?.code == .refused)
+      _ = try? await event.publish(1)  // at most once: the answer may come too late for this call
+      try await eventually("expected an incident, got \(incidents.withLock { $0 })") {
+        incidents.withLock { $0.filter { $0.kind == .refused && $0.reason.contains("Publish to") }.count >= 2 }
+      }
+      await nats.close()
+    }
+
+    private struct Handled: BegunMessage {
+      var knownVerdict: Verdict? { .done }
+      var verdict: Verdict { get async { .done } }
+    }
+  }
+#endif

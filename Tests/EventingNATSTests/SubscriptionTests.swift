@@ -1,0 +1,174 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import Foundation
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct SubscriptionTests {
+    @Test func questionsAreAnsweredByOneMemberAndManyAtOnce() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let other = try await server.connect()
+      let asking = RemoteQuestion<Int, Int>("double", over: nats.plain)
+      #expect(await transportError { _ = try await asking.first(1, within: .seconds(20)) }?.code == .noResponders)
+      let answering = RemoteQuestion<Int, Int>("double", over: other.plain)
+      answering.addResponder { number in number * 2 }
+      try await answering.listen(as: "doublers", inFlight: 8)
+      let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<200 { group.addTask { try await asking.first(number, within: .seconds(20)) } }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(answers.sorted() == (0..<200).map { $0 * 2 })
+      await nats.close()
+      await other.close()
+    }
+
+    @Test func questionsOverAStreamAreRefusedInWords() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let question = RemoteQuestion<Int, Int>("test.q", over: stream)
+      #expect(await transportError { _ = try await question.first(1) }?.code == .notPromised)
+      await nats.close()
+    }
+
+    @Test func whatASlowListenerDropsIsCounted() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let dropped = Guarded(0)
+      nats.incidents.addHandler { incident in
+        if incident.kind == .slowConsumer { dropped.withLock { $0 += incident.dropped } }
+      }
+      let event = RemoteEvent<Int>("a", over: nats.plain)
+      let handled = Guarded(0)
+      event.addHandler { _ in
+        try await Task.sleep(for: .milliseconds(1))
+        handled.withLock { $0 += 1 }
+      }
+      try await event.listen(inFlight: 4)
+      for number in 0..<2_000 { try await event.publish(number) }
+      try await eventually(
+        "expected 2,000 in all, got \(handled.withLock { $0 }) and \(dropped.withLock { $0 }) dropped"
+      ) {
+        handled.withLock { $0 } + dropped.withLock { $0 } == 2_000
+      }
+      #expect(dropped.withLock { $0 } > 0)
+      await nats.close()
+    }
+
+    @Test func aMessageOfAnotherProgramThatCannotBeDecodedIsADeadLetter() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      let dead = RemoteEvent<[UInt8]>("test.dead", over: stream, codec: .bytes)
+      let letters = Guarded<[[UInt8]]>([])
+      let numbers = Guarded<[Int]>([])
+      dead.addHandler { letter in letters.withLock { $0.append(letter) } }
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      try await dead.listen(as: "readers")
+      try await event.listen(as: "one", deadLetter: "test.dead")
+      var random = SystemRandomNumberGenerator()
+      for _ in 0..<50 {
+        let bytes = (0..<Int.random(in: 0...100)).map { _ in UInt8.random(in: 128...255, using: &random) }
+        _ = try await stream.publish(RemoteMessage(headers: ["X": "Status"], body: bytes), to: "test.a")
+      }
+      try await event.publish(7)
+      try await eventually("expected 7, got \(numbers.withLock { $0 })") { numbers.withLock { $0 } == [7] }
+      try await eventually("expected 50 letters, got \(letters.withLock { $0.count })") {
+        letters.withLock { $0.count } == 50
+      }
+      await nats.close()
+    }
+
+    @Test func listeningWithoutAGroupBeginsWhereItIsTold() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let before = Date()
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      for number in 1...5 { try await event.publish(number) }
+      for (start, expected) in [
+        (StartPosition.first, 1), (.time(before), 1), (.position(4), 4), (.time(Date() + 60), 6),
+      ] {
+        let numbers = Guarded<[Int]>([])
+        let listener = RemoteEvent<Int>("test.a", over: stream)
+        listener.addHandler { number in numbers.withLock { $0.append(number) } }
+        let listening = try await listener.listen(startingAt: start)
+        if expected <= 5 {
+          try await eventually("expected \(expected)...5, got \(numbers.withLock { $0 })") {
+            numbers.withLock { $0 } == Array(expected...5)
+          }
+        }
+        await listening.drain(within: .seconds(5))
+      }
+      await nats.close()
+    }
+
+    @Test func aGroupThatIsDeletedAtTheServerBeginsAgain() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let incidents = Guarded<[String]>([])
+      nats.incidents.addHandler { incident in incidents.withLock { $0.append(incident.reason) } }
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      let numbers = Guarded<[Int]>([])
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      try await event.listen(as: "one")
+      try await event.publish(1)
+      try await eventually("expected 1") { numbers.withLock { $0 } == [1] }
+      let names = try await nats.plain.request(RemoteMessage(), to: "$JS.API.CONSUMER.NAMES.TEST", within: .seconds(5))
+      let text = String(decoding: names.body, as: UTF8.self)
+      let name = try #require(text.firstMatch(of: /one_[0-9a-z]+/)).output
+      _ = try await nats.plain.request(
+        RemoteMessage(), to: "$JS.API.CONSUMER.DELETE.TEST.\(name)", within: .seconds(5))
+      try await event.publish(2)
+      try await eventually("expected 2, got \(numbers.withLock { $0 })") { numbers.withLock { $0.contains(2) } }
+      try await eventually("expected an incident, got \(incidents.withLock { $0 })") {
+        incidents.withLock { $0.contains { $0.contains("no group one") } }
+      }
+      await nats.close()
+    }
+
+    /// Memory and threads stay as they are when listenings come and go while messages arrive.
+    @Test func listeningsComeAndGoUnderLoad() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let plain = nats.plain
+      let isOver = Guarded(false)
+      async let load: Void = {
+        while !isOver.withLock({ $0 }) {
+          _ = try? await plain.publish(RemoteMessage(body: [UInt8](repeating: 1, count: 100)), to: "load")
+          _ = try? await stream.publish(RemoteMessage(body: [UInt8](repeating: 1, count: 100)), to: "test.load")
+        }
+      }()
+      var (threads, memory) = (0, 0)
+      for round in 0..<2_000 {
+        let isStream = round.isMultiple(of: 3)
+        let event = RemoteEvent<[UInt8]>(
+          isStream ? "test.load" : "load", over: isStream ? stream : plain, codec: .bytes)
+        event.addHandler { _ in }
+        let listening = try await event.listen(as: round.isMultiple(of: 2) ? "one" : nil)
+        if round.isMultiple(of: 5) { await listening.drain(within: .seconds(1)) } else { listening.cancel() }
+        if round == 200 { (threads, memory) = (threadCount(), residentPages()) }
+      }
+      try await eventually("expected about \(threads) threads, got \(threadCount())") { threadCount() <= threads + 8 }
+      let grown = (residentPages() - memory) / 256
+      #expect(grown < 64, "expected the memory to stay as it is, got \(grown) MB more")
+      isOver.withLock { $0 = true }
+      await load
+      await nats.close()
+    }
+
+    /// The pages of 4 KiB that the process has in memory.
+    private func residentPages() -> Int {
+      let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+      return words.count > 1 ? Int(words[1]) ?? 0 : 0
+    }
+
+    private func threadCount() -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+    }
+  }
+#endif

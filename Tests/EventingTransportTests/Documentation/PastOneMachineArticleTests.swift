@@ -1,0 +1,78 @@
+import Eventing
+import EventingTransport
+import Foundation
+import Testing
+
+/// Runs the examples of the article "Past one machine".
+@Suite(.timeLimit(.minutes(10))) struct PastOneMachineArticleTests {
+  struct OrderPlaced: Codable, Sendable { var id: Int }
+  struct OrderPlacedV1: Codable, Sendable { var number: Int }
+
+  // swift-format-ignore
+  @Test func theArticle() async throws {
+    @Sendable func bill(_ order: OrderPlaced) async throws {}
+    let checkedOut = Event<Int>("checkedOut")
+
+    let bus = InMemoryTransport()
+    let placed = RemoteEvent<OrderPlaced>("orders.placed", over: bus)
+    placed.addHandler { order in try await bill(order) }
+    try await placed.listen(as: "billing")
+    let receipt = try await placed.publish(OrderPlaced(id: 1))
+
+    #expect(receipt == Receipt(position: 1))
+
+    try await placed.listen(as: "mail", deduplicating: .last(10_000))
+    try await placed.publish(OrderPlaced(id: 2), id: "order-2", headers: ["traceparent": "00-1"])
+
+    try await placed.listen(
+      as: "stock", retry: .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: "dead.stock")
+
+    let codec = Codec<OrderPlaced>.json(type: "shop.order.placed", version: 2) { old, version in
+      OrderPlaced(id: try old.decode(OrderPlacedV1.self).number)
+    }
+    let upgraded = RemoteEvent("orders.placed", over: bus, codec: codec)
+
+    #expect(upgraded.subject == "orders.placed")
+
+    checkedOut.forward(to: placed) { cart in OrderPlaced(id: cart) }
+
+    #expect(await checkedOut.send(3).delivered == 1)
+
+    let prices = RemoteKeyedEvent<String, Double>("ticks", over: bus.plain)
+    prices["AAPL"].addHandler { price in print(price) }
+    try await prices.listen()
+    try await prices.publish(201.5, to: "AAPL")
+
+    let double = RemoteQuestion<Int, Int>("double", over: bus.plain)
+    double.addResponder { number in number * 2 }
+    try await double.listen(as: "calculators")
+    let four = try await double.first(2, within: .seconds(1))
+
+    #expect(four == 4)
+
+    let listening = try await placed.listen(as: "shipping")
+    await listening.drain(within: .seconds(10))
+
+    let faulty = InMemoryTransport(seed: 7, faults: [.duplicate(0.01), .drop(0.01), .delay(upTo: .milliseconds(50))])
+
+    #expect(faulty.identity != bus.identity)
+  }
+
+  /// Each example of the article stands in this file, line by line, but for those over NATS.
+  @Test func everyExampleIsRunHere() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+    let article = try String(
+      contentsOf: root.appending(path: "Sources/Eventing/Eventing.docc/PastOneMachine.md"), encoding: .utf8)
+    let here = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
+    let part = article.components(separatedBy: "\n## Over NATS\n")[0]
+    let examples = part.components(separatedBy: "```swift\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }
+    #expect(examples.count == 8)
+    for example in examples {
+      let indented = example.split(separator: "\n", omittingEmptySubsequences: false)
+        .map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")
+      #expect(here.contains(indented), "not here as it stands in the article: \(example)")
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+/// R6: a message is not given up before its dead letter is stored.
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterTests {
+  @Test func aDeadLetterThatCannotBeStoredIsTriedAgain() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock, publishTimeout: .seconds(5))
+      let (event, dead) = (RemoteEvent<Int>("numbers", over: bus), RemoteEvent<Int>("dead", over: bus))
+      let (attempts, letters, incidents) = (Notes<Int>(), Notes<Int>(), Notes<TransportIncident>())
+      bus.incidents.addHandler { if $0.kind == .deadLetter { incidents.note($0) } }
+      dead.addHandler { letters.note($0) }
+      event.addHandler { number async throws in
+        attempts.note(number)
+        try await clock.sleep(for: .seconds(1))
+        throw Refused()
+      }
+      try await dead.listen()
+      try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      try await event.publish(7)
+      try await clock.sleep(for: .milliseconds(500))
+      bus.disconnect()
+      try await clock.sleep(for: .seconds(10))
+      try require(attempts.count == 1 && letters.count == 0 && incidents.count == 0, "\(incidents.values)")
+      bus.reconnect()
+      try await clock.sleep(for: .seconds(10))
+      try require(attempts.values == [7, 7] && letters.values == [7], "\(attempts.values) \(letters.values)")
+      try require(incidents.values.map(\.subject) == ["numbers"], "\(incidents.values)")
+    }
+  }
+
+  /// Each of these goes to the dead letters at once, with the reason in a header.
+  @Test func theReasonOfADeadLetterIsInItsHeaders() throws {
+    try simulate(1...3) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let dead = RemoteEvent<[UInt8]>("dead", over: bus, codec: .bytes)
+      let reasons = Notes<String>()
+      dead.remoteOccurrences.addHandler { reasons.note($0.headers["Eventing-Dead-Reason"] ?? "none") }
+      try await dead.listen()
+      func reason<Sent: Sendable>(_ payload: Sent, _ sent: Codec<Sent>, _ codec: Codec<Int>) async throws -> String {
+        let (sender, event) = (
+          RemoteEvent<Sent>("numbers", over: bus, codec: sent), RemoteEvent<Int>("numbers", over: bus, codec: codec)
+        )
+        event.addHandler { _ in }
+        let listening = try await event.listen(deadLetter: "dead")
+        try await sender.publish(payload)
+        try await clock.sleep(for: .seconds(1))
+        listening.cancel()
+        return reasons.values.last ?? "none"
+      }
+      let event = Codec<Int>.cloudEvent(type: "order", source: "/")
+      let found = [
+        try await reason(1, .cloudEvent(type: "other\n", source: "/"), event),
+        try await reason(1, .json, event),
+        try await reason(1, .json(type: "order", version: 3), .json(type: "order", version: 2)),
+      ]
+      try require(found[0].contains(#"expected the ce-type order, got "other\u{a}""#), found[0])
+      try require(found[1].contains(#"expected a CloudEvent 1.x, got the ce-specversion """#), found[1])
+      try require(found[2].contains("version") && reasons.count == 3, found[2])
+    }
+  }
+
+  @Test func aKeyThatIsNoneIsADeadLetter() throws {
+    try simulate(1...3) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteKeyedEvent<Int, Int>("numbers", over: bus)
+      let dead = RemoteEvent<Int>("dead", over: bus)
+      let (reasons, keys) = (Notes<String>(), Notes<Int>())
+      dead.remoteOccurrences.addHandler { reasons.note($0.headers["Eventing-Dead-Reason"] ?? "none") }
+      event.anyKey.addHandler { keys.note($0.key) }
+      try await dead.listen()
+      try await event.listen(deadLetter: "dead")
+      for word in ["seven", "7"] { try await RemoteEvent<Int>("numbers.\(word)", over: bus).publish(1) }
+      try await clock.sleep(for: .seconds(1))
+      try require(keys.values == [7] && reasons.count == 1, "\(keys.values) \(reasons.values)")
+      try require(
+        reasons.values[0].contains(#"expected a key of Int in the subject "numbers.seven""#), reasons.values[0])
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import Eventing
+import EventingTransport
+import Synchronization
+
+/// An engine that breaks one promise. Without a fault it keeps them all, and awaits each verdict.
+struct FaultyTransport: Transport {
+  enum Fault: Sendable {
+    // Faults of the messages that arrive.
+    case swallowsAll, swallows(Int), beginsTwice, changesBody, changesSubject, changesHeaders, changesIDs
+    case hasNoPositions, countsDouble, countsNothing
+    // Faults of a subscription.
+    case hasNoBound, isAlwaysReady, neverLooksAgain, hasNoGroups, forgetsGroups, startsAt(StartPosition)
+    case takesAllWords, retriesRejected, neverEnds, speaksAfterTheEnd
+    // Faults of publishing.
+    case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs
+    // Faults of requests.
+    case repliesForNobody, changesReplies, hasNoTimeLimit
+  }
+
+  let base: InMemoryTransport
+  let fault: Fault?
+  var promises: TransportPromises
+
+  init(_ base: InMemoryTransport, _ fault: Fault? = nil) {
+    self.base = base
+    self.fault = fault
+    promises = base.promises
+  }
+
+  var identity: String { base.identity }
+  var incidents: any EventSource<TransportIncident> { base.incidents }
+
+  func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    var message = message
+    let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
+    switch fault {
+    case .acceptsAnything: message.body = Array(message.body.prefix(base.promises.largestPayload))
+    case .refuses(number): throw TransportError(.refused, "expected another message than \(message.body)")
+    case .loses(number): return Receipt(position: 1)
+    case .makesNewIDs: message.id = RemoteMessage().id
+    default: break
+    }
+    let receipt = try await base.publish(message, to: subject)
+    if case .hasNoReceipts = fault { return Receipt(isDuplicate: receipt.isDuplicate) }
+    return receipt
+  }
+
+  func subscribe(
+    _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+  ) async throws -> any TransportSubscription {
+    var (subject, options) = (subject, options)
+    switch fault {
+    case .hasNoBound: options.inFlight = 256
+    case .isAlwaysReady: options.isReady = { true }
+    case .hasNoGroups: options.group = nil
+    case .forgetsGroups: options.group = options.group.map { "\($0)-\(RemoteMessage().id)" }
+    case .startsAt(let start): options.start = start
+    case .takesAllWords where subject.hasSuffix("*"): subject = subject.dropLast() + ">"
+    default: break
+    }
+    let last = Mutex<RemoteMessage?>(nil)
+    let faulty = FaultySubscription(fault) { if let message = last.withLock({ $0 }) { _ = begin(message) } }
+    let base = try await base.subscribe(subject, options) { [fault] message in
+      last.withLock { $0 = message }
+      guard let changed = change(message) else { return AwaitedMessage(base: nil) }
+      if case .beginsTwice = fault { _ = begin(changed) }
+      var awaited = AwaitedMessage(base: begin(changed))
+      if case .retriesRejected = fault { awaited.retriesRejected = true }
+      return awaited
+    }
+    faulty.base.withLock { $0 = base }
+    return faulty
+  }
+
+  /// Returns a message as it arrives with the fault; `nil` if it does not.
+  private func change(_ message: RemoteMessage) -> RemoteMessage? {
+    var message = message
+    let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
+    switch fault {
+    case .swallowsAll, .swallows(number): return nil
+    case .changesBody where !message.body.isEmpty: message.body[message.body.count - 1] ^= 1
+    case .changesSubject: message.subject += ".more"
+    case .changesHeaders: message.headers["Trace"] = "other"
+    case .changesIDs: message.id += ".more"
+    case .hasNoPositions: message.position = nil
+    case .countsDouble: message.attempt *= 2
+    case .countsNothing: message.attempt = 1
+    default: break
+    }
+    return message
+  }
+
+  func request(_ message: RemoteMessage, to subject: String, within limit: Duration) async throws -> RemoteMessage {
+    var limit = limit
+    if case .hasNoTimeLimit = fault { limit = .seconds(1_000) }
+    do {
+      var reply = try await base.request(message, to: subject, within: limit)
+      if case .changesReplies = fault { reply.body.append(0) }
+      return reply
+    } catch {
+      if case .repliesForNobody = fault { return RemoteMessage() }
+      throw error
+    }
+  }
+
+  func respond(
+    to subject: String, group: String?, inFlight: Int,
+    _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+  ) async throws -> any TransportSubscription {
+    try await base.respond(to: subject, group: group, inFlight: inFlight, answer)
+  }
+}
+
+/// A subscription of an engine that breaks a promise.
+private final class FaultySubscription: TransportSubscription {
+  let base = Mutex<(any TransportSubscription)?>(nil)
+  private let fault: FaultyTransport.Fault?
+  /// Begins the message that came last once more.
+  private let speakAgain: @Sendable () -> Void
+
+  init(_ fault: FaultyTransport.Fault?, _ speakAgain: @escaping @Sendable () -> Void) {
+    self.fault = fault
+    self.speakAgain = speakAgain
+  }
+
+  func readinessChanged() {
+    if case .neverLooksAgain = fault { return }
+    base.withLock { $0 }?.readinessChanged()
+  }
+
+  func drain(within limit: Duration) async {
+    if case .neverEnds = fault { return }
+    await base.withLock { $0 }?.drain(within: limit)
+    if case .speaksAfterTheEnd = fault {
+      Task(executorPreference: EventContext.executor) { [speakAgain] in speakAgain() }
+    }
+  }
+
+  func cancel() {
+    if case .neverEnds = fault { return }
+    base.withLock { $0 }?.cancel()
+  }
+}
+
+/// A message whose verdict an engine awaits, though it may be known.
+private struct AwaitedMessage: BegunMessage {
+  /// `nil` for a message that never arrives.
+  let base: (any BegunMessage)?
+  var retriesRejected = false
+  var knownVerdict: Verdict? { nil }
+  var verdict: Verdict {
+    get async {
+      let verdict = await base?.verdict ?? .done
+      if retriesRejected, case .reject = verdict { return .retry(after: .milliseconds(1)) }
+      return verdict
+    }
+  }
+}

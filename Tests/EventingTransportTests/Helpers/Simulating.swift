@@ -1,0 +1,32 @@
+import EventingTesting
+import Synchronization
+
+/// A condition that a simulated program did not meet.
+struct Unmet: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Throws unless a condition holds. A simulation ends with that error, and with the order of its
+/// steps.
+func require(_ condition: Bool, _ text: @autoclosure () -> String, line: Int = #line) throws {
+  if !condition { throw Unmet(description: "line \(line): \(text())") }
+}
+
+/// Runs a program in many orders. Its clock moves when nothing else can run, so that a sleep on it
+/// waits for all that is due before.
+func simulate(_ seeds: ClosedRange<UInt64> = 1...60, _ body: @escaping @Sendable (ManualClock) async throws -> Void)
+  throws
+{
+  try Simulation.run(seeds: seeds) { try await body(Simulation.clock) }
+}
+
+/// Values that handlers note, in the order in which they came.
+final class Notes<Value: Sendable>: Sendable {
+  private let all = Mutex<[Value]>([])
+
+  var values: [Value] { all.withLock { $0 } }
+  var count: Int { values.count }
+  func note(_ value: Value) { all.withLock { $0.append(value) } }
+}
+
+struct Refused: Error, Sendable {}

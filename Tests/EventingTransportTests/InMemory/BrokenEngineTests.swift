@@ -1,0 +1,155 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+/// `TransportConformance` finds an engine that breaks a promise, and says what it found.
+@Suite(.timeLimit(.minutes(10))) struct BrokenEngineTests {
+  typealias Fault = FaultyTransport.Fault
+
+  static func conformance(_ engine: FaultyTransport) -> TransportConformance {
+    TransportConformance(prefix: "test", pause: Simulation.clock, patience: .seconds(3)) {
+      engine
+    } restart: {
+      engine.base.disconnect()
+      engine.base.reconnect(forgettingWhatIsInHand: true)
+    }
+  }
+
+  static func run(
+    _ name: String, _ fault: Fault?, _ faults: [InMemoryTransport.Fault] = [],
+    _ change: @escaping @Sendable (inout FaultyTransport) -> Void = { _ in }
+  ) throws {
+    let check = try #require(TransportConformance.checks.first { $0.name == name })
+    try Simulation.run(seed: 3, limit: 1_000_000) {
+      var engine = FaultyTransport(InMemoryTransport(seed: 2, faults: faults, clock: Simulation.clock), fault)
+      change(&engine)
+      try await conformance(engine).run(check)
+    }
+  }
+
+  /// Expects a check to fail with a text.
+  static func expectFailure(
+    _ name: String, _ text: String, _ fault: Fault?, _ faults: [InMemoryTransport.Fault] = [],
+    _ change: @escaping @Sendable (inout FaultyTransport) -> Void = { _ in }
+  ) {
+    let failure = #expect(throws: SimulationFailure.self) { try run(name, fault, faults, change) }
+    guard let found = failure?.error as? ConformanceFailure else {
+      Issue.record("expected \(name) to fail with \"\(text)\", got \(failure?.description ?? "no failure")")
+      return
+    }
+    #expect(found.check == name && found.description.hasPrefix("\(name): "))
+    #expect(found.description.contains(text), "with the fault \(fault.map { "\($0)" } ?? "none")")
+  }
+
+  /// Otherwise the wrapper would break the promises, and not its faults.
+  @Test(arguments: TransportConformance.checks) func withoutAFaultItConforms(check: TransportConformance.Check) throws {
+    try Self.run(check.name, nil)
+  }
+
+  @Test(arguments: [
+    ("delivers", "expected a message, got none", Fault.swallowsAll),
+    ("delivers", "expected one message", .beginsTwice),
+    ("delivers", "expected the body", .changesBody),
+    ("delivers", "expected the subject", .changesSubject),
+    ("delivers", "expected the header Trace", .changesHeaders),
+    ("delivers", "expected the id", .changesIDs),
+    ("delivers", "expected a position, got none", .hasNoPositions),
+    ("delivers", "expected attempt 1, got 2", .countsDouble),
+    ("order", "expected 200 messages", .swallows(100)),
+    ("order", "expected 1 to 200 in order", .beginsTwice),
+    ("groups", "expected 100 messages in", .swallows(50)),
+    ("groups", "expected each of 1 to 100 once in", .hasNoGroups),
+    ("wildcard", "expected three messages", .swallows(3)),
+    ("wildcard", "expected a, b and c", .takesAllWords),
+    ("largeBodies", "expected a body of", .swallowsAll),
+    ("largeBodies", "bytes as they were, got others", .changesBody),
+    ("largeBodies", "expected tooLarge for 1048577 bytes, got no error", .acceptsAnything),
+  ]) func whatArrivesIsJudged(name: String, text: String, fault: Fault) {
+    Self.expectFailure(name, text, fault)
+  }
+
+  @Test(arguments: [
+    ("inFlight", "expected 5 messages in hand, got 0", Fault.swallowsAll),
+    ("inFlight", "expected 5 messages in hand, got 12", .hasNoBound),
+    ("readiness", "expected no messages while the subscription is not ready", .isAlwaysReady),
+    ("readiness", "expected the other member to have 3 messages", .swallows(2)),
+    ("readiness", "expected 4 after the subscription became ready, got []", .neverLooksAgain),
+    ("retry", "expected three attempts", .countsDouble),
+    ("retry", "expected the attempts 1, 2, 3", .countsNothing),
+    ("release", "expected the message three times, got 0", .swallowsAll),
+    ("release", "expected the first attempt three times", .countsDouble),
+    ("reject", "expected an incident deadLetter, got none", .retriesRejected),
+    ("reject", "expected the message once, got 2", .beginsTwice),
+    ("deadLetter", "expected a dead letter, got none", .countsNothing),
+    ("deadLetter", "expected three attempts", .countsDouble),
+    ("deadLetter", "expected the message as it was", .changesHeaders),
+    ("deadLetter", "expected one dead letter, got 2", .beginsTwice),
+    ("duplicates", "expected the second one to be a duplicate", .makesNewIDs),
+    ("duplicates", "expected one position", .hasNoReceipts),
+    ("duplicates", "expected a message, got none", .swallowsAll),
+    ("duplicates", "expected one message, got 2", .beginsTwice),
+    ("positions", "expected positions", .hasNoReceipts),
+    ("positions", "expected [1, 2, 3, 4] from first, got []", .startsAt(.new)),
+    ("positions", "expected [3, 4] from position(3), got [1, 2, 3, 4]", .startsAt(.first)),
+    ("positions", "expected 5, got []", .swallows(5)),
+    ("positions", "expected 6, got []", .forgetsGroups),
+  ]) func whatASubscriptionDoesIsJudged(name: String, text: String, fault: Fault) {
+    Self.expectFailure(name, text, fault)
+  }
+
+  @Test(arguments: [
+    ("memberDies", "expected 20 messages in hand, got 0", Fault.swallowsAll),
+    ("memberDies", "expected 20 messages again, got []", .neverEnds),
+    ("cancelUnderLoad", "expected the last message", .swallows(300)),
+    ("cancelUnderLoad", "expected no gap", .swallows(290)),
+    ("drain", "expected 4 messages in hand, got 0", .swallowsAll),
+    ("drain", "expected the rest again", .swallows(7)),
+    ("drain", "expected what had no verdict again", .neverEnds),
+    ("drain", "expected nothing new after the drain", .speaksAfterTheEnd),
+    ("requests", "expected noResponders, got a reply", .repliesForNobody),
+    ("requests", "expected the reply", .changesReplies),
+    ("requests", "expected timedOut, got a reply", .hasNoTimeLimit),
+    ("restart", "expected 100 messages to be stored, got 99", .refuses(40)),
+    ("restart", "expected 1 to 100", .loses(40)),
+  ]) func endsAndRequestsAreJudged(name: String, text: String, fault: Fault) {
+    Self.expectFailure(name, text, fault)
+  }
+
+  /// Faults of the engine in memory, and promises that it does not make.
+  @Test func repetitionsAndFalsePromisesAreFound() {
+    Self.expectFailure("memberDies", "expected each of 1 to 20", nil, [.duplicate(1)])
+    Self.expectFailure("drain", "expected no message that was handled", nil, [.duplicate(1)])
+    Self.expectFailure("atMostOnce", "expected each of 1 to 20 once", nil) { $0.promises.isAtLeastOnce = false }
+    Self.expectFailure("atMostOnce", "expected 20 messages", nil) { $0 = FaultyTransport($0.base.plain, .swallows(9)) }
+  }
+
+  /// A check of a promise that an engine does not make is left out.
+  @Test(arguments: [
+    ("order", Fault.beginsTwice), ("groups", .hasNoGroups), ("requests", .repliesForNobody), ("retry", .countsNothing),
+  ]) func whatIsNotPromisedIsNotChecked(name: String, fault: Fault) throws {
+    try Self.run(name, fault) { engine in
+      engine.promises = TransportPromises(isAtLeastOnce: false)
+      engine.promises.keepsOrder = false
+      engine.promises.hasGroups = false
+      engine.promises.hasRequests = false
+    }
+  }
+
+  @Test func allChecksRunUntilOneFails() throws {
+    #expect(Set(TransportConformance.checks).count == TransportConformance.checks.count)
+    #expect(Set(TransportConformance.checks.map(\.description)).count == TransportConformance.checks.count)
+    for (fault, name) in [(Fault.countsDouble, "delivers"), (.hasNoGroups, "groups"), (.hasNoReceipts, "duplicates")] {
+      let failure = #expect(throws: SimulationFailure.self) {
+        try Simulation.run(seed: 1, limit: 1_000_000) {
+          let engine = FaultyTransport(InMemoryTransport(clock: Simulation.clock), fault)
+          try await Self.conformance(engine).runAll()
+        }
+      }
+      #expect((failure?.error as? ConformanceFailure)?.check == name)
+    }
+    try Simulation.run(seed: 1, limit: 1_000_000) {
+      try await Self.conformance(FaultyTransport(InMemoryTransport(clock: Simulation.clock))).runAll()
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct RemoteQuestionTests {
+  static func error<Value>(_ body: () async throws -> Value) async -> TransportError? {
+    do {
+      _ = try await body()
+      return nil
+    } catch { return error as? TransportError }
+  }
+
+  @Test func oneMemberOfAGroupAnswers() throws {
+    try simulate { clock in
+      let bus = InMemoryTransport(seed: 4, clock: clock)
+      let asking = RemoteQuestion<Int, Int>("double", over: bus.plain)
+      let members = (0..<3).map { _ in RemoteQuestion<Int, Int>("double", over: bus.plain) }
+      let asked = Notes<Int>()
+      for (index, member) in members.enumerated() {
+        member.addResponder { number in
+          asked.note(index)
+          return number * 2
+        }
+        try await member.listen(as: "shops")
+      }
+      for number in 1...20 {
+        let answer = try await asking.first(number)
+        try require(answer == number * 2, "\(answer)")
+      }
+      try require(asked.count == 20 && Set(asked.values).count == 3, "\(asked.values)")
+      withExtendedLifetime(members) {}  // a listening ends with its question
+    }
+  }
+
+  @Test func whereNoProcessListensTheErrorComesAtOnce() throws {
+    try simulate { clock in
+      let question = RemoteQuestion<Int, Int>("double", over: InMemoryTransport(clock: clock))
+      let error = await Self.error { try await question.first(1, within: .seconds(9)) }
+      try require(error?.code == .noResponders && clock.now.offset == .zero, "\(String(describing: error))")
+      let listening = try await question.listen()
+      let without = await Self.error { try await question.first(1) }
+      try require(without?.code == .noResponders, "\(String(describing: without))")
+      listening.cancel()
+      question.addResponder { $0 }
+      let over = await Self.error { try await question.first(1) }
+      try require(over?.code == .noResponders, "\(String(describing: over))")
+    }
+  }
+
+  @Test func failuresAndTimeOutsAreErrors() throws {
+    try simulate { clock in
+      let question = RemoteQuestion<Int, Int>("double", over: InMemoryTransport(clock: clock))
+      question.addResponder { number async throws in
+        if number == 0 { throw Refused() }
+        try await clock.sleep(for: .seconds(number))
+        return number
+      }
+      try await question.listen(inFlight: 2)
+      let failed = await Self.error { try await question.first(0) }
+      try require(
+        failed?.code == .responderFailed && failed?.description.contains("Refused") == true,
+        "\(String(describing: failed))")
+      let late = await Self.error { try await question.first(60, within: .seconds(2)) }
+      try require(late?.code == .timedOut, "\(String(describing: late))")
+    }
+  }
+
+  @Test func aCancelledCallerReturnsAtOnce() throws {
+    try simulate { clock in
+      let question = RemoteQuestion<Int, Int>("double", over: InMemoryTransport(clock: clock))
+      question.addResponder { number async throws in
+        try await clock.sleep(for: .seconds(60))
+        return number
+      }
+      try await question.listen()
+      let task = Task(executorPreference: EventContext.executor) {
+        try await question.first(1, within: .seconds(1_000))
+      }
+      try await clock.sleep(for: .seconds(1))
+      task.cancel()
+      let result = await task.result
+      try require(clock.now.offset == .seconds(1), "\(clock.now)")
+      guard case .failure(let error) = result, error is CancellationError else { throw Unmet(description: "\(result)") }
+    }
+  }
+
+  @Test func requestsInFlightAreBounded() throws {
+    try simulate { clock in
+      let question = RemoteQuestion<Int, Int>(
+        "double", over: InMemoryTransport(clock: clock), codec: .json, answerCodec: .json)
+      let running = Notes<Int>()
+      question.addResponder { number async throws in
+        running.note(number)
+        try await clock.sleep(for: .seconds(1))
+        return number
+      }
+      try await question.listen(inFlight: 2)
+      let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 1...4 { group.addTask { try await question.first(number, within: .seconds(60)) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      try require(answers.sorted() == [1, 2, 3, 4], "\(answers)")
+    }
+  }
+}

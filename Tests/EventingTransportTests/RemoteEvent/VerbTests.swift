@@ -1,0 +1,176 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+/// Each verb of a remote event reaches the handlers that it names, while messages come.
+@Suite(.timeLimit(.minutes(10))) struct RemoteVerbTests {
+  private final class Owner: Sendable {}
+
+  /// A remote event at most once with three handlers, which note their names.
+  private struct Three: Sendable {
+    let event: RemoteEvent<Int>
+    let notes = Notes<String>()
+    let owner = Owner()
+    let token: HandlerToken
+    let clock: ManualClock
+
+    init(_ clock: ManualClock) async throws {
+      let notes = notes
+      self.clock = clock
+      event = RemoteEvent("numbers", over: InMemoryTransport(clock: clock).plain)
+      token = event.addHandler(named: "one") { _ in notes.note("one") }
+      event.add(Handler { _ in notes.note("two") }.tagged("tag"))
+      event.addHandler(owner: owner) { _, _ in notes.note("three") }
+      try await event.listen()
+    }
+
+    /// Publishes, and returns the names of the handlers that were called.
+    func reached() async throws -> [String] {
+      let before = notes.count
+      try await event.publish(0)
+      try await clock.sleep(for: .seconds(1))
+      return Array(notes.values.dropFirst(before))
+    }
+
+    func require(_ expected: [String], line: Int = #line) async throws {
+      let found = try await reached()
+      try EventingTransportTests.require(found == expected, "expected \(expected), got \(found)", line: line)
+    }
+  }
+
+  @Test func aLockReachesTheHandlersThatItNames() throws {
+    try simulate(1...10) { clock in
+      let three = try await Three(clock)
+      let (event, token, owner) = (three.event, three.token, three.owner)
+      try await three.require(["one", "two", "three"])
+      try require(event.lock(token) && event.isLocked(token), "no lock of the handler")
+      try await three.require(["two", "three"])
+      try require(event.unlock(token) && !event.isLocked(token), "a lock of the handler")
+      try require(event.lock(named: "one") == 1 && event.lock(named: "other") == 0, "locks of another name")
+      try await three.require(["two", "three"])
+      try require(event.unlock(named: "one") == 1, "no handler with the name")
+      try require(event.lock(tagged: "tag") == 1 && event.lock(tagged: "other") == 0, "locks of another tag")
+      try await three.require(["one", "three"])
+      try require(event.unlock(tagged: "tag") == 1, "no handler with the tag")
+      try require(event.lock(ownedBy: owner) == 1 && event.lock(ownedBy: event) == 0, "locks of another owner")
+      try await three.require(["one", "two"])
+      try require(event.unlock(ownedBy: owner) == 1, "no handler of the owner")
+      try await three.require(["one", "two", "three"])
+    }
+  }
+
+  @Test func aHandlerIsLockedForTheDurationOfAClosure() throws {
+    try simulate(1...10) { clock in
+      let three = try await Three(clock)
+      let during = try await three.event.withLocked(three.token) { try await three.reached() }
+      try require(during == ["two", "three"], "\(during)")
+      await #expect(throws: Refused.self) {
+        try await three.event.withLocked(three.token) { () throws(Refused) in throw Refused() }
+      }
+      try await three.require(["one", "two", "three"])
+    }
+  }
+
+  @Test func aLockedEventTakesNothingUntilItIsUnlocked() throws {
+    try simulate(1...10) { clock in
+      let three = try await Three(clock)
+      three.event.lock()
+      try require(three.event.isLocked, "no lock of the event")
+      try await three.require([])
+      three.event.unlock()
+      try require(!three.event.isLocked, "a lock of the event")
+      try await clock.sleep(for: .seconds(1))
+      try require(three.notes.values == ["one", "two", "three"], "\(three.notes.values)")
+    }
+  }
+
+  @Test func aRemovalReachesTheHandlersThatItNames() throws {
+    try simulate(1...10) { clock in
+      let three = try await Three(clock)
+      let (event, token, notes) = (three.event, three.token, three.notes)
+      let more = event.add(Handler { _ in notes.note("four") }, Handler { _ in notes.note("five") })
+      let named = event.addHandler(named: "six") { _ in notes.note("six") }
+      try await three.require(["one", "two", "three", "four", "five", "six"])
+      try require(event.remove(more) == 2 && event.remove(more) == 0, "other removals of tokens")
+      try await three.require(["one", "two", "three", "six"])
+      try require(event.remove(named: "six") == 1 && !event.contains(named), "other removals of a name")
+      try await three.require(["one", "two", "three"])
+      try require(event.remove(tagged: "tag") == 1, "other removals of a tag")
+      try await three.require(["one", "three"])
+      try require(event.remove(ownedBy: three.owner) == 1, "other removals of an owner")
+      try await three.require(["one"])
+      try require(event.remove(token) && !event.remove(token), "other removals of a token")
+      try require(!event.hasHandlers && event.handlerCount == 0, "\(event.handlerCount) handlers are left")
+    }
+  }
+
+  @Test func whatIsThereCanBeLookedAt() throws {
+    try simulate(1...3) { clock in
+      let three = try await Three(clock)
+      let event = three.event
+      try require(event.hasHandlers && event.contains(three.token), "no handlers")
+      try require(event.contains(named: "one") && !event.contains(named: "two"), "other names")
+      event.lock(three.token)
+      let handlers = await event.handlers
+      try require(handlers.map(\.name) == ["one", nil, nil], "\(handlers)")
+      try require(handlers.map(\.isLocked) == [true, false, false], "\(handlers)")
+      try require(handlers.map(\.tags) == [[], ["tag"], []], "\(handlers)")
+      try require(handlers.map(\.hasOwner) == [false, false, true], "\(handlers)")
+      try require("\(event)" == "remote event \"numbers\" of Int", "\(event)")
+    }
+  }
+
+  @Test func failuresOfHandlersAreSeen() throws {
+    try simulate(1...10) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let failures = Notes<HandlerFailure>()
+      event.failures.addHandler { failures.note($0) }
+      let token = event.addHandler { _ async throws in throw Refused() }
+      try await event.listen(as: "one", retry: .immediately(attempts: 2))
+      try await event.publish(1)
+      try await clock.sleep(for: .seconds(1))
+      let found = failures.values
+      try require(found.count == 2 && found.allSatisfy { $0.error is Refused && $0.handler == token }, "\(found)")
+    }
+  }
+
+  private struct Watcher: EventObserver {
+    let notes: Notes<String>
+    func added(_ handler: HandlerToken, event: String?) { notes.note("added to \(event ?? "")") }
+    func began(_ handler: HandlerToken, sequence: UInt64) { notes.note("began") }
+    func removed(_ handler: HandlerToken) { notes.note("removed") }
+  }
+
+  @Test func anObserverSeesWhatMessagesDo() throws {
+    try simulate(1...10) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let notes = Notes<String>()
+      let observation = event.observe(with: Watcher(notes: notes))
+      let token = event.addHandler { _ in }
+      try await event.listen(as: "one")
+      try await event.publish(1)
+      try await clock.sleep(for: .seconds(1))
+      event.remove(token)
+      observation.end()
+      event.addHandler { _ in }
+      try require(notes.values == ["added to numbers", "began", "removed"], "\(notes.values)")
+    }
+  }
+
+  @Test func quiesceWaitsForTheCallsOfMessagesInHand() throws {
+    try simulate(1...10) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let notes = Notes<Int>()
+      event.addHandler { number async in
+        try? await clock.sleep(for: .seconds(10))
+        notes.note(number)
+      }
+      try await event.listen(as: "one")
+      for number in 1...3 { try await event.publish(number) }
+      try await clock.sleep(for: .seconds(1))
+      await event.quiesce()
+      try require(notes.values == [1, 2, 3] && clock.now.offset == .seconds(30), "\(notes.values), \(clock.now)")
+    }
+  }
+}
