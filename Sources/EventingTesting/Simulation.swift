@@ -17,7 +17,8 @@ package import Eventing
 /// Tasks of all kinds, actors, the main actor, and the queues of events belong to the simulation,
 /// as far as ``includesAllTasks`` says. Work that runs elsewhere cannot be ordered: blocks on other
 /// queues, `Task.sleep`, and clocks other than ``clock``. A run that has to wait for such work ends
-/// with an error.
+/// with an error. A task that is older than the simulation stays outside, except while it waits for
+/// an actor that the simulation uses too: it may go on in a step, when its turn there comes.
 ///
 /// A run blocks the calling thread until it has ended. On the main queue the steps run there.
 /// Elsewhere they run on a thread of the simulation, which stands for the main actor: code that is

@@ -1,5 +1,5 @@
+import Eventing
 import EventingTransport
-import Synchronization
 
 /// The numbers that were stored, and the numbers that each group has handled.
 final class RemoteLedger: Sendable {
@@ -18,7 +18,7 @@ final class RemoteLedger: Sendable {
     var members: [(group: String, event: RemoteEvent<[UInt8]>)] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   var running: Int { state.withLock { $0.running } }
   var storedCount: Int { state.withLock { $0.stored.count } }

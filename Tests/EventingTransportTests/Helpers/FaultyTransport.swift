@@ -1,6 +1,5 @@
 import Eventing
 import EventingTransport
-import Synchronization
 
 /// An engine that breaks one promise. Without a fault it keeps them all, and awaits each verdict.
 struct FaultyTransport: Transport {
@@ -58,10 +57,13 @@ struct FaultyTransport: Transport {
     case .takesAllWords where subject.hasSuffix("*"): subject = subject.dropLast() + ">"
     default: break
     }
-    let last = Mutex<RemoteMessage?>(nil)
+    let last = Guarded<RemoteMessage?>(nil)
     let faulty = FaultySubscription(fault) { if let message = last.withLock({ $0 }) { _ = begin(message) } }
     let base = try await base.subscribe(subject, options) { [fault] message in
-      last.withLock { $0 = message }
+      _ = last.withLock { last in
+        defer { last = message }
+        return last
+      }
       guard let changed = change(message) else { return AwaitedMessage(base: nil) }
       if case .beginsTwice = fault { _ = begin(changed) }
       var awaited = AwaitedMessage(base: begin(changed))
@@ -113,7 +115,7 @@ struct FaultyTransport: Transport {
 
 /// A subscription of an engine that breaks a promise.
 private final class FaultySubscription: TransportSubscription {
-  let base = Mutex<(any TransportSubscription)?>(nil)
+  let base = Guarded<(any TransportSubscription)?>(nil)
   private let fault: FaultyTransport.Fault?
   /// Begins the message that came last once more.
   private let speakAgain: @Sendable () -> Void

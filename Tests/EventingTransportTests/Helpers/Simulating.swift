@@ -1,5 +1,5 @@
+import Eventing
 import EventingTesting
-import Synchronization
 
 /// A condition that a simulated program did not meet.
 struct Unmet: Error, CustomStringConvertible {
@@ -22,9 +22,9 @@ func simulate(_ seeds: ClosedRange<UInt64> = 1...60, _ body: @escaping @Sendable
 
 /// Values that handlers note, in the order in which they came.
 final class Notes<Value: Sendable>: Sendable {
-  private let all = Mutex<[Value]>([])
+  private let all = Guarded<[Value]>([])
 
-  var values: [Value] { all.withLock { $0 } }
+  var values: [Value] { all.withLock { values in values.map { $0 } } }
   var count: Int { values.count }
   func note(_ value: Value) { all.withLock { $0.append(value) } }
 }

@@ -1,6 +1,5 @@
 import Eventing
 import EventingTransport
-import Synchronization
 import Testing
 
 /// Listenings that end at any time, on real threads: nothing is lost, and nothing is left behind.
@@ -8,7 +7,7 @@ import Testing
   @Test func listeningsThatEndUnderLoadLoseNothing() async throws {
     let bus = InMemoryTransport()
     let sender = RemoteEvent<[UInt8]>("numbers", over: bus, codec: .bytes)
-    let handled = Mutex<Set<Int>>([])
+    let handled = Guarded<Set<Int>>([])
     @Sendable func makeMember() -> RemoteEvent<[UInt8]> {
       let member = RemoteEvent<[UInt8]>("numbers", over: bus, codec: .bytes)
       member.addHandler { body async in
@@ -18,9 +17,9 @@ import Testing
       return member
     }
     weak var first: RemoteEvent<[UInt8]>?
-    async let published: Void = {
+    let published = Task {
       for number in 0..<1_000 { try await sender.publish(Array("\(number)".utf8)) }
-    }()
+    }
     for round in 0..<300 {
       let member = makeMember()
       if round == 0 { first = member }
@@ -33,7 +32,7 @@ import Testing
       default: break  // the last reference goes
       }
     }
-    try await published
+    try await published.value
     let last = makeMember()
     try await last.listen(as: "one", startingAt: .first)
     while handled.withLock({ $0.count }) < 1_000 { await Task.yield() }

@@ -2,7 +2,6 @@ import Eventing
 import EventingTesting
 import EventingTransport
 import Foundation
-import Synchronization
 import Testing
 
 /// R4, R5, R8 and R11: order, groups, bounds, and the end of a listening.
@@ -36,7 +35,7 @@ import Testing
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)
       let event = RemoteEvent<Int>("numbers", over: bus)
-      let running = Mutex((now: 0, most: 0))
+      let running = Guarded((now: 0, most: 0))
       let notes = Notes<Int>()
       event.addHandler(on: .concurrent(limit: 100)) { number async in
         running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
