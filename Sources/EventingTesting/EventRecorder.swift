@@ -77,8 +77,11 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   // MARK: Looking
 
-  /// All recorded entries, expected or not.
-  public var entries: [Entry] { mutex.withLock { unsafe all } }
+  /// All recorded entries, expected or not. They are copied under the mutex, so that the thread
+  /// sanitizer reports no race with the next recording.
+  ///
+  /// - Complexity: O(*n*), where *n* is the number of entries.
+  public var entries: [Entry] { mutex.withLock { unsafe all.map { entry in entry } } }
   /// The payloads of all recorded entries, expected or not.
   public var payloads: [Payload] { entries.map(\.payload) }
   /// Removes all recorded entries. An expectation that waits then needs its whole number again.

@@ -66,7 +66,7 @@ extension Conformance {
     try await event.publish([1, 2, 3], headers: ["Trace": "t"])
     try await eventually("expected a dead letter, got none") { letters.withLock { !$0.isEmpty } }
     try await pause()
-    let found = letters.withLock { $0 }
+    let found = letters.withLock { letters in letters.map { letter in letter } }
     try expect(found.count == 1, "expected one dead letter, got \(found.count)")
     try expect(
       found[0].payload == [1, 2, 3] && found[0].headers["Trace"] == "t",

@@ -20,7 +20,7 @@ final class MessageLog: Sendable {
     state.withLock { $0.isHolding = isHolding }
   }
 
-  var messages: [RemoteMessage] { state.withLock { $0.messages } }
+  var messages: [RemoteMessage] { state.withLock { state in state.messages.map { message in message } } }
   /// The bodies as numbers; -1 for another body.
   var numbers: [Int] { messages.map { Int(String(decoding: $0.body, as: UTF8.self)) ?? -1 } }
   var count: Int { state.withLock { $0.messages.count } }

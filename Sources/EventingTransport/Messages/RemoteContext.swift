@@ -76,8 +76,10 @@ public enum RemoteContext {
     return Carrying(id: id, inProcess: EventContext.carry(value))
   }
 
+  /// The entries, copied under the mutex: an array that is changed in place must not be read
+  /// outside of it, since the thread sanitizer does not see reference counts.
   private static var entries: [Entry] {
-    isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries } : []
+    isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }
 
   /// Writes the headers of the carried values.
