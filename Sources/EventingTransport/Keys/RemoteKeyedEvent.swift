@@ -63,7 +63,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
       guard let key = SubjectWord.unescaped(word).flatMap(Key.init(remoteText:)) else {
         throw DecodingFailure("expected a key of \(Key.self) in the subject \(shown(message.subject))")
       }
-      return { delivered, way in event.begin(delivered, to: key, from: way) }
+      return { delivered, way in event.begin(delivered, to: key, from: way) { delivered.loops.mark() } }
     }
   }
 

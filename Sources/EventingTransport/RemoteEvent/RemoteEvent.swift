@@ -15,9 +15,11 @@ public import Eventing
 /// all handlers of the listening. Handlers behind forwards count. While the event has no handlers,
 /// or is locked, it takes no messages.
 ///
-/// **Loops.** A loop over ``payloads(buffering:)`` of this event has handled an element when it
-/// asks for the next one. If it ends before, that message comes again. A sequence of a view, such
-/// as `placed.filter { … }.payloads()`, has handled an element when its buffer takes it.
+/// **Loops.** A loop over a sequence of this event, of a view, or of an event behind forwards, has
+/// handled an element when it asks for the next one. The message is acknowledged then. What a loop
+/// worked on when it ended comes again, and so does what waited in its buffer, or was dropped
+/// there. So a sequence without a loop keeps its messages in hand. `next(within:where:)` has
+/// handled the payload that it returns, and the payloads that it left out before.
 ///
 /// **Concurrency.** All methods may be called from any thread and inside handlers.
 ///
@@ -96,7 +98,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
       deduplication: deduplication)
     let event = event
     return try await channel.listen(options, isReady: { event.mayDeliver }) { _ in
-      { delivered, way in event.begin(delivered, from: way) }
+      { delivered, way in event.begin(delivered, from: way) { delivered.loops.mark() } }
     }
   }
 
