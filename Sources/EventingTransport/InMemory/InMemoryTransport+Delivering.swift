@@ -10,6 +10,7 @@ extension InMemoryTransport {
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       state.members[subscription.id]?.isUnready = false
+      state.list(subscription.id)
       return state.wake(subscription.id)
     }
     if mustStart { startPump(subscription) }
@@ -122,16 +123,15 @@ extension InMemoryTransport {
     let (isNew, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected
       state.isConnected = true
-      var woken: [MemorySubscription] = []
-      for index in state.groups.indices {
-        if isForgetful { state.groups[index].giveBackPending() }
-        woken += state.wakeAll(index)
-      }
-      for id in state.plainMembers where state.wake(id) { state.members[id].map { woken.append($0.subscription) } }
+      if isForgetful { state.giveBackPending() }
       defer { state.publishers = [:] }
-      return (isNew, state.publishers, woken)
+      return (isNew, state.publishers, state.wakeAll())
     }
-    if isNew { tell(TransportIncident(kind: .reconnected, reason: "the engine is there again")) }
+    if isNew {
+      tell(
+        TransportIncident(
+          kind: .reconnected, stream: streamName, reason: "the engine is there again after it was disconnected"))
+    }
     for publisher in publishers.values { publisher.resume() }
     for subscription in woken { startPump(subscription) }
   }
@@ -142,7 +142,10 @@ extension InMemoryTransport {
   public func close(within limit: Duration = .seconds(10)) async {
     let (subscriptions, responders) = state.withLock { state in
       state.isClosed = true
-      return (state.members.values.map(\.subscription).sorted { $0.id < $1.id }, state.responders)
+      return (
+        state.members.values.map(\.subscription).sorted { $0.id < $1.id },
+        state.responders.values.flatMap(\.values).sorted { $0.id < $1.id }
+      )
     }
     await withDiscardingTaskGroup { group in
       for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
