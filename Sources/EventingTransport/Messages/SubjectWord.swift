@@ -32,7 +32,9 @@ enum SubjectWord {
         return nil
       }
     }
-    return String(validating: bytes, as: UTF8.self)
+    // A word that `escaped` does not make would be a second name of its text.
+    guard let text = String(validating: bytes, as: UTF8.self), escaped(text) == word else { return nil }
+    return text
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {

@@ -43,6 +43,16 @@ import Testing
     #expect(await Self.error { try await event.publish(1, headers: headers) }?.code == .badHeader)
   }
 
+  /// An error shows only the beginning of a long name.
+  @Test func anErrorShowsNoLongNames() async {
+    let event = RemoteEvent<Int>("good", over: InMemoryTransport())
+    let long = String(repeating: "a", count: 10_000)
+    for headers in [[long: "\n"], [long + "ä": "a"], ["Eventing-" + long: "a"]] {
+      let error = await Self.error { try await event.publish(1, headers: headers) }
+      #expect(error?.code == .badHeader && (error?.description.utf8.count ?? .max) < 300)
+    }
+  }
+
   @Test(arguments: ["", "a b", "a\n", String(repeating: "a", count: 256)]) func anIDHasNoSpaces(id: String) async {
     let event = RemoteEvent<Int>("good", over: InMemoryTransport())
     #expect(await Self.error { try await event.publish(1, id: id) }?.code == .badOption)
