@@ -32,7 +32,9 @@ extension InMemoryTransport {
       if delivery.dropped > 0 {
         tell(
           TransportIncident(
-            kind: .slowConsumer, subject: delivery.message.subject, reason: "a subscription did not keep up",
+            kind: .slowConsumer, subject: delivery.message.subject, event: subscription.filter.text,
+            reason:
+              "expected a listener that keeps up; at most \(subscription.options.inFlight) messages wait for it, and more had come",
             dropped: delivery.dropped))
       }
       if let delay = delivery.delay {
@@ -62,7 +64,14 @@ extension InMemoryTransport {
     for drainer in settled.drainers { drainer.resume() }
     for other in settled.woken { startPump(other) }
     if let reason = settled.rejection {
-      tell(TransportIncident(kind: .deadLetter, subject: delivery.message.subject, reason: reason))
+      let group = subscription.options.group.map { "the group \($0)" } ?? "a listener without a group"
+      let position = delivery.message.position.map { " at \($0)" } ?? ""
+      tell(
+        TransportIncident(
+          kind: .deadLetter, subject: delivery.message.subject, event: subscription.filter.text, stream: streamName,
+          reason:
+            "expected \(group) to handle the message\(position); it was given up at attempt \(delivery.message.attempt): \(reason)"
+        ))
     }
     if let delay = settled.delay, let group = subscription.group, let position = delivery.message.position {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
@@ -112,7 +121,9 @@ extension InMemoryTransport {
       defer { state.isConnected = false }
       return state.isConnected
     }
-    if isNew { tell(TransportIncident(kind: .lost, reason: "the engine was disconnected")) }
+    if isNew {
+      tell(TransportIncident(kind: .lost, stream: streamName, reason: "expected the engine; it was disconnected"))
+    }
   }
 
   /// Makes the engine reachable again.

@@ -75,6 +75,9 @@ public final class InMemoryTransport: Transport {
 
   func tell(_ incident: TransportIncident) { incidentEvent.post(incident) }
 
+  /// The name of the stream in incidents; `nil` on plain.
+  var streamName: String? { stored == nil ? nil : identity }
+
   // MARK: Publishing
 
   public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {

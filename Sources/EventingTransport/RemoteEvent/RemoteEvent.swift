@@ -81,7 +81,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - start: The first message of a new group, or of a listening without one.
   ///   - inFlight: The largest number of messages in hand. With 1, each message is handled before
   ///     the next one begins.
-  ///   - retry: The number of attempts and the delays, if a handler fails.
+  ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
+  ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
+  ///     most once retries nothing, and refuses a policy of more than one attempt.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
   ///     failed. Without one they are dropped, and only the transport's incidents tell of them.
   ///   - deduplication: The number of handled ids that this listening remembers.
@@ -90,11 +92,10 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   listening of this event in one group.
   @discardableResult public func listen(
     as group: String? = nil, startingAt start: StartPosition = .new, inFlight: Int = 256,
-    retry: RetryPolicy = .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: String? = nil,
-    deduplicating deduplication: Deduplication = .none
+    retry: RetryPolicy? = nil, deadLetter: String? = nil, deduplicating deduplication: Deduplication = .none
   ) async throws -> Listening {
     let options = ListenOptions(
-      group: group, start: start, inFlight: inFlight, retry: retry, deadLetter: deadLetter,
+      group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
       deduplication: deduplication)
     let event = event
     return try await channel.listen(options, isReady: { event.mayDeliver }) { _ in

@@ -74,6 +74,16 @@ import Testing
     let plain = RemoteEvent<Int>("other", over: bus.plain)
     #expect(await Self.error { try await plain.listen(startingAt: .first) }?.code == .notPromised)
     #expect(await Self.error { try await plain.listen(deadLetter: "dead") }?.code == .notPromised)
+    let retrying = await Self.error { try await plain.listen(retry: .immediately(attempts: 2)) }
+    #expect(retrying?.code == .notPromised)
+    #expect(
+      retrying?.description
+        == "expected a stream for retry: with 2 attempts on other; this transport delivers at most once, so a message whose handler fails is gone. Leave retry: out"
+    )
+    let keys = RemoteKeyedEvent<Int, Int>("keys", over: bus.plain)
+    #expect(await Self.error { try await keys.listen(retry: .immediately(attempts: 2)) }?.code == .notPromised)
+    #expect(await Self.error { try await keys.listen(retry: .immediately(attempts: 1)) } == nil)
+    #expect(await Self.error { try await plain.listen() } == nil)
   }
 
   @Test func aGroupOfAnEngineWithoutGroupsIsRefused() async throws {
