@@ -153,7 +153,8 @@ extension Conformance {
     let place = "\(subject).ask"
     let nobody = await failure { _ = try await first.request(RemoteMessage(), to: place, within: .seconds(20)) }
     try expect(nobody == .noResponders, "expected noResponders, got \(nobody.map { "\($0)" } ?? "a reply")")
-    let responder = try await second.respond(to: place, group: "\(check)_one", inFlight: 4) { [clock] request in
+    let responder = try await second.respond(to: place, group: options(group: "one").group, inFlight: 4) {
+      [clock] request in
       if request.body.isEmpty { try? await clock.sleep(for: .seconds(60)) }
       return RemoteMessage(headers: ["Trace": request.headers["Trace"] ?? ""], body: request.body + [7])
     }
