@@ -57,7 +57,7 @@
   func copyContents(of other: IteratorBuffer) {
     unsafe items = other.items.copy()
     unsafe bounded = other.bounded.copy()
-    unsafe marks = other.marks
+    unsafe marks = other.marks.copy()
   }
 
   /// Takes out the whole content. The caller holds `hub.mutex`, and releases the content after it
