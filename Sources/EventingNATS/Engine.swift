@@ -174,13 +174,17 @@
     // MARK: Messages
 
     /// Sends a message, and waits for the reply.
+    ///
+    /// - Parameter sent: A closure that is called once, when the message is sent or never will be.
     func exchange(
-      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool
+      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
+      sent: @escaping @Sendable () -> Void = {}
     ) async -> Exchanges.Outcome {
       let (token, outcome) = exchanges.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
       var message = message
       message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
       message.isSent = { [exchanges] reason in
+        sent()
         if let reason { exchanges.end(token, .refused(reason)) }
       }
       outbox.send(message)

@@ -36,6 +36,7 @@
       var message = RemoteMessage(id: headers[MessageHeader.id] ?? headers["ce-id"], subject: subject, body: body)
       message.headers = headers
       message.headers[MessageHeader.id] = nil
+      if headers[MessageHeader.id] == nil { message.id = message.boundedIdentity }
       if let names = message.headers.removeValue(forKey: MessageHeader.empty) {
         for name in names.split(separator: ":") { message.headers[String(name)] = "" }
       }

@@ -154,7 +154,16 @@
       let noReply = TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")
       guard try await engine.reach("ask \(subject)", until: end) else { throw noReply }
       let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
-      switch await engine.exchange(outgoing, until: end, endsWhenLost: false) {
+      let cost = PublishBudget.cost(outgoing.size)
+      guard await engine.budget.take(cost, until: end) else {
+        try engine.checkOpen("ask \(subject)")
+        throw TransportError(
+          .timedOut, "expected room for a question to \(subject) within \(limit); the server did not keep up")
+      }
+      let outcome = await engine.exchange(outgoing, until: end, endsWhenLost: false) { [budget = engine.budget] in
+        budget.give(cost)
+      }
+      switch outcome {
       case .reply(let arrival) where arrival.status == 503:
         throw TransportError(.noResponders, "expected a process that responds to \(subject); there is none")
       case .reply(let arrival): return arrival.message

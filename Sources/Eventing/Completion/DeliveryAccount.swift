@@ -16,7 +16,13 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// The way that the occurrence came along, for forwards out of the process.
   package let origin: (any Sendable)?
 
-  init(from origin: (any Sendable)?) { self.origin = origin }
+  /// Makes a mark for one sequence that takes the occurrence; `nil` if there are no marks.
+  let makeMark: (@Sendable () -> any OccurrenceMark)?
+
+  init(from origin: (any Sendable)?, _ makeMark: (@Sendable () -> any OccurrenceMark)?) {
+    self.origin = origin
+    self.makeMark = makeMark
+  }
 
   /// Notes that a lock keeps a handler from the occurrence.
   func noteLock() { mutex.withLock { unsafe locked += 1 } }
@@ -93,8 +99,13 @@ extension Event {
   /// - Parameters:
   ///   - payload: The payload.
   ///   - origin: The way that the payload came along, for `EventSource.forwardAway`.
-  package nonisolated func begin(_ payload: Payload, from origin: (any Sendable)? = nil) -> BegunSend {
-    let account = DeliveryAccount(from: origin)
+  ///   - makeMark: A closure that makes a mark for each sequence that takes the payload, behind
+  ///     forwards too. It runs inside the event, under no mutex.
+  package nonisolated func begin(
+    _ payload: Payload, from origin: (any Sendable)? = nil,
+    marking makeMark: (@Sendable () -> any OccurrenceMark)? = nil
+  ) -> BegunSend {
+    let account = DeliveryAccount(from: origin, makeMark)
     let completion = Completion(accountedIn: account)
     lend(payload) { core.deliverOrEnqueue($0, completion) }
     return BegunSend(completion, account)
@@ -116,8 +127,11 @@ extension Event {
 
 extension KeyedEvent {
   /// Begins a send to a key that is awaited later: see `Event.begin(_:)`.
-  package func begin(_ payload: Payload, to key: Key, from origin: (any Sendable)? = nil) -> BegunSend {
-    event.begin(KeyedPayload(key, payload), from: origin)
+  package func begin(
+    _ payload: Payload, to key: Key, from origin: (any Sendable)? = nil,
+    marking makeMark: (@Sendable () -> any OccurrenceMark)? = nil
+  ) -> BegunSend {
+    event.begin(KeyedPayload(key, payload), from: origin, marking: makeMark)
   }
 
   /// Whether an occurrence could reach a handler of some key now: see `Event.mayDeliver`.

@@ -56,9 +56,10 @@ extension SequenceIterator {
   /// Returns all payloads that wait, at most `count`; `nil` at the end, and if the task is
   /// cancelled. Waits for the first one only.
   func nextBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [Payload]? {
+    noteHandled()
     var batch: [Payload] = []
     while batch.count < count {
-      if let payload = unsafe takeNext() {
+      if let payload = unsafe takeNext(isAsked: false) {
         unsafe batch.append(payload.assumingMemoryBound(to: Payload.self).move())
       } else if batch.isEmpty {
         guard await fill(isolation: isolation) else { return nil }
@@ -72,12 +73,13 @@ extension SequenceIterator {
   /// Returns all payloads that wait, and the numbers of dropped ones, in their places; at most
   /// `count` of both. Otherwise like ``nextBatch(of:isolation:)``.
   func nextArrivalBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [Arrival<Payload>]? {
+    noteHandled()
     var batch: [Arrival<Payload>] = []
     while batch.count < count {
       // The number stands before the payload that was taken with it.
       if let missing = takeLag() {
         batch.append(.lagged(missing))
-      } else if let payload = unsafe takeNext() {
+      } else if let payload = unsafe takeNext(isAsked: false) {
         unsafe batch.append(.payload(payload.assumingMemoryBound(to: Payload.self).move()))
       } else if batch.isEmpty {
         guard await fill(isolation: isolation) else { return nil }

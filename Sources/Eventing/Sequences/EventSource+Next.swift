@@ -32,8 +32,8 @@ extension EventSource {
     let hub = SequenceHub(.unbounded, Payload.self)
     hub.listen(to: self)
     defer { withExtendedLifetime(self) {} }
-    guard let limit, !limit.isForever else { return try await hub.first(where: isIncluded) }
-    return try await withThrowingTaskGroup(of: Payload.self) { group in
+    guard let limit, !limit.isForever else { return try await hub.first(where: isIncluded).handled() }
+    return try await withThrowingTaskGroup(of: Found<Payload>.self) { group in
       group.addTask { try await hub.first(where: isIncluded) }
       group.addTask {
         try await clock.sleep(for: limit)
@@ -41,9 +41,22 @@ extension EventSource {
           code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
       }
       defer { group.cancelAll() }
-      guard let payload = try await group.next() else { preconditionFailure("two tasks are in the group") }
-      return payload
+      guard let found = try await group.next() else { preconditionFailure("two tasks are in the group") }
+      return found.handled()
     }
+  }
+}
+
+/// A payload that `next` has found.
+private struct Found<Payload: Sendable>: Sendable {
+  let payload: Payload
+  /// The mark, if a transport brought the payload: released if the time is over nevertheless.
+  let marks: [any OccurrenceMark]
+
+  /// Notes that the caller gets the payload, and returns it.
+  func handled() -> Payload {
+    for mark in marks { mark.handled() }
+    return payload
   }
 }
 
@@ -53,11 +66,11 @@ extension SequenceHub {
   fileprivate nonisolated(nonsending) func first<Payload: Sendable>(
     where isIncluded: @Sendable (Payload) throws -> Bool
   ) async throws
-    -> Payload
+    -> Found<Payload>
   {
     let reader = SequenceIterator(self)
     while let payload = await reader.next(Payload.self, isolation: #isolation) {
-      if try isIncluded(payload) { return payload }
+      if try isIncluded(payload) { return Found(payload: payload, marks: reader.takeMarks()) }
     }
     if Task.isCancelled { throw CancellationError() }
     throw EventingError(

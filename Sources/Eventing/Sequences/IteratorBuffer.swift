@@ -8,6 +8,8 @@
   @exclusivity(unchecked) var items: PayloadQueue<PayloadAlone>
   /// The waiting payloads of a sequence with a bound. Guarded by: hub.mutex.
   @exclusivity(unchecked) var bounded: BoundedBuffer
+  /// The marks of the waiting payloads. Guarded by: hub.mutex.
+  @exclusivity(unchecked) var marks = MarkQueue()
   /// The continuation of the iterator, if it waits. Guarded by: hub.mutex.
   @usableFromInline @exclusivity(unchecked) var waiter: UnsafeContinuation<Void, Never>?
 
@@ -34,10 +36,28 @@
     unsafe bounded = BoundedBuffer(buffering, type)
   }
 
+  /// Appends a payload to a buffer without a bound. The caller holds `hub.mutex`.
+  @inline(__always) func append(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
+    unsafe marks.append(mark, after: items.count)
+    unsafe items.append(PayloadAlone(), payload)
+  }
+
+  /// Notes the mark of a payload that a buffer with a bound has taken, or not. The caller holds
+  /// `hub.mutex`.
+  ///
+  /// - Returns: The mark of the payload that was dropped for it. Released after the mutex.
+  func note(_ mark: (any OccurrenceMark)?, _ outcome: BoundedBuffer.AppendOutcome) -> (any OccurrenceMark)? {
+    guard outcome.isTaken else { return nil }
+    let gone = unsafe outcome.hasReplaced ? marks.popFirst() : nil
+    unsafe marks.append(mark, after: bounded.count - 1)
+    return gone
+  }
+
   /// Copies the content of another buffer. The caller holds `hub.mutex`.
   func copyContents(of other: IteratorBuffer) {
     unsafe items = other.items.copy()
     unsafe bounded = other.bounded.copy()
+    unsafe marks = other.marks.copy()
   }
 
   /// Takes out the whole content. The caller holds `hub.mutex`, and releases the content after it
@@ -46,6 +66,7 @@
     let contents = BufferContents(buffering, type)
     unsafe swap(&items, &contents.items)
     unsafe swap(&bounded, &contents.bounded)
+    unsafe swap(&marks, &contents.marks)
     return contents
   }
 
@@ -108,6 +129,7 @@
 final class BufferContents {
   fileprivate var items: PayloadQueue<PayloadAlone>
   fileprivate var bounded: BoundedBuffer
+  fileprivate var marks = MarkQueue()
 
   fileprivate init(_ buffering: Buffering, _ type: PayloadType) {
     items = PayloadQueue(type)

@@ -64,14 +64,19 @@ extension SequenceHub {
   ///
   /// - Parameters:
   ///   - batch: Receives the payloads. It must be empty.
+  ///   - marks: Receives the marks of the payloads. It must be empty.
   ///   - lag: Set to the number of payloads that were dropped before the one that is taken.
-  func take(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ lag: inout Int) -> Taken {
+  func take(
+    _ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ marks: inout MarkQueue, _ lag: inout Int
+  ) -> Taken {
     var senders: [WaitingSender] = []
     mutex.lock()
     if !isBounded {
       unsafe swap(&batch, &buffer.items)
+      if unsafe buffer.marks.isOn { unsafe swap(&marks, &buffer.marks) }
     } else if let (item, released) = unsafe buffer.bounded.moveFirst(to: &batch) {
       lag = item.lag
+      if unsafe buffer.marks.isOn { unsafe marks.append(buffer.marks.popFirst(), after: 0) }
       if let sender = item.sender { senders.append(sender) }
       if let released { senders.append(released) }
     } else {

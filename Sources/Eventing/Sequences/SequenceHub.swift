@@ -86,28 +86,28 @@
 
   // MARK: For the event, inside its core
 
-  /// Gives a payload to the buffers of a sequence without a bound. Isolation: core.
-  @usableFromInline func give(_ payload: BorrowedPayload) {
+  /// Gives a payload, and its mark, to the buffers of a sequence without a bound. Isolation: core.
+  @usableFromInline func give(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiter: UnsafeContinuation<Void, Never>?
     mutex.lock()
     if let only = unsafe only {
       unsafe only._withUnsafeGuaranteedRef { buffer in
-        unsafe buffer.items.append(PayloadAlone(), payload)
+        buffer.append(payload, mark)
         unsafe waiter = buffer.takeWaiter()
       }
     } else {
-      return giveAll(payload)
+      return giveAll(payload, mark)
     }
     mutex.unlock()
     unsafe waiter?.resume()
   }
 
   /// Gives a payload to several buffers. The caller has locked `mutex`; this unlocks it.
-  @usableFromInline func giveAll(_ payload: BorrowedPayload) {
+  @usableFromInline func giveAll(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
-    unsafe origin?.items.append(PayloadAlone(), payload)
+    unsafe origin?.append(payload, mark)
     for buffer in unsafe buffers {
-      unsafe buffer.items.append(PayloadAlone(), payload)
+      buffer.append(payload, mark)
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
@@ -119,16 +119,19 @@
   /// - Returns: The number of buffers that took the payload, and the number of iterators that lost
   ///   this payload or an older one.
   @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
-    if !buffering.suspendsSender, let outcome = giveToOnly(payload) { return outcome }
+    let mark = tally.makeMark()
+    if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend
     // A send is registered with each buffer before an iterator can take its payload. If it need not
     // wait there, it is released at once.
     var senders = isSend && !tally.isLate ? waiting(tally.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
+    var lost: [any OccurrenceMark] = []
     mutex.lock()
     forEachBuffer { buffer in
       let outcome = unsafe buffer.bounded.append(payload, isSend: isSend, senders[ObjectIdentifier(buffer)], &dropped)
+      if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
       // A loss at the origin counts only while there is no iterator. Otherwise the iterators lose
@@ -137,6 +140,7 @@
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
+    withExtendedLifetime(lost) {}
     destroyDropped()
     pass(Array(senders.values))
     unsafe waiters.forEach { unsafe $0.resume() }
@@ -145,16 +149,22 @@
 
   /// Gives a payload to the only buffer of a sequence for which no sender waits; `nil` if there is
   /// not exactly one buffer. Isolation: core.
-  private func giveToOnly(_ payload: BorrowedPayload) -> (taken: Int, missing: Int)? {
+  private func giveToOnly(
+    _ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?
+  ) -> (taken: Int, missing: Int)? {
+    var lost: (any OccurrenceMark)?
     mutex.lock()
     guard let only = unsafe only else {
       mutex.unlock()
       return nil
     }
     let (outcome, waiter) = unsafe only._withUnsafeGuaranteedRef {
-      unsafe ($0.bounded.append(payload, isSend: false, nil, &dropped), $0.takeWaiter())
+      let outcome = unsafe $0.bounded.append(payload, isSend: false, nil, &dropped)
+      lost = $0.note(mark, outcome)
+      return unsafe (outcome, $0.takeWaiter())
     }
     mutex.unlock()
+    withExtendedLifetime(lost) {}
     destroyDropped()
     unsafe waiter?.resume()
     return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)

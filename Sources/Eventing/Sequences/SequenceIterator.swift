@@ -9,6 +9,10 @@
   @usableFromInline let record: HandlerRecord?
   /// The payloads that were taken from the buffer.
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
+  /// The marks of the payloads in the batch.
+  @exclusivity(unchecked) private var marks = MarkQueue()
+  /// The marks of the payloads that the loop has, until it asks for more.
+  @exclusivity(unchecked) private var current: [any OccurrenceMark] = []
   /// Whether `fill` was called before.
   @exclusivity(unchecked) private var hasBegun = false
   /// The number of payloads that were dropped directly before the batch.
@@ -49,10 +53,26 @@
 
   /// Returns the address of the next payload, from which the caller moves it out; `nil` if the
   /// batch is empty, or no payload may be taken any more.
-  @usableFromInline func takeNext() -> UnsafeMutableRawPointer? {
+  ///
+  /// - Parameter isAsked: Whether the loop asks for this payload, so that it has handled those
+  ///   before. Otherwise this one goes to the loop together with those.
+  @usableFromInline func takeNext(isAsked: Bool = true) -> UnsafeMutableRawPointer? {
+    if isAsked { noteHandled() }
     guard unsafe !batch.isEmpty, mayGoOn else { return nil }
     _ = unsafe batch.takeFirst()
+    if unsafe marks.isOn, let mark = unsafe marks.popFirst() { unsafe current.append(mark) }
     return unsafe UnsafeMutableRawPointer(mutating: batch.taken.address)
+  }
+
+  /// Notes that the loop has handled what it was given.
+  @inline(__always) func noteHandled() {
+    if unsafe !current.isEmpty { for mark in takeMarks() { mark.handled() } }
+  }
+
+  /// Takes out the marks of the payloads that the loop has.
+  func takeMarks() -> [any OccurrenceMark] {
+    defer { unsafe current = [] }
+    return unsafe current
   }
 
   /// Whether payloads may still be taken: not after a cancellation, or the removal of the handler.
@@ -81,7 +101,7 @@
       }
       if unsafe !batch.isEmpty { return true }
       if hub.buffering.suspendsSender { buffer.noteConsumer() }
-      switch unsafe hub.take(buffer, &batch, &lag) {
+      switch unsafe hub.take(buffer, &batch, &marks, &lag) {
       case .something: return true
       case .nothing: guard await wait(isolation: isolation) else { return false }
       case .end: end()
@@ -95,7 +115,7 @@
   /// - Returns: `false` if there are none now, or no more may be taken.
   func refill() -> Bool {
     unsafe batch.recycle()
-    guard mayGoOn, case .something = unsafe hub.take(buffer, &batch, &lag) else { return false }
+    guard mayGoOn, case .something = unsafe hub.take(buffer, &batch, &marks, &lag) else { return false }
     return true
   }
 
@@ -126,6 +146,7 @@
   private func end() {
     unsafe isOver = true
     unsafe batch = PayloadQueue(hub.type)
+    unsafe marks = MarkQueue()
     unsafe lag = 0
     if mutant(.cancelledLoopStays) { return }
     hub.drop(buffer)

@@ -18,14 +18,14 @@ import Synchronization
   /// an iterator takes it. Isolation: core.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if hub.isBounded { return takeBounded(payload, &tally) }
-    hub.give(payload)
+    hub.give(payload, tally.makeMark())
     countCallAlone()
     tally.report.delivered &+= 1
   }
 
   /// Takes a post on the fast path. Only for a sequence without a bound. Isolation: core.
   @usableFromInline @inline(__always) func takePost(_ payload: BorrowedPayload) {
-    hub.give(payload)
+    hub.give(payload, nil)
     countCallAlone()
   }
 

@@ -134,10 +134,13 @@ struct Conformance: Sendable {
     }
   }
 
-  /// Returns options with a group of this check.
+  /// Whether a message whose subscription ended must come to another one: to a member of its group.
+  var redelivers: Bool { isAtLeastOnce && first.promises.hasGroups }
+
+  /// Returns options with a group of this check, if the engine has groups.
   func options(group: String? = nil, inFlight: Int = 256) -> SubscribeOptions {
     var options = SubscribeOptions()
-    options.group = group.map { "\(check)_\($0)" }
+    options.group = first.promises.hasGroups ? group.map { "\(check)_\($0)" } : nil
     options.inFlight = inFlight
     return options
   }

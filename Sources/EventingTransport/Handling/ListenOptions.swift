@@ -5,11 +5,16 @@ struct ListenOptions: Sendable {
   var group: String?
   var start: StartPosition = .new
   var inFlight: Int
-  var retry: RetryPolicy = .immediately(attempts: 1)
+  /// The policy that the user gave; `nil` for the standard one.
+  var givenRetry: RetryPolicy?
   var deadLetter: String?
   var deduplication: Deduplication = .none
   /// Whether a message that finds no handler is handled: true for the messages of one key.
   var acceptsNobody = false
+
+  var retry: RetryPolicy {
+    givenRetry ?? .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)
+  }
 
   /// Checks the options against each other, the subject and the promises of the transport.
   func check(_ subject: String, _ promises: TransportPromises) throws {
@@ -39,6 +44,12 @@ struct ListenOptions: Sendable {
     if deadLetter != nil {
       throw TransportError(
         .notPromised, "expected a stream for a dead-letter subject; this transport delivers at most once")
+    }
+    if let givenRetry, givenRetry.attempts > 1 {
+      throw TransportError(
+        .notPromised,
+        "expected a stream for retry: with \(givenRetry.attempts) attempts on \(subject); this transport delivers at most once, so a message whose handler fails is gone. Leave retry: out"
+      )
     }
     if start != .new {
       throw TransportError(

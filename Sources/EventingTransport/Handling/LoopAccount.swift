@@ -2,8 +2,8 @@ import Eventing
 
 /// The loops over sequences that took one message.
 ///
-/// A send does not wait for loops. So each loop gets a mark with the payload, and the verdict of
-/// the message waits for the marks.
+/// A send does not wait for loops. So each sequence gets a mark with the payload, behind views and
+/// forwards too, and the verdict of the message waits for the marks.
 final class LoopAccount: Sendable {
   struct State: Sendable {
     /// The number of marks that exist and have no outcome.
@@ -16,7 +16,7 @@ final class LoopAccount: Sendable {
 
   private let state = Guarded(State())
 
-  /// Returns a mark for one more loop.
+  /// Returns a mark for one more sequence.
   func mark() -> LoopMark {
     state.withLock { $0.open += 1 }
     return LoopMark(self)
@@ -52,7 +52,7 @@ final class LoopAccount: Sendable {
 
 /// The mark of one message in one loop. A mark that is dropped says that the message is lost there:
 /// the loop ended while it worked on the message, or a buffer had no room.
-final class LoopMark: Sendable {
+final class LoopMark: OccurrenceMark {
   private let account: LoopAccount
   private let isOver = Guarded(false)
 
@@ -68,10 +68,4 @@ final class LoopMark: Sendable {
     }
     if isFirst { account.end(isLost: false) }
   }
-}
-
-/// An element of a sequence, with its mark.
-struct Marked<Element: Sendable>: Sendable {
-  let element: Element
-  let mark: LoopMark
 }

@@ -58,7 +58,7 @@ final class Listener: Sendable {
 
   /// Begins a message that was decoded, unless it is a repetition.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
-    switch seen?.begin(message.id) {
+    switch seen?.begin(message.identity) {
     case .handled: return DecidedMessage(decision: .done)
     case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
     case .new, nil: break
@@ -72,7 +72,7 @@ final class Listener: Sendable {
     let isHandled =
       outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped
       && (outcome.delivered + outcome.leftOut > 0 || options.acceptsNobody)
-    seen?.end(message.id, isHandled: isHandled)
+    seen?.end(message.identity, isHandled: isHandled)
     if isHandled { return .done }
     if outcome.failures.isEmpty { return .release(after: Listener.pause) }
     if message.attempt >= options.retry.attempts { return nil }

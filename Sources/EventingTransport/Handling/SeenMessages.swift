@@ -7,7 +7,8 @@ public struct Deduplication: Hashable, Sendable {
   /// Every message is handled, also one that comes again.
   public static var none: Deduplication { Deduplication(count: 0) }
   /// Returns a window: a message whose id is that of one of the last handled messages is
-  /// acknowledged, and not handled again. The window belongs to one process, and ends with it.
+  /// acknowledged, and not handled again. Two CloudEvents are the same message only if their
+  /// sources are equal, too. The window belongs to one process, and ends with it.
   ///
   /// - Parameter count: The number of ids. A number below 0 counts as 0.
   public static func last(_ count: Int) -> Deduplication { Deduplication(count: max(0, count)) }

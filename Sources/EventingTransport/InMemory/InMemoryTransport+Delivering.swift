@@ -10,6 +10,7 @@ extension InMemoryTransport {
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       state.members[subscription.id]?.isUnready = false
+      state.list(subscription.id)
       return state.wake(subscription.id)
     }
     if mustStart { startPump(subscription) }
@@ -31,7 +32,9 @@ extension InMemoryTransport {
       if delivery.dropped > 0 {
         tell(
           TransportIncident(
-            kind: .slowConsumer, subject: delivery.message.subject, reason: "a subscription did not keep up",
+            kind: .slowConsumer, subject: delivery.message.subject, event: subscription.filter.text,
+            reason:
+              "expected a listener that keeps up; at most \(subscription.options.inFlight) messages wait for it, and more had come",
             dropped: delivery.dropped))
       }
       if let delay = delivery.delay {
@@ -61,7 +64,14 @@ extension InMemoryTransport {
     for drainer in settled.drainers { drainer.resume() }
     for other in settled.woken { startPump(other) }
     if let reason = settled.rejection {
-      tell(TransportIncident(kind: .deadLetter, subject: delivery.message.subject, reason: reason))
+      let group = subscription.options.group.map { "the group \($0)" } ?? "a listener without a group"
+      let position = delivery.message.position.map { " at \($0)" } ?? ""
+      tell(
+        TransportIncident(
+          kind: .deadLetter, subject: delivery.message.subject, event: subscription.filter.text, stream: streamName,
+          reason:
+            "expected \(group) to handle the message\(position); it was given up at attempt \(delivery.message.attempt): \(reason)"
+        ))
     }
     if let delay = settled.delay, let group = subscription.group, let position = delivery.message.position {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
@@ -111,7 +121,9 @@ extension InMemoryTransport {
       defer { state.isConnected = false }
       return state.isConnected
     }
-    if isNew { tell(TransportIncident(kind: .lost, reason: "the engine was disconnected")) }
+    if isNew {
+      tell(TransportIncident(kind: .lost, stream: streamName, reason: "expected the engine; it was disconnected"))
+    }
   }
 
   /// Makes the engine reachable again.
@@ -122,16 +134,15 @@ extension InMemoryTransport {
     let (isNew, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected
       state.isConnected = true
-      var woken: [MemorySubscription] = []
-      for index in state.groups.indices {
-        if isForgetful { state.groups[index].giveBackPending() }
-        woken += state.wakeAll(index)
-      }
-      for id in state.plainMembers where state.wake(id) { state.members[id].map { woken.append($0.subscription) } }
+      if isForgetful { state.giveBackPending() }
       defer { state.publishers = [:] }
-      return (isNew, state.publishers, woken)
+      return (isNew, state.publishers, state.wakeAll())
     }
-    if isNew { tell(TransportIncident(kind: .reconnected, reason: "the engine is there again")) }
+    if isNew {
+      tell(
+        TransportIncident(
+          kind: .reconnected, stream: streamName, reason: "the engine is there again after it was disconnected"))
+    }
     for publisher in publishers.values { publisher.resume() }
     for subscription in woken { startPump(subscription) }
   }
@@ -142,7 +153,10 @@ extension InMemoryTransport {
   public func close(within limit: Duration = .seconds(10)) async {
     let (subscriptions, responders) = state.withLock { state in
       state.isClosed = true
-      return (state.members.values.map(\.subscription).sorted { $0.id < $1.id }, state.responders)
+      return (
+        state.members.values.map(\.subscription).sorted { $0.id < $1.id },
+        state.responders.values.flatMap(\.values).sorted { $0.id < $1.id }
+      )
     }
     await withDiscardingTaskGroup { group in
       for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }

@@ -4,37 +4,33 @@ extension InMemoryTransport {
   public func request(
     _ message: RemoteMessage, to subject: String, within limit: Duration
   ) async throws -> RemoteMessage {
-    let asked = try state.withLock { state -> Result<[MemoryResponder], TransportError> in
-      if state.isClosed {
-        return .failure(TransportError(.closed, "expected an open transport for \(subject); it was closed"))
-      }
-      var groups: [String: [MemoryResponder]] = [:]
-      var asked: [MemoryResponder] = []
-      for responder in state.responders where responder.subject == subject {
-        if let group = responder.group { groups[group, default: []].append(responder) } else { asked.append(responder) }
-      }
-      for group in groups.keys.sorted() {
-        if let one = groups[group]?.randomElement(using: &state.random) { asked.append(one) }
-      }
-      if asked.isEmpty || !state.isConnected {
-        return .failure(TransportError(.noResponders, "expected a process that responds to \(subject); there is none"))
-      }
-      return .success(asked.filter { _ in !state.random.chance(faults.drop) })
-    }.get()
-    var request = message
-    request.subject = subject
     let exchange = Exchange()
-    for responder in asked {
-      Scheduling.task(priority: nil, on: EventContext.executor) { [request] in
-        exchange.end(.success(await responder.reply(to: request)))
-      }
-    }
     let timer = Scheduling.cancelledWhenDropped { [clock] in
       guard (try? await clock.sleep(for: limit)) != nil else { return }
       exchange.end(
         .failure(TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")))
     }
     defer { withExtendedLifetime(timer) {} }
+    guard try await reach(subject, within: limit) else {
+      throw TransportError(
+        .timedOut, "expected a reply to \(subject) within \(limit); the engine was away for that time")
+    }
+    let (count, asked) = state.withLock { $0.chooseResponders(subject, faults) }
+    let nobody = TransportError(.noResponders, "expected a process that responds to \(subject); there is none")
+    guard count > 0 else { throw nobody }
+    exchange.expect(count)
+    for responder in asked { responder.expect() }
+    var request = message
+    request.subject = subject
+    for responder in asked {
+      Scheduling.task(priority: nil, on: EventContext.executor) { [request] in
+        if let reply = await responder.reply(to: request, { !exchange.isOver }) {
+          exchange.end(.success(reply))
+        } else {
+          exchange.endOne(nobody)
+        }
+      }
+    }
     return try await exchange.reply()
   }
 
@@ -42,22 +38,49 @@ extension InMemoryTransport {
     to subject: String, group: String?, inFlight: Int,
     _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
   ) async throws -> any TransportSubscription {
-    let responder = MemoryResponder(subject, group, max(1, inFlight), self, answer)
-    let isOpen = state.withLock { state in
-      if !state.isClosed { state.responders.append(responder) }
-      return !state.isClosed
+    let responder = state.withLock { state -> MemoryResponder? in
+      if state.isClosed { return nil }
+      let responder = MemoryResponder(state.newID(), subject, group, max(1, inFlight), self, answer)
+      state.responders[subject, default: [:]][responder.id] = responder
+      return responder
     }
-    guard isOpen else { throw TransportError(.closed, "expected an open transport for \(subject); it was closed") }
+    guard let responder else {
+      throw TransportError(.closed, "expected an open transport for \(subject); it was closed")
+    }
     return responder
   }
 
   func remove(_ responder: MemoryResponder) {
     // Released after the mutex: its closure belongs to the user.
     let gone = state.withLock { state in
-      defer { state.responders.removeAll { $0 === responder } }
-      return state.responders.filter { $0 === responder }
+      let gone = state.responders[responder.subject]?.removeValue(forKey: responder.id)
+      if state.responders[responder.subject]?.isEmpty == true { state.responders[responder.subject] = nil }
+      return gone
     }
     withExtendedLifetime(gone) {}
+  }
+}
+
+extension MemoryState {
+  /// Chooses the responders of one request: one of each group, and each one without a group.
+  ///
+  /// - Returns: Their number, and those of them that a fault does not keep from the request.
+  mutating func chooseResponders(_ subject: String, _ faults: MemoryFaults) -> (count: Int, asked: [MemoryResponder]) {
+    lastRequest += 1
+    var groups: [String: [MemoryResponder]] = [:]
+    var chosen: [MemoryResponder] = []
+    for responder in (responders[subject] ?? [:]).values.sorted(by: { $0.id < $1.id }) {
+      if let group = responder.group { groups[group, default: []].append(responder) } else { chosen.append(responder) }
+    }
+    for group in groups.keys.sorted() {
+      var generator = chances.generator(.member, lastRequest, stableHash(group))
+      if let one = groups[group]?.randomElement(using: &generator) { chosen.append(one) }
+    }
+    let asked = chosen.enumerated().filter { index, _ in
+      var generator = chances.generator(.request, lastRequest, UInt64(index))
+      return !generator.chance(faults.drop)
+    }.map(\.element)
+    return (chosen.count, asked)
   }
 }
 
@@ -66,9 +89,26 @@ private final class Exchange: Sendable {
   struct State: Sendable {
     var result: Result<RemoteMessage, any Error>?
     var waiter: CheckedContinuation<Void, Never>?
+    /// The number of responders that may still reply.
+    var expected = 0
   }
 
   private let state = Guarded(State())
+
+  /// Whether the caller waits no more.
+  var isOver: Bool { state.withLock { $0.result != nil } }
+
+  /// Notes the number of responders that may reply.
+  func expect(_ count: Int) { state.withLock { $0.expected = count } }
+
+  /// Notes that a responder will not reply. The last one ends the exchange.
+  func endOne(_ error: TransportError) {
+    let isLast = state.withLock { state in
+      state.expected -= 1
+      return state.expected == 0
+    }
+    if isLast { end(.failure(error)) }
+  }
 
   /// Ends the exchange, unless it has ended.
   func end(_ result: Result<RemoteMessage, any Error>) {

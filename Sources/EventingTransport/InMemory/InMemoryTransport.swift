@@ -10,7 +10,13 @@ import Foundation
 /// It stands for one stream, which stores in memory: everything is lost with the process. Several
 /// remote events on one transport are to each other as events of several processes.
 ///
-/// With a seed, faults and a clock of your own, a test sees each repetition, loss and delay again.
+/// With a seed, faults and a clock of your own, a test sees each repetition, loss and delay again:
+/// each fault is decided by the seed, the number of the message and the listener, whichever task
+/// comes first.
+///
+/// The stream keeps the messages that a group or a listening has not handled, and the last ones:
+/// see ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``. A listening keeps only
+/// messages of its own subject.
 ///
 /// All methods may be called from any thread and inside handlers. Handlers run on Swift's pool, not
 /// on the thread that publishes.
@@ -20,7 +26,6 @@ public final class InMemoryTransport: Transport {
   let faults: MemoryFaults
   /// The stored subjects; `nil` on plain.
   private let stored: [SubjectFilter]?
-  private let limit: Int
   private let publishTimeout: Duration
   private let incidentEvent: Event<TransportIncident>
   /// The other transport of a stream; `nil` for that one itself.
@@ -35,9 +40,9 @@ public final class InMemoryTransport: Transport {
   ///   - faults: The faults. A kind that is given twice has the last value.
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
-  ///   - limit: The number of messages that are kept after every group has handled them, for
-  ///     listenings that begin in the past and for repeated ids. What a group has not handled is
-  ///     kept in any case.
+  ///   - limit: The number of the last messages that are kept after every group has handled them,
+  ///     for listenings that begin in the past and for repeated ids. What a group has not handled
+  ///     is kept in any case.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],
@@ -50,11 +55,10 @@ public final class InMemoryTransport: Transport {
     _ seed: UInt64, _ faults: MemoryFaults, _ clock: any Clock<Duration>, _ stored: [SubjectFilter]?, _ limit: Int,
     _ publishTimeout: Duration
   ) {
-    state = Guarded(MemoryState(seed: seed))
+    state = Guarded(MemoryState(seed: seed, keeping: limit))
     self.clock = clock
     self.faults = faults
     self.stored = stored
-    self.limit = limit
     self.publishTimeout = publishTimeout
     identity = "memory.\(MessageID.next())"
     incidentEvent = Event("incidents")
@@ -70,6 +74,9 @@ public final class InMemoryTransport: Transport {
   public var incidents: any EventSource<TransportIncident> { incidentEvent.source }
 
   func tell(_ incident: TransportIncident) { incidentEvent.post(incident) }
+
+  /// The name of the stream in incidents; `nil` on plain.
+  var streamName: String? { stored == nil ? nil : identity }
 
   // MARK: Publishing
 
@@ -88,8 +95,10 @@ public final class InMemoryTransport: Transport {
     }
     try checkStored(subject)
     let (receipt, woken, isLost) = state.withLock { [message] state in
-      let (receipt, woken) = state.store(message, keeping: limit)
-      return (receipt, woken, state.random.chance(faults.loseReceipt))
+      let (receipt, woken) = state.store(message)
+      guard faults.loseReceipt > 0, !receipt.isDuplicate else { return (receipt, woken, false) }
+      var generator = state.chances.generator(.receipt, receipt.position ?? 0)
+      return (receipt, woken, generator.chance(faults.loseReceipt))
     }
     for subscription in woken { startPump(subscription) }
     if isLost {
@@ -107,23 +116,27 @@ public final class InMemoryTransport: Transport {
 
   /// Waits until the engine can be reached.
   private func reach(_ subject: String) async throws {
-    enum Reach { case open, away, closed }
-    func look() -> Reach { state.withLock { $0.isClosed ? .closed : $0.isConnected ? .open : .away } }
-    if look() == .away { await waitForConnection() }
-    switch look() {
-    case .open: return
-    case .away:
+    guard try await reach(subject, within: publishTimeout) else {
       throw TransportError(
         .refused,
         "expected the engine within \(publishTimeout) for a message to \(subject); it was away. It is not stored")
-    case .closed: throw TransportError(.closed, "expected an open transport for \(subject); it was closed")
     }
   }
 
-  private func waitForConnection() async {
+  /// Waits until the engine can be reached. Returns whether it can.
+  func reach(_ subject: String, within limit: Duration) async throws -> Bool {
+    func isAway() -> Bool { state.withLock { !$0.isClosed && !$0.isConnected } }
+    if isAway() { await waitForConnection(limit) }
+    if state.withLock({ $0.isClosed }) {
+      throw TransportError(.closed, "expected an open transport for \(subject); it was closed")
+    }
+    return !isAway()
+  }
+
+  private func waitForConnection(_ limit: Duration) async {
     let id = state.withLock { $0.newID() }
-    let timer = Scheduling.cancelledWhenDropped { [weak self, clock, publishTimeout] in
-      if (try? await clock.sleep(for: publishTimeout)) != nil { self?.endWait(id) }
+    let timer = Scheduling.cancelledWhenDropped { [weak self, clock] in
+      if (try? await clock.sleep(for: limit)) != nil { self?.endWait(id) }
     }
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
@@ -149,10 +162,10 @@ public final class InMemoryTransport: Transport {
       if let deadLetter = options.deadLetter { try checkStored(deadLetter) }
     }
     let subscription = state.withLock { state in
-      var group: UInt64?
-      if stored != nil { group = state.group(options, filter) }
+      let group = stored == nil ? nil : state.group(options, filter)
+      let chance = group == nil ? state.newChance(options, filter) : 0
       let subscription = MemorySubscription(state.newID(), filter, options, group: group, self, begin)
-      state.add(subscription)
+      state.add(subscription, chance: chance)
       return subscription
     }
     wake(subscription)

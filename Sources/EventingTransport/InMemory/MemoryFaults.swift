@@ -17,7 +17,7 @@ extension InMemoryTransport {
     /// - Parameter longest: The longest delay.
     public static func delay(upTo longest: Duration) -> Fault { Fault(kind: .delay(longest)) }
     /// Returns a fault that stores a message, and loses the receipt: `publish` throws
-    /// ``TransportError/Code/mayBeStored``. Not on plain.
+    /// ``TransportError/Code/mayBeStored``. The receipt of a repeated id is not lost. Not on plain.
     ///
     /// - Parameter probability: The probability for each message, from 0 to 1.
     public static func loseReceipt(_ probability: Double) -> Fault { Fault(kind: .loseReceipt(probability)) }

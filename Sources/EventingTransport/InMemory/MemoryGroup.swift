@@ -1,4 +1,9 @@
+import Eventing
+
 /// A group of a stream in memory, or a subscription without a group.
+///
+/// Each message that it has not handled is in exactly one of ``waiting``, ``again``, ``pending``
+/// and ``delayed``.
 struct MemoryGroup: Sendable {
   /// One delivery of one message. A message that is given back, and delivered again, has another
   /// number.
@@ -7,64 +12,85 @@ struct MemoryGroup: Sendable {
     let member: UInt64
   }
 
+  /// The name and the subject of a durable group.
+  struct Key: Hashable, Sendable {
+    let name: String
+    let filter: SubjectFilter
+  }
+
   let id: UInt64
   /// `nil` for a subscription without a group.
-  let name: String?
+  let key: Key?
   let filter: SubjectFilter
-  /// The next position to look at.
-  var cursor: UInt64
-  /// The positions of messages that come again, in their order.
-  private(set) var again: [UInt64] = []
+  /// The number by which faults are decided.
+  let chance: UInt64
+  /// The messages that no member has taken, in their order.
+  private(set) var waiting = Deque<UInt64>()
+  /// The messages that come again, the last one first.
+  private var again: [UInt64] = []
   /// The numbers of failed attempts.
   var failures: [UInt64: Int] = [:]
+  /// The numbers of deliveries of the messages that are not handled.
+  private(set) var deliveries: [UInt64: UInt64] = [:]
   /// The messages without a verdict.
   var pending: [UInt64: Pending] = [:]
   /// The messages that a fault repeats, each once.
   var repeated: Set<UInt64> = []
   /// The messages that come again after a delay.
   var delayed: Set<UInt64> = []
-  var members: [UInt64] = []
-  /// The index of the member that is woken next.
-  var turn = 0
+  /// The members that could take a message when they were looked at last, the next one first. Some
+  /// may have gone.
+  var available = Deque<UInt64>()
 
-  init(_ id: UInt64, _ name: String?, _ filter: SubjectFilter, _ cursor: UInt64) {
+  init(_ id: UInt64, _ key: Key?, _ filter: SubjectFilter, chance: UInt64) {
     self.id = id
-    self.name = name
+    self.key = key
     self.filter = filter
-    self.cursor = cursor
+    self.chance = chance
   }
 
-  /// The first position that the group may still need.
-  var needed: UInt64 { min(cursor, again.first ?? .max, pending.keys.min() ?? .max, delayed.min() ?? .max) }
-
-  /// Returns the position of the next message, and takes it out; `nil` if there is none.
-  mutating func next(in log: MemoryLog) -> UInt64? {
-    while !again.isEmpty {
-      let position = again.removeFirst()
-      if log[position] != nil { return position }
-    }
-    cursor = max(cursor, log.start)
-    while let message = log[cursor] {
-      cursor += 1
-      if filter.matches(message.subject) { return cursor - 1 }
-    }
-    return nil
+  /// All messages that are not handled.
+  var unhandled: [UInt64] {
+    var all = again + pending.keys + delayed
+    var rest = waiting
+    while let position = rest.popFirst() { all.append(position) }
+    return all
   }
 
-  /// Whether a message may wait.
-  func hasWork(in log: MemoryLog) -> Bool { !again.isEmpty || cursor < log.end }
+  /// Whether a message waits.
+  var hasWork: Bool { !again.isEmpty || !waiting.isEmpty }
+
+  /// Adds a new message.
+  mutating func append(_ position: UInt64) { waiting.append(position) }
+
+  /// Takes out the next message. Returns its position, and the number of this delivery; `nil` if
+  /// there is none.
+  mutating func next() -> (position: UInt64, delivery: UInt64)? {
+    guard let position = again.popLast() ?? waiting.popFirst() else { return nil }
+    deliveries[position, default: 0] += 1
+    return (position, deliveries[position] ?? 1)
+  }
 
   /// Lets a message come again, in its place.
   mutating func giveBack(_ position: UInt64) {
-    let index = again.firstIndex { $0 >= position } ?? again.endIndex
-    if index == again.endIndex || again[index] != position { again.insert(position, at: index) }
+    var (low, high) = (0, again.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if again[middle] > position { low = middle + 1 } else { high = middle }
+    }
+    again.insert(position, at: low)
   }
 
-  /// Gives back the messages without a verdict: all of them, or those of one member.
-  mutating func giveBackPending(of member: UInt64? = nil) {
-    for (position, delivery) in pending where member == nil || delivery.member == member {
-      pending[position] = nil
-      giveBack(position)
-    }
+  /// Forgets a message that was handled.
+  mutating func forget(_ position: UInt64) {
+    failures[position] = nil
+    deliveries[position] = nil
+    repeated.remove(position)
+  }
+
+  /// Gives back all messages without a verdict.
+  mutating func giveBackPending() {
+    for position in pending.keys { giveBack(position) }
+    pending = [:]
   }
 }

@@ -1,107 +1,72 @@
 /// The messages of a stream in memory, by their positions. The first position is 1.
+///
+/// A message is kept while a group needs it, and while it is among the last ones.
 struct MemoryLog: Sendable {
-  /// The messages from `head` on. Those before it were dropped, and are `nil`.
-  private var messages: [RemoteMessage?] = []
-  private var head = 0
-  /// The number of messages that were dropped.
-  private var dropped: UInt64 = 0
+  private struct Stored: Sendable {
+    var message: RemoteMessage
+    /// The number of groups that have not handled it.
+    var needs: Int
+  }
+
+  /// The number of the last messages that are kept in any case.
+  private let limit: UInt64
+  private var stored: [UInt64: Stored] = [:]
   /// The positions of the stored ids.
   private var positions: [String: UInt64] = [:]
-
   /// The position of the next message.
-  var end: UInt64 { dropped + UInt64(count) + 1 }
-  /// The position of the first message that is still there.
-  var start: UInt64 { dropped + 1 }
-  var count: Int { messages.count - head }
+  private(set) var end: UInt64 = 1
+
+  init(keeping limit: Int) { self.limit = UInt64(limit) }
+
+  var count: Int { stored.count }
 
   /// The message at a position; `nil` if it was dropped, or is not there yet.
-  subscript(position: UInt64) -> RemoteMessage? {
-    position >= start && position < end ? messages[head + Int(position - start)] : nil
-  }
+  subscript(position: UInt64) -> RemoteMessage? { stored[position]?.message }
 
   /// Returns the position of a stored id.
   func position(of id: String) -> UInt64? { positions[id] }
 
   /// Appends a message. Returns its position.
-  mutating func append(_ message: RemoteMessage) -> UInt64 {
-    var message = message
+  ///
+  /// - Parameter needs: The number of groups that must handle it.
+  mutating func append(_ message: RemoteMessage, needs: Int) -> UInt64 {
     let position = end
+    end += 1
+    var message = message
     message.position = position
     message.attempt = 1
-    messages.append(message)
+    stored[position] = Stored(message: message, needs: needs)
     positions[message.id] = position
+    if position > limit { drop(position - limit) }
     return position
   }
 
-  /// Drops messages, so that `limit` are left, but none at `needed` or later.
-  mutating func trim(to limit: Int, before needed: UInt64) {
-    let surplus = min(count - limit, Int(min(needed, end)) - Int(start))
-    guard surplus > 0 else { return }
-    for index in head..<head + surplus {
-      if let id = messages[index]?.id { positions[id] = nil }
-      messages[index] = nil
-    }
-    head += surplus
-    dropped += UInt64(surplus)
-    // Amortized: as many messages are moved as were dropped.
-    if head > messages.count / 2 {
-      messages.removeFirst(head)
-      head = 0
-    }
+  /// Notes that one more group needs a message.
+  mutating func retain(_ position: UInt64) { stored[position]?.needs += 1 }
+
+  /// Notes that a group needs a message no more.
+  mutating func release(_ position: UInt64) {
+    stored[position]?.needs -= 1
+    if position + limit < end { drop(position) }
   }
 
-  /// Returns the first position of a listening.
-  func position(of start: StartPosition) -> UInt64 {
+  /// Drops a message that no group needs.
+  private mutating func drop(_ position: UInt64) {
+    guard let old = stored[position], old.needs == 0 else { return }
+    stored[position] = nil
+    if positions[old.message.id] == position { positions[old.message.id] = nil }
+  }
+
+  /// Returns the positions from which a listening begins, in their order. O(n log n), and O(1) for
+  /// new messages.
+  func positions(from start: StartPosition, _ filter: SubjectFilter) -> [UInt64] {
+    let first: UInt64
     switch start.kind {
-    case .new: end
-    case .first: self.start
-    case .position(let number): max(number, self.start)
-    case .time(let time):
-      messages[head...].firstIndex { $0.map { $0.publishedAt >= time } ?? false }
-        .map { self.start + UInt64($0 - head) } ?? end
+    case .new: return []
+    case .first: first = 1
+    case .position(let number): first = number
+    case .time(let time): first = stored.filter { $1.message.publishedAt >= time }.keys.min() ?? end
     }
-  }
-}
-
-/// A subject with wildcards: `*` stands for one word, and a last `>` for one or more words.
-struct SubjectFilter: Hashable, Sendable {
-  let text: String
-  private let words: [Substring]
-  private let isPlain: Bool
-
-  init(_ text: String) {
-    self.text = text
-    words = text.split(separator: ".")
-    isPlain = !text.utf8.contains(UInt8(ascii: "*")) && !text.utf8.contains(UInt8(ascii: ">"))
-  }
-
-  func matches(_ subject: String) -> Bool {
-    if isPlain { return text == subject }
-    let found = subject.split(separator: ".")
-    for (index, word) in words.enumerated() {
-      if word == ">" { return found.count > index }
-      guard index < found.count, word == "*" || word == found[index] else { return false }
-    }
-    return words.count == found.count
-  }
-}
-
-/// A generator of random numbers from a seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  /// Returns true with a probability.
-  mutating func chance(_ probability: Double) -> Bool {
-    probability > 0 && Double.random(in: 0..<1, using: &self) < probability
+    return stored.filter { $0 >= first && filter.matches($1.message.subject) }.keys.sorted()
   }
 }

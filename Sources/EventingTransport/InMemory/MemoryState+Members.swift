@@ -1,39 +1,74 @@
+import Eventing
+
 // The subscriptions of an engine in memory, and the verdicts on what they took.
 extension MemoryState {
   /// Returns the group of a new subscription to the stream; makes it if there is none.
   mutating func group(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
-    if let name = options.group, let group = groups.first(where: { $0.name == name && $0.filter == filter }) {
-      return group.id
+    let key = options.group.map { MemoryGroup.Key(name: $0, filter: filter) }
+    if let key, let id = groupIDs[key] { return id }
+    var group = MemoryGroup(newID(), key, filter, chance: newChance(options, filter))
+    for position in log.positions(from: options.start, filter) {
+      group.append(position)
+      log.retain(position)
     }
-    let group = MemoryGroup(newID(), options.group, filter, log.position(of: options.start))
-    groups.append(group)
+    groups[group.id] = group
+    groupOrder.append(group.id)
+    if let key { groupIDs[key] = group.id }
     return group.id
   }
 
-  mutating func add(_ subscription: MemorySubscription) {
-    members[subscription.id] = Member(subscription: subscription)
-    if let group = subscription.group, let index = index(of: group) {
-      groups[index].members.append(subscription.id)
-    } else {
-      plainMembers.append(subscription.id)
-    }
+  /// Returns the number by which faults are decided for a group, or for a subscription without one.
+  mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
+    if let group = options.group { return stableHash("\(group) \(filter.text)") }
+    lastListener += 1
+    return stableHash(filter.text) &+ lastListener
   }
 
-  /// Removes a subscription, and gives back what it has in hand.
+  mutating func add(_ subscription: MemorySubscription, chance: UInt64) {
+    members[subscription.id] = Member(subscription: subscription, chance: chance)
+    if subscription.group == nil { plainMembers.append(subscription.id) } else { list(subscription.id) }
+  }
+
+  /// Removes a subscription, and gives back what it has in hand. O(1), amortized, for each message
+  /// in hand.
   ///
   /// - Returns: The state of the subscription, which is released after the mutex, and the members
   ///   for which a task must be started.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Member?, woken: [MemorySubscription]) {
     guard let gone = members.removeValue(forKey: subscription.id) else { return (nil, []) }
-    plainMembers.removeAll { $0 == subscription.id }
-    guard let group = subscription.group, let index = index(of: group) else { return (gone, []) }
-    groups[index].members.removeAll { $0 == subscription.id }
-    groups[index].giveBackPending(of: subscription.id)
-    if groups[index].name == nil {
-      groups.remove(at: index)
+    guard let id = subscription.group else {
+      goneMembers += 1
+      if goneMembers > 16, goneMembers > plainMembers.count / 2 {
+        plainMembers.removeAll { members[$0] == nil }
+        goneMembers = 0
+      }
       return (gone, [])
     }
-    return (gone, wakeAll(index))
+    if subscription.options.group == nil {
+      removeGroup(id)
+      return (gone, [])
+    }
+    for position in gone.taken where groups[id]?.pending[position]?.member == subscription.id {
+      groups[id]?.pending[position] = nil
+      groups[id]?.giveBack(position)
+    }
+    // One more than was given back: the subscription may have been woken for a message.
+    var woken: [MemorySubscription] = []
+    for _ in 0...gone.taken.count where groups[id]?.hasWork == true {
+      if let other = wakeOne(id) { woken.append(other) }
+    }
+    return (gone, woken)
+  }
+
+  /// Removes the group of a subscription that has none.
+  private mutating func removeGroup(_ id: UInt64) {
+    guard let group = groups.removeValue(forKey: id) else { return }
+    for position in group.unhandled { log.release(position) }
+    goneGroups += 1
+    if goneGroups > 16, goneGroups > groupOrder.count / 2 {
+      groupOrder.removeAll { groups[$0] == nil }
+      goneGroups = 0
+    }
   }
 
   /// The consequences of a verdict, to be drawn after the mutex.
@@ -51,55 +86,73 @@ extension MemoryState {
     _ delivery: Delivery, of subscription: MemorySubscription, _ verdict: Verdict, _ faults: MemoryFaults
   ) -> Settled {
     var settled = Settled()
-    if var member = members[subscription.id] {
-      member.inHand -= 1
-      if !member.isOpen, member.isIdle { swap(&settled.drainers, &member.drainers) }
-      members[subscription.id] = member
-      if wake(subscription.id) { settled.woken.append(subscription) }
+    let id = subscription.id
+    if members[id] != nil {
+      members[id]?.inHand -= 1
+      if members[id]?.isOpen == false, members[id]?.isIdle == true {
+        settled.drainers = members[id]?.drainers ?? []
+        members[id]?.drainers = []
+      }
+      list(id)
+      if wake(id) { settled.woken.append(subscription) }
     }
     guard let group = subscription.group else {
       if case .reject(let reason) = verdict { settled.rejection = reason }
       return settled
     }
-    guard let index = index(of: group), let position = delivery.message.position,
-      groups[index].pending[position]?.delivery == delivery.number
+    guard let position = delivery.message.position, let found = groups[group]?.pending[position],
+      found.delivery == delivery.number
     else { return settled }
-    groups[index].pending[position] = nil
+    groups[group]?.pending[position] = nil
+    members[id]?.taken.remove(position)
     switch verdict {
     case .done:
-      if groups[index].repeated.remove(position) == nil, random.chance(faults.duplicate) {
-        groups[index].repeated.insert(position)
-        settled.woken += comeAgain(position, index)
+      if mustRepeat(position, group, faults) {
+        groups[group]?.repeated.insert(position)
+        settled.woken += comeAgain(position, group)
       } else {
-        groups[index].failures[position] = nil
+        end(position, group)
       }
     case .reject(let reason):
       settled.rejection = reason
-      groups[index].failures[position] = nil
+      end(position, group)
     case .retry(let delay):
-      groups[index].failures[position, default: 0] += 1
+      groups[group]?.failures[position, default: 0] += 1
       settled.delay = delay
     case .release(let delay): settled.delay = delay
     }
     guard let delay = settled.delay else { return settled }
     if delay > .zero {
-      groups[index].delayed.insert(position)
+      groups[group]?.delayed.insert(position)
     } else {
       settled.delay = nil
-      settled.woken += comeAgain(position, index)
+      settled.woken += comeAgain(position, group)
     }
     return settled
   }
 
-  private mutating func comeAgain(_ position: UInt64, _ index: Int) -> [MemorySubscription] {
-    groups[index].giveBack(position)
-    return wakeOne(index).map { [$0] } ?? []
+  /// Whether a fault repeats a message that was handled.
+  private func mustRepeat(_ position: UInt64, _ group: UInt64, _ faults: MemoryFaults) -> Bool {
+    guard faults.duplicate > 0, let group = groups[group], !group.repeated.contains(position) else { return false }
+    var generator = chances.generator(.duplicate, position, group.chance)
+    return generator.chance(faults.duplicate)
+  }
+
+  /// Forgets a message that a group has handled.
+  private mutating func end(_ position: UInt64, _ group: UInt64) {
+    groups[group]?.forget(position)
+    log.release(position)
+  }
+
+  private mutating func comeAgain(_ position: UInt64, _ group: UInt64) -> [MemorySubscription] {
+    groups[group]?.giveBack(position)
+    return wakeOne(group).map { [$0] } ?? []
   }
 
   /// Lets a message come again after its delay. Returns the members for which a task must be
   /// started.
   mutating func bringBack(_ position: UInt64, in group: UInt64) -> [MemorySubscription] {
-    guard let index = index(of: group), groups[index].delayed.remove(position) != nil else { return [] }
-    return comeAgain(position, index)
+    guard groups[group]?.delayed.remove(position) != nil else { return [] }
+    return comeAgain(position, group)
   }
 }

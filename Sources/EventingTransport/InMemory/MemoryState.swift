@@ -5,6 +5,8 @@ struct MemoryState: Sendable {
   /// The state of a subscription.
   struct Member: Sendable {
     let subscription: MemorySubscription
+    /// The number by which faults are decided on plain.
+    let chance: UInt64
     /// The number of messages that have begun, or are about to, and have no verdict.
     var inHand = 0
     /// Whether new messages are taken.
@@ -15,8 +17,12 @@ struct MemoryState: Sendable {
     var mustLook = false
     /// Whether it could handle no message when it looked last, and nothing has changed since.
     var isUnready = false
-    /// The messages of a plain subscription that wait.
-    var queue = Deque<RemoteMessage>()
+    /// Whether it is among the members of its group that can take a message.
+    var isListed = false
+    /// The positions of the messages that it has taken from a stream, and that have no verdict.
+    var taken: Set<UInt64> = []
+    /// The messages of a plain subscription that wait, with their numbers.
+    var queue = Deque<(message: RemoteMessage, number: UInt64)>()
     /// The number of messages that a plain subscription lost, and of which no incident told.
     var lost = 0
     /// The tasks that drain the subscription.
@@ -35,8 +41,8 @@ struct MemoryState: Sendable {
     }
 
     /// Adds a plain message to the queue, or counts it as lost.
-    mutating func enqueue(_ message: RemoteMessage) {
-      if queue.count < subscription.options.inFlight { queue.append(message) } else { lost += 1 }
+    mutating func enqueue(_ message: RemoteMessage, _ number: UInt64) {
+      if queue.count < subscription.options.inFlight { queue.append((message, number)) } else { lost += 1 }
     }
 
     /// Notes that a message begins. Returns the number of messages that were lost before.
@@ -60,14 +66,27 @@ struct MemoryState: Sendable {
     let dropped: Int
   }
 
-  var log = MemoryLog()
-  /// The groups of the stream, in the order in which they were made.
-  var groups: [MemoryGroup] = []
+  var log: MemoryLog
+  /// The groups of the stream.
+  var groups: [UInt64: MemoryGroup] = [:]
+  /// The ids of the groups, in the order in which they were made. Some may have gone.
+  var groupOrder: [UInt64] = []
+  var goneGroups = 0
+  /// The ids of the durable groups.
+  var groupIDs: [MemoryGroup.Key: UInt64] = [:]
   var members: [UInt64: Member] = [:]
-  /// The plain subscriptions, in the order in which they were made.
+  /// The plain subscriptions, in the order in which they were made. Some may have gone.
   var plainMembers: [UInt64] = []
-  var responders: [MemoryResponder] = []
-  var random: SeededGenerator
+  var goneMembers = 0
+  /// The number of subscriptions without a group that were made.
+  var lastListener: UInt64 = 0
+  /// The responders of each subject, by their ids.
+  var responders: [String: [UInt64: MemoryResponder]] = [:]
+  let chances: Chances
+  /// The number of plain messages that were published.
+  var lastPlain: UInt64 = 0
+  /// The number of requests that were made.
+  var lastRequest: UInt64 = 0
   var lastID: UInt64 = 0
   var isClosed = false
   /// Whether the engine can be reached.
@@ -75,27 +94,27 @@ struct MemoryState: Sendable {
   /// The publishers that wait until the engine can be reached.
   var publishers: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  init(seed: UInt64, keeping limit: Int) {
+    chances = Chances(seed: seed)
+    log = MemoryLog(keeping: limit)
+  }
 
   mutating func newID() -> UInt64 {
     lastID += 1
     return lastID
   }
 
-  func index(of group: UInt64) -> Int? { groups.firstIndex { $0.id == group } }
-
   // MARK: Publishing
 
   /// Stores a message. Returns the receipt, and the subscriptions to wake.
-  mutating func store(_ message: RemoteMessage, keeping limit: Int) -> (Receipt, [MemorySubscription]) {
+  mutating func store(_ message: RemoteMessage) -> (Receipt, [MemorySubscription]) {
     if let position = log.position(of: message.id) { return (Receipt(position: position, isDuplicate: true), []) }
-    let position = log.append(message)
-    if log.count > limit + 1_024, position.isMultiple(of: 256) {
-      log.trim(to: limit, before: groups.reduce(.max) { min($0, $1.needed) })
-    }
+    let matching = groupOrder.filter { groups[$0]?.filter.matches(message.subject) == true }
+    let position = log.append(message, needs: matching.count)
     var woken: [MemorySubscription] = []
-    for index in groups.indices where groups[index].filter.matches(message.subject) {
-      if let subscription = wakeOne(index) { woken.append(subscription) }
+    for id in matching {
+      groups[id]?.append(position)
+      if let subscription = wakeOne(id) { woken.append(subscription) }
     }
     return (Receipt(position: position), woken)
   }
@@ -104,6 +123,7 @@ struct MemoryState: Sendable {
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [UInt64]] = [:]
     var chosen: [UInt64] = []
+    lastPlain += 1
     for id in plainMembers {
       guard let member = members[id], member.isOpen, member.subscription.filter.matches(message.subject) else {
         continue
@@ -115,99 +135,14 @@ struct MemoryState: Sendable {
       }
     }
     for group in groups.keys.sorted() {
-      if let id = groups[group]?.randomElement(using: &random) { chosen.append(id) }
+      var generator = chances.generator(.member, lastPlain, stableHash(group))
+      if let id = groups[group]?.randomElement(using: &generator) { chosen.append(id) }
     }
     var woken: [MemorySubscription] = []
     for id in chosen {
-      members[id]?.enqueue(message)
+      members[id]?.enqueue(message, lastPlain)
       if wake(id), let subscription = members[id]?.subscription { woken.append(subscription) }
     }
     return woken
-  }
-
-  // MARK: Waking
-
-  /// Marks a subscription as one that takes messages. Returns whether a task must be started.
-  mutating func wake(_ id: UInt64) -> Bool {
-    members[id]?.wake() ?? false
-  }
-
-  /// Wakes one member of a group that has room, the next one in turn. Returns it if a task must be
-  /// started.
-  mutating func wakeOne(_ index: Int) -> MemorySubscription? {
-    let ids = groups[index].members
-    for offset in 0..<ids.count {
-      let turn = (groups[index].turn + offset) % ids.count
-      guard let member = members[ids[turn]], member.isOpen, !member.isUnready,
-        member.inHand < member.subscription.options.inFlight
-      else {
-        continue
-      }
-      groups[index].turn = turn + 1
-      return wake(ids[turn]) ? member.subscription : nil
-    }
-    return nil
-  }
-
-  /// Wakes all members of a group. Returns those for which a task must be started.
-  mutating func wakeAll(_ index: Int) -> [MemorySubscription] {
-    groups[index].members.compactMap { id in
-      let subscription = members[id]?.subscription
-      return wake(id) ? subscription : nil
-    }
-  }
-
-  /// Notes that a subscription can handle no message now, unless that has just changed. Returns the
-  /// member for which a task must be started in its place.
-  mutating func markUnready(_ id: UInt64) -> MemorySubscription? {
-    guard let member = members[id], !member.mustLook else { return nil }
-    members[id]?.isUnready = true
-    guard let group = member.subscription.group, let index = index(of: group), groups[index].hasWork(in: log) else {
-      return nil
-    }
-    return wakeOne(index)
-  }
-
-  /// Ends the task of a subscription. Returns false if it must look again.
-  mutating func stopPumping(_ id: UInt64) -> Bool {
-    guard let member = members[id] else { return true }
-    members[id]?.mustLook = false
-    if member.mustLook { return false }
-    members[id]?.isPumping = false
-    return true
-  }
-
-  // MARK: Taking
-
-  /// Takes the next message of a subscription; `nil` if there is none, or no room.
-  mutating func take(_ id: UInt64, _ faults: MemoryFaults) -> Delivery? {
-    guard isConnected, members[id]?.hasRoom == true else { return nil }
-    let message: RemoteMessage
-    var number: UInt64?
-    if let group = members[id]?.subscription.group {
-      guard members[id]?.isOpen == true, let index = index(of: group), let position = groups[index].next(in: log),
-        var stored = log[position]
-      else { return nil }
-      stored.attempt = (groups[index].failures[position] ?? 0) + 1
-      message = stored
-      let delivery = newID()
-      number = delivery
-      groups[index].pending[position] = MemoryGroup.Pending(delivery: delivery, member: id)
-    } else {
-      guard let first = members[id]?.queue.popFirst() else { return nil }
-      message = first
-    }
-    let dropped = members[id]?.begin() ?? 0
-    let isLost = random.chance(faults.drop)
-    let delay = faults.delay > .zero ? faults.delay * Double.random(in: 0...1, using: &random) : nil
-    return Delivery(message: message, number: number, delay: delay, isLost: isLost, dropped: dropped)
-  }
-
-  /// Returns whether a delivery still belongs to the subscription that took it.
-  func isPending(_ delivery: Delivery, of subscription: MemorySubscription) -> Bool {
-    guard members[subscription.id] != nil else { return false }
-    guard let group = subscription.group else { return true }
-    guard let index = index(of: group), let position = delivery.message.position else { return false }
-    return groups[index].pending[position]?.delivery == delivery.number
   }
 }

@@ -12,8 +12,12 @@ public protocol RemoteKey: Hashable, Sendable {
 }
 
 extension String: RemoteKey {
-  public var remoteText: String { self }
-  public init?(remoteText: String) { self = remoteText }
+  /// The text in its composed form: Swift compares strings in that form, and subjects byte by byte.
+  public var remoteText: String { utf8.allSatisfy { $0 < 128 } ? self : precomposedStringWithCanonicalMapping }
+  public init?(remoteText: String) {
+    guard remoteText.remoteText.utf8.elementsEqual(remoteText.utf8) else { return nil }
+    self = remoteText
+  }
 }
 
 extension RemoteKey where Self: FixedWidthInteger {
@@ -38,5 +42,9 @@ extension UInt64: RemoteKey {}
 
 extension UUID: RemoteKey {
   public var remoteText: String { uuidString }
-  public init?(remoteText: String) { self.init(uuidString: remoteText) }
+  public init?(remoteText: String) {
+    // Lowercase letters would make second names of a key.
+    guard let id = UUID(uuidString: remoteText), id.uuidString == remoteText else { return nil }
+    self = id
+  }
 }

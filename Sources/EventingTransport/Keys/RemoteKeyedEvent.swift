@@ -50,11 +50,10 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   /// ``RemoteEvent/listen(as:startingAt:inFlight:retry:deadLetter:deduplicating:)``.
   @discardableResult public func listen(
     as group: String? = nil, startingAt start: StartPosition = .new, inFlight: Int = 256,
-    retry: RetryPolicy = .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: String? = nil,
-    deduplicating deduplication: Deduplication = .none
+    retry: RetryPolicy? = nil, deadLetter: String? = nil, deduplicating deduplication: Deduplication = .none
   ) async throws -> Listening {
     let options = ListenOptions(
-      group: group, start: start, inFlight: inFlight, retry: retry, deadLetter: deadLetter,
+      group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
       deduplication: deduplication, acceptsNobody: true)
     let event = event
     let prefix = subject.utf8.count + 1
@@ -63,7 +62,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
       guard let key = SubjectWord.unescaped(word).flatMap(Key.init(remoteText:)) else {
         throw DecodingFailure("expected a key of \(Key.self) in the subject \(shown(message.subject))")
       }
-      return { delivered, way in event.begin(delivered, to: key, from: way) }
+      return { delivered, way in event.begin(delivered, to: key, from: way) { delivered.loops.mark() } }
     }
   }
 

@@ -56,7 +56,7 @@ func checkHeaders(_ headers: [String: String]) throws {
     }
     guard !value.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else {
       throw TransportError(
-        .badHeader, "expected a value without line breaks and control characters for the header \(name)")
+        .badHeader, "expected a value without line breaks and control characters for the header \(shown(name))")
     }
     let lowercase = name.lowercased()
     guard !lowercase.hasPrefix("eventing-"), !lowercase.hasPrefix("nats-") else {

@@ -37,6 +37,9 @@ extension Codec where Payload: Codable {
   /// Returns a codec that writes and reads CloudEvents 1.0 in binary mode: JSON in the body, and
   /// the attributes in headers that begin with `ce-`.
   ///
+  /// The identity of a CloudEvent is its source together with its id. So a stream stores messages
+  /// of two sources that have the same id, and a listening handles both.
+  ///
   /// - Parameters:
   ///   - type: The attribute `type`. A message of another type is rejected.
   ///   - source: The attribute `source`, for messages that this program writes.
@@ -47,6 +50,7 @@ extension Codec where Payload: Codable {
       message.headers["ce-type"] = type
       message.headers["ce-source"] = source
       message.headers["ce-id"] = message.id
+      message.id = message.boundedIdentity
       message.headers["ce-time"] = message.publishedAt.formatted(.iso8601)
       message.headers[Header.contentType] = "application/json"
     } _: { message in

@@ -8,6 +8,8 @@ enum Header {
   static let version = "Eventing-Version"
   /// The subjects that a forwarded message came through, with the identities of their transports.
   static let path = "Eventing-Path"
+  /// The number of these subjects and the marks of some, if ``path`` has no room for all.
+  static let pathMarks = "Eventing-Path-Marks"
   /// The reason for which a message is in a dead-letter subject.
   static let deadReason = "Eventing-Dead-Reason"
   /// The subject from which a dead letter came.

@@ -4,7 +4,8 @@ public import Foundation
 public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   /// The payload.
   public let payload: Payload
-  /// The id of the message.
+  /// The id that the publisher gave: for a CloudEvent the attribute `id`, which is unique for its
+  /// source only.
   public let id: String
   /// The subject that the message was published to.
   public let subject: String
@@ -19,7 +20,7 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
 
   init(_ payload: Payload, _ message: RemoteMessage) {
     self.payload = payload
-    id = message.id
+    id = message.publisherID
     subject = message.subject
     headers = message.headers
     attempt = message.attempt

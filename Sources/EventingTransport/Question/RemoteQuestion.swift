@@ -13,7 +13,7 @@ public import Eventing
 /// All methods may be called from any thread, and inside responders. The question listens until a
 /// listening ends, ``finish()`` is called, or the last reference goes.
 public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
-  private let question: Question<Query, Answer>
+  private let question: Question<AskedQuery<Query>, Answer>
   private let transport: any Transport
   private let queries: Codec<Query>
   private let answers: Codec<Answer>
@@ -55,7 +55,9 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     named name: String? = nil, priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
-    question.addResponder(named: name, priority: priority, fileID: fileID, line: line, body)
+    question.addResponder(named: name, priority: priority, fileID: fileID, line: line) { asked in
+      asked.gate.isOpen ? try await body(asked.query) : nil
+    }
   }
 
   /// Removes a responder. Returns whether this call removed it.
@@ -66,20 +68,28 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Answers queries of other processes with the responders of this one, until the listening ends.
   ///
+  /// No responder begins a query after the listening has ended: the caller gets
+  /// ``TransportError/Code/noResponders``. A query that has begun is answered.
+  ///
   /// - Parameters:
   ///   - group: The group: one member answers each query. Without a group, this process answers
   ///     each query, and the caller takes the first answer.
-  ///   - inFlight: The largest number of queries that are being answered at one time.
+  ///   - inFlight: The largest number of queries of this listening that have been handed to the
+  ///     responders and have no answer. More wait, up to the limits of their callers, and count as
+  ///     asked: they go to no other member. A responder answers one query after the other. So more
+  ///     than one in flight lets several responders of this process work at once.
   /// - Returns: The listening. Dropping it changes nothing.
   /// - Throws: ``TransportError``.
   @discardableResult public func listen(as group: String? = nil, inFlight: Int = 256) async throws -> Listening {
     try check()
     try ListenOptions(group: group, inFlight: inFlight).check(subject, transport.promises)
     let (question, queries, answers, transport, subject) = (question, queries, answers, transport, subject)
+    let gate = ListeningGate()
     return try await listenings.add(group) {
-      try await transport.respond(to: subject, group: group, inFlight: inFlight) { message in
-        await RemoteQuestion.reply(to: message, question, queries, answers, transport.promises.largestPayload)
+      let subscription = try await transport.respond(to: subject, group: group, inFlight: inFlight) { message in
+        await RemoteQuestion.reply(to: message, question, gate, queries, answers, transport.promises.largestPayload)
       }
+      return GatedSubscription(subscription, gate)
     }
   }
 
@@ -134,7 +144,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Answers one query. A failure travels in the headers.
   private static func reply(
-    to message: RemoteMessage, _ question: Question<Query, Answer>, _ queries: Codec<Query>,
+    to message: RemoteMessage, _ question: Question<AskedQuery<Query>, Answer>, _ gate: ListeningGate,
+    _ queries: Codec<Query>,
     _ answers: Codec<Answer>, _ largest: Int
   ) async -> RemoteMessage {
     var reply = RemoteMessage()
@@ -142,7 +153,9 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       let query = try queries.decode(message)
       var answer: Result<Answer, any Error>?
       await RemoteContext.extract(message.headers) {
-        do { answer = .success(try await question.first(query)) } catch { answer = .failure(error) }
+        do { answer = .success(try await question.first(AskedQuery(query: query, gate: gate))) } catch {
+          answer = .failure(error)
+        }
       }
       guard let answer else { preconditionFailure("a task-local value is bound around one call") }
       try answers.encode(answer.get(), &reply)

@@ -54,7 +54,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
       throw TransportError(
         .tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
     }
-    if let header = way?.header { message.headers[Header.path] = header }
+    try way?.write(to: &message.headers)
     return try await transport.publish(message, to: subject)
   }
 

@@ -6,7 +6,8 @@ extension EventSource {
   /// A forward is a handler on a lane: it publishes one payload after the other, in order. A `send`
   /// waits until the message is stored, and its report has the error if it is not. A message is not
   /// forwarded to a subject of a transport that it came through, so a cycle over any number of
-  /// processes ends.
+  /// processes ends. In a cycle of more subjects than a header of 4,096 bytes names, a message may
+  /// go round twice before it ends.
   ///
   /// - Parameter target: The remote event. It is held weakly, and the forward ends when it goes.
   /// - Returns: The token of the forward.

@@ -15,9 +15,11 @@ public import Eventing
 /// all handlers of the listening. Handlers behind forwards count. While the event has no handlers,
 /// or is locked, it takes no messages.
 ///
-/// **Loops.** A loop over ``payloads(buffering:)`` of this event has handled an element when it
-/// asks for the next one. If it ends before, that message comes again. A sequence of a view, such
-/// as `placed.filter { … }.payloads()`, has handled an element when its buffer takes it.
+/// **Loops.** A loop over a sequence of this event, of a view, or of an event behind forwards, has
+/// handled an element when it asks for the next one. The message is acknowledged then. What a loop
+/// worked on when it ended comes again, and so does what waited in its buffer, or was dropped
+/// there. So a sequence without a loop keeps its messages in hand. `next(within:where:)` has
+/// handled the payload that it returns, and the payloads that it left out before.
 ///
 /// **Concurrency.** All methods may be called from any thread and inside handlers.
 ///
@@ -79,7 +81,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - start: The first message of a new group, or of a listening without one.
   ///   - inFlight: The largest number of messages in hand. With 1, each message is handled before
   ///     the next one begins.
-  ///   - retry: The number of attempts and the delays, if a handler fails.
+  ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
+  ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
+  ///     most once retries nothing, and refuses a policy of more than one attempt.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
   ///     failed. Without one they are dropped, and only the transport's incidents tell of them.
   ///   - deduplication: The number of handled ids that this listening remembers.
@@ -88,15 +92,14 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   listening of this event in one group.
   @discardableResult public func listen(
     as group: String? = nil, startingAt start: StartPosition = .new, inFlight: Int = 256,
-    retry: RetryPolicy = .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: String? = nil,
-    deduplicating deduplication: Deduplication = .none
+    retry: RetryPolicy? = nil, deadLetter: String? = nil, deduplicating deduplication: Deduplication = .none
   ) async throws -> Listening {
     let options = ListenOptions(
-      group: group, start: start, inFlight: inFlight, retry: retry, deadLetter: deadLetter,
+      group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
       deduplication: deduplication)
     let event = event
     return try await channel.listen(options, isReady: { event.mayDeliver }) { _ in
-      { delivered, way in event.begin(delivered, from: way) }
+      { delivered, way in event.begin(delivered, from: way) { delivered.loops.mark() } }
     }
   }
 

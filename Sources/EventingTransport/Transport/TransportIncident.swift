@@ -25,15 +25,33 @@ public struct TransportIncident: Sendable {
   public let kind: Kind
   /// The subject that it concerns, if it concerns one.
   public let subject: String?
-  /// A sentence for a log.
+  /// The subject that the event listens to, if the incident concerns a listening. For an event with
+  /// keys it ends with `*`.
+  public let event: String?
+  /// The name of the stream, if it concerns one.
+  public let stream: String?
+  /// A sentence for a log, with what was expected and what was found.
   public let reason: String
   /// The number of messages that were dropped.
   public let dropped: Int
 
   /// Creates an incident.
-  public init(kind: Kind, subject: String? = nil, reason: String = "", dropped: Int = 0) {
+  ///
+  /// - Parameters:
+  ///   - kind: The kind.
+  ///   - subject: The subject that it concerns.
+  ///   - event: The subject that the event listens to.
+  ///   - stream: The name of the stream.
+  ///   - reason: A sentence for a log, with what was expected and what was found.
+  ///   - dropped: The number of messages that were dropped.
+  public init(
+    kind: Kind, subject: String? = nil, event: String? = nil, stream: String? = nil, reason: String = "",
+    dropped: Int = 0
+  ) {
     self.kind = kind
     self.subject = subject
+    self.event = event
+    self.stream = stream
     self.reason = reason
     self.dropped = dropped
   }
@@ -42,7 +60,11 @@ public struct TransportIncident: Sendable {
 extension TransportIncident: CustomStringConvertible {
   /// One line for a log.
   public var description: String {
-    "\(kind)\(subject.map { " on \($0)" } ?? "")\(dropped > 0 ? ", \(dropped) dropped" : ""): \(reason)"
+    let places = [
+      subject.map { " on \($0)" }, event == subject ? nil : event.map { " for \($0)" },
+      stream.map { " in the stream \($0)" }, dropped > 0 ? ", \(dropped) dropped" : nil,
+    ]
+    return "\(kind)\(places.compactMap { $0 }.joined()): \(reason)"
   }
 }
 

@@ -8,7 +8,7 @@ struct FaultyTransport: Transport {
     case swallowsAll, swallows(Int), beginsTwice, changesBody, changesSubject, changesHeaders, changesIDs
     case hasNoPositions, countsDouble, countsNothing
     // Faults of a subscription.
-    case hasNoBound, isAlwaysReady, neverLooksAgain, hasNoGroups, forgetsGroups, startsAt(StartPosition)
+    case hasNoBound, isAlwaysReady, neverLooksAgain, hasNoGroups, refusesGroups, forgetsGroups, startsAt(StartPosition)
     case takesAllWords, retriesRejected, neverEnds, speaksAfterTheEnd
     // Faults of publishing.
     case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs
@@ -52,6 +52,8 @@ struct FaultyTransport: Transport {
     case .hasNoBound: options.inFlight = 256
     case .isAlwaysReady: options.isReady = { true }
     case .hasNoGroups: options.group = nil
+    case .refusesGroups where options.group != nil:
+      throw TransportError(.notPromised, "expected no group, got \(options.group ?? "")")
     case .forgetsGroups: options.group = options.group.map { "\($0)-\(RemoteMessage().id)" }
     case .startsAt(let start): options.start = start
     case .takesAllWords where subject.hasSuffix("*"): subject = subject.dropLast() + ">"
@@ -109,7 +111,10 @@ struct FaultyTransport: Transport {
     to subject: String, group: String?, inFlight: Int,
     _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
   ) async throws -> any TransportSubscription {
-    try await base.respond(to: subject, group: group, inFlight: inFlight, answer)
+    if case .refusesGroups = fault, let group {
+      throw TransportError(.notPromised, "expected no group, got \(group)")
+    }
+    return try await base.respond(to: subject, group: group, inFlight: inFlight, answer)
   }
 }
 

@@ -136,6 +136,15 @@ import Testing
     }
   }
 
+  /// No check asks an engine for a group, or for what only a group can give, that promises none.
+  @Test(arguments: TransportConformance.checks, [true, false])
+  func anEngineWithoutGroupsConforms(check: TransportConformance.Check, isStream: Bool) throws {
+    try Self.run(check.name, nil) { engine in
+      engine = FaultyTransport(isStream ? engine.base : engine.base.plain, .refusesGroups)
+      engine.promises.hasGroups = false
+    }
+  }
+
   @Test func allChecksRunUntilOneFails() throws {
     #expect(Set(TransportConformance.checks).count == TransportConformance.checks.count)
     #expect(Set(TransportConformance.checks.map(\.description)).count == TransportConformance.checks.count)

@@ -43,7 +43,7 @@ import Testing
     try fails("delivers", [.duplicate(1)])
     try fails("groups", [.duplicate(0.5)])
     try fails("order", [.drop(0.2)])
-    try fails("retry", [.duplicate(0.9)])
+    try fails("retry", [.duplicate(1)])
     try fails("atMostOnce", [.drop(0.5)], plain: true)
     try fails("duplicates", [.loseReceipt(1)])
   }

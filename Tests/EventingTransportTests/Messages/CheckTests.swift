@@ -43,6 +43,16 @@ import Testing
     #expect(await Self.error { try await event.publish(1, headers: headers) }?.code == .badHeader)
   }
 
+  /// An error shows only the beginning of a long name.
+  @Test func anErrorShowsNoLongNames() async {
+    let event = RemoteEvent<Int>("good", over: InMemoryTransport())
+    let long = String(repeating: "a", count: 10_000)
+    for headers in [[long: "\n"], [long + "ä": "a"], ["Eventing-" + long: "a"]] {
+      let error = await Self.error { try await event.publish(1, headers: headers) }
+      #expect(error?.code == .badHeader && (error?.description.utf8.count ?? .max) < 300)
+    }
+  }
+
   @Test(arguments: ["", "a b", "a\n", String(repeating: "a", count: 256)]) func anIDHasNoSpaces(id: String) async {
     let event = RemoteEvent<Int>("good", over: InMemoryTransport())
     #expect(await Self.error { try await event.publish(1, id: id) }?.code == .badOption)
@@ -64,6 +74,16 @@ import Testing
     let plain = RemoteEvent<Int>("other", over: bus.plain)
     #expect(await Self.error { try await plain.listen(startingAt: .first) }?.code == .notPromised)
     #expect(await Self.error { try await plain.listen(deadLetter: "dead") }?.code == .notPromised)
+    let retrying = await Self.error { try await plain.listen(retry: .immediately(attempts: 2)) }
+    #expect(retrying?.code == .notPromised)
+    #expect(
+      retrying?.description
+        == "expected a stream for retry: with 2 attempts on other; this transport delivers at most once, so a message whose handler fails is gone. Leave retry: out"
+    )
+    let keys = RemoteKeyedEvent<Int, Int>("keys", over: bus.plain)
+    #expect(await Self.error { try await keys.listen(retry: .immediately(attempts: 2)) }?.code == .notPromised)
+    #expect(await Self.error { try await keys.listen(retry: .immediately(attempts: 1)) } == nil)
+    #expect(await Self.error { try await plain.listen() } == nil)
   }
 
   @Test func aGroupOfAnEngineWithoutGroupsIsRefused() async throws {

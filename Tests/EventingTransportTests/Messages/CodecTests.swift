@@ -112,6 +112,10 @@ import Testing
     #expect(UInt8(remoteText: "256") == nil && UInt64(remoteText: "18446744073709551615") == .max)
     let id = UUID()
     #expect(UUID(remoteText: id.remoteText) == id && UUID(remoteText: "x") == nil)
+    #expect(UUID(remoteText: "6ba7b810-9dad-11d1-80b4-00c04fd430c8") == nil)
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    #expect(one == two && one.remoteText.utf8.elementsEqual(two.remoteText.utf8))
+    #expect(String(remoteText: one) == one && String(remoteText: two) == nil)
   }
 
   @Test func aTaskLocalValueTravelsInAHeader() throws {

@@ -15,6 +15,9 @@ import Testing
       "\(TransportIncident(kind: .refused, subject: "orders", reason: "no room"))" == "refused on orders: no room")
     let slow = TransportIncident(kind: .slowConsumer, subject: "ticks", reason: "too slow", dropped: 3)
     #expect("\(slow)" == "slowConsumer on ticks, 3 dropped: too slow")
+    let dead = TransportIncident(
+      kind: .deadLetter, subject: "ticks.a", event: "ticks.*", stream: "TICKS", reason: "expected a number")
+    #expect("\(dead)" == "deadLetter on ticks.a for ticks.* in the stream TICKS: expected a number")
     #expect("\(TransportIncident(kind: .init("moved"), reason: "to another server"))" == "moved: to another server")
   }
 

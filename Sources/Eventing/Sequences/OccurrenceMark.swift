@@ -1,0 +1,51 @@
+/// The mark of an occurrence in the buffers of one sequence, from which a transport learns what
+/// became of it there.
+///
+/// A mark that is released says that no loop has handled the occurrence: a loop ended while it
+/// worked on it, or a buffer had no room. So no mark is released under a mutex.
+@usableFromInline package protocol OccurrenceMark: AnyObject, Sendable {
+  /// Notes that a loop asks for the element after this one.
+  func handled()
+}
+
+/// The marks of the payloads that wait in a buffer, in their order.
+///
+/// Kept beside the payloads, and only after the first mark has come: a payload without a transport
+/// costs one comparison. A value without synchronization; its owner guards it.
+struct MarkQueue: Sendable {
+  private var marks = Deque<(any OccurrenceMark)?>()
+  /// Whether each payload has a place here.
+  private(set) var isOn = false
+
+  /// Appends the place of a payload, if there are places.
+  ///
+  /// - Parameters:
+  ///   - mark: The mark; `nil` for a payload without one.
+  ///   - count: The number of payloads that wait before this one.
+  @inline(__always) mutating func append(_ mark: (any OccurrenceMark)?, after count: Int) {
+    if isOn || mark != nil { appendPlace(mark, after: count) }
+  }
+
+  private mutating func appendPlace(_ mark: (any OccurrenceMark)?, after count: Int) {
+    if !isOn { for _ in 0..<count { marks.append(nil) } }
+    isOn = true
+    marks.append(mark)
+  }
+
+  /// Returns a copy that shares no memory: the two are changed under different mutexes, and the
+  /// thread sanitizer does not see reference counts. O(n)
+  func copy() -> MarkQueue {
+    var copy = MarkQueue()
+    copy.isOn = isOn
+    marks.forEach { copy.marks.append($0) }
+    return copy
+  }
+
+  /// Takes out the mark of the first payload. The caller releases it after the mutex.
+  mutating func popFirst() -> (any OccurrenceMark)? { marks.popFirst() ?? nil }
+}
+
+extension DeliveryTally {
+  /// Makes the mark of the occurrence for one more sequence; `nil` if no transport brought it.
+  func makeMark() -> (any OccurrenceMark)? { completion?.account?.makeMark?() }
+}

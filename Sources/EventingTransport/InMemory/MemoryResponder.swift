@@ -1,0 +1,122 @@
+import Eventing
+
+/// A responder of an engine in memory.
+///
+/// A request is in hand from the moment at which the engine has chosen this responder. It waits for
+/// a slot if the responder has none. ``cancel()`` refuses the waiting requests: after it, none
+/// begins.
+final class MemoryResponder: TransportSubscription {
+  struct State: Sendable {
+    /// The number of requests in hand.
+    var inHand = 0
+    /// The number of requests that are being answered.
+    var running = 0
+    /// The requests that wait for a slot. Each is told whether it has one.
+    var waiting = Deque<CheckedContinuation<Bool, Never>>()
+    /// The tasks that drain the responder.
+    var drainers: [CheckedContinuation<Void, Never>] = []
+    var isEnded = false
+  }
+
+  let id: UInt64
+  let subject: String
+  let group: String?
+  let answer: @Sendable (RemoteMessage) async -> RemoteMessage
+  private let inFlight: Int
+  private let state = Guarded(State())
+  private weak let engine: InMemoryTransport?
+
+  init(
+    _ id: UInt64, _ subject: String, _ group: String?, _ inFlight: Int, _ engine: InMemoryTransport,
+    _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+  ) {
+    self.id = id
+    self.subject = subject
+    self.group = group
+    self.inFlight = inFlight
+    self.engine = engine
+    self.answer = answer
+  }
+
+  /// Notes that the engine has chosen this responder for a request.
+  func expect() { state.withLock { $0.inHand += 1 } }
+
+  /// Answers a request that was expected, when there is a slot.
+  ///
+  /// - Parameters:
+  ///   - message: The request.
+  ///   - isWanted: A closure that returns whether the caller still waits.
+  /// - Returns: The reply; `nil` if the responder or the wait of the caller ended before.
+  func reply(to message: RemoteMessage, _ isWanted: () -> Bool) async -> RemoteMessage? {
+    guard await takeSlot() else {
+      finish(hasSlot: false)
+      return nil
+    }
+    defer { finish(hasSlot: true) }
+    return isWanted() ? await answer(message) : nil
+  }
+
+  private func takeSlot() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let hasSlot = state.withLock { state -> Bool? in
+        if state.isEnded { return false }
+        guard state.running >= inFlight else {
+          state.running += 1
+          return true
+        }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let hasSlot { continuation.resume(returning: hasSlot) }
+    }
+  }
+
+  /// Notes the end of a request. Its slot passes to the next one, or becomes free.
+  private func finish(hasSlot: Bool) {
+    let (next, drainers) = state.withLock { state in
+      state.inHand -= 1
+      let next = hasSlot ? state.waiting.popFirst() : nil
+      if hasSlot, next == nil { state.running -= 1 }
+      guard state.inHand == 0 else { return (next, [CheckedContinuation<Void, Never>]()) }
+      defer { state.drainers = [] }
+      return (next, state.drainers)
+    }
+    next?.resume(returning: true)
+    for drainer in drainers { drainer.resume() }
+  }
+
+  func readinessChanged() {}
+
+  func drain(within limit: Duration) async {
+    engine?.remove(self)
+    guard let clock = engine?.clock else { return cancel() }
+    let timer = Scheduling.cancelledWhenDropped { [weak self] in
+      if (try? await clock.sleep(for: limit)) != nil { self?.cancel() }
+    }
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        let isIdle = state.inHand == 0 || state.isEnded
+        if !isIdle { state.drainers.append(continuation) }
+        return isIdle
+      }
+      if isIdle { continuation.resume() }
+    }
+    withExtendedLifetime(timer) {}
+    cancel()
+  }
+
+  func cancel() {
+    engine?.remove(self)
+    let (waiting, drainers) = state.withLock { state in
+      state.isEnded = true
+      defer {
+        state.waiting = Deque()
+        state.drainers = []
+      }
+      return (state.waiting, state.drainers)
+    }
+    var refused = waiting
+    while let one = refused.popFirst() { one.resume(returning: false) }
+    for drainer in drainers { drainer.resume() }
+  }
+}

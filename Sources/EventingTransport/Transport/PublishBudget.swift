@@ -1,0 +1,107 @@
+import Eventing
+
+/// The room for messages that were published or asked and are not sent, or not stored, yet.
+///
+/// A publisher that finds none is suspended, so a slow engine slows its publishers down. Waiters
+/// are served in order. Each is looked at once when it is served, and whenever some wait may be
+/// over: the work does not grow with the square of their number.
+package final class PublishBudget: Sendable {
+  private struct Waiter: Sendable {
+    let cost: Int
+    let deadline: ContinuousClock.Instant
+    let continuation: CheckedContinuation<Bool, Never>
+  }
+
+  private struct State: Sendable {
+    var free = PublishBudget.total
+    var waiters: [UInt64: Waiter] = [:]
+    /// The waiters behind `front`, in order. Some may be served or late.
+    var order = Deque<UInt64>()
+    var front: UInt64?
+    var lastID: UInt64 = 0
+    /// No deadline is before this one.
+    var earliest: ContinuousClock.Instant?
+    /// The number of times that a waiter was looked at, for tests.
+    var looks = 0
+
+    /// Gives the free room to the first waiters. Returns the waiters that have it now.
+    mutating func serve() -> [CheckedContinuation<Bool, Never>] {
+      var served: [CheckedContinuation<Bool, Never>] = []
+      while let id = front ?? order.popFirst() {
+        looks += 1
+        front = id
+        if let waiter = waiters[id] {
+          guard free >= waiter.cost else { break }
+          free -= waiter.cost
+          waiters[id] = nil
+          served.append(waiter.continuation)
+        }
+        front = nil
+      }
+      return served
+    }
+  }
+
+  /// The room, in units of 4 KiB: 64 MiB, or 16,384 small messages.
+  package static let total = 16_384
+  private let state = Guarded(State())
+
+  package init() {}
+
+  /// Returns the cost of a message, so that the largest one fits.
+  package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
+
+  /// Takes room. Returns false if there was none until the deadline.
+  package func take(_ cost: Int, until deadline: ContinuousClock.Instant) async -> Bool {
+    if state.withLock({ $0.waiters.isEmpty && PublishBudget.take(cost, &$0) }) { return true }
+    return await withCheckedContinuation { continuation in
+      let isTaken = state.withLock { state in
+        if state.waiters.isEmpty, PublishBudget.take(cost, &state) { return true }
+        state.lastID += 1
+        state.waiters[state.lastID] = Waiter(cost: cost, deadline: deadline, continuation: continuation)
+        state.order.append(state.lastID)
+        state.earliest = min(state.earliest ?? deadline, deadline)
+        return false
+      }
+      if isTaken { continuation.resume(returning: true) }
+    }
+  }
+
+  private static func take(_ cost: Int, _ state: inout State) -> Bool {
+    guard state.free >= cost else { return false }
+    state.free -= cost
+    return true
+  }
+
+  /// Gives room back.
+  package func give(_ cost: Int) {
+    let served = state.withLock { state in
+      state.free += cost
+      return state.serve()
+    }
+    for waiter in served { waiter.resume(returning: true) }
+  }
+
+  /// Ends the waits whose time is over; all of them if there is no time.
+  package func expire(_ now: ContinuousClock.Instant?) {
+    let (ended, served) = state.withLock { state -> ([Waiter], [CheckedContinuation<Bool, Never>]) in
+      guard let earliest = state.earliest, now.map({ earliest <= $0 }) ?? true else { return ([], []) }
+      state.looks += state.waiters.count
+      let late = state.waiters.filter { waiter in now.map { waiter.value.deadline <= $0 } ?? true }
+      for id in late.keys { state.waiters[id] = nil }
+      state.earliest = state.waiters.values.map(\.deadline).min()
+      return (Array(late.values), late.isEmpty ? [] : state.serve())
+    }
+    for waiter in ended { waiter.continuation.resume(returning: false) }
+    for waiter in served { waiter.resume(returning: true) }
+  }
+
+  /// Whether a publisher waits.
+  package var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty } }
+
+  /// The number of waiters.
+  package var waiterCount: Int { state.withLock { $0.waiters.count } }
+
+  /// The number of times that a waiter was looked at, for tests.
+  package var looks: Int { state.withLock { $0.looks } }
+}

@@ -1,0 +1,85 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Synchronization
+import Testing
+
+/// The engine in memory keeps what is not handled, and what its limit says, and no more; and its
+/// work for each end of a subscription does not grow with their number.
+@Suite(.timeLimit(.minutes(10))) struct BoundTests {
+  @Test func aListeningWithNothingToDoKeepsNothing() throws {
+    try simulate(1...2) { clock in
+      let bus = InMemoryTransport(clock: clock, keeping: 10)
+      let (busy, idle) = (
+        RemoteEvent<[UInt8]>("busy", over: bus, codec: .bytes), RemoteEvent<[UInt8]>("idle", over: bus, codec: .bytes)
+      )
+      let notes = Notes<Void>()
+      busy.addHandler { _ in notes.note(()) }
+      idle.addHandler { _ in notes.note(()) }
+      try await idle.listen(as: "one")
+      try await idle.listen()
+      try await busy.listen(as: "one")
+      for _ in 0..<2_000 { try await busy.publish([]) }
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.count == 2_000 && bus.storedCount <= 10, "\(notes.count), \(bus.storedCount)")
+      try await idle.publish([])
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.count == 2_002, "\(notes.count)")
+    }
+  }
+
+  /// A message that no handler has seen is kept, and not the messages after it.
+  @Test func oneMessageThatNobodyHandlesKeepsNoOther() throws {
+    try simulate(1...2) { clock in
+      let bus = InMemoryTransport(clock: clock, keeping: 10)
+      let (busy, idle) = (
+        RemoteEvent<[UInt8]>("busy", over: bus, codec: .bytes), RemoteEvent<[UInt8]>("idle", over: bus, codec: .bytes)
+      )
+      let (notes, late) = (Notes<Void>(), Notes<UInt64>())
+      busy.addHandler { _ in notes.note(()) }
+      try await idle.listen(as: "one")
+      try await busy.listen(as: "one")
+      for _ in 0..<3 { try await idle.publish([]) }
+      for _ in 0..<2_000 { try await busy.publish([]) }
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.count == 2_000 && bus.storedCount <= 13, "\(notes.count), \(bus.storedCount)")
+      idle.remoteOccurrences.addHandler { late.note($0.position ?? 0) }
+      try await clock.sleep(for: .seconds(1))
+      try require(late.values == [1, 2, 3] && bus.storedCount <= 10, "\(late.values), \(bus.storedCount)")
+    }
+  }
+
+  /// Counts how often the engine asks subscriptions whether they are ready: once for each time that
+  /// one is woken.
+  @Test(arguments: [true, false]) func theEndOfASubscriptionWakesNoOthers(hasWork: Bool) throws {
+    try Simulation.run(seed: 1, limit: 1_000_000) {
+      let clock = Simulation.clock
+      let bus = InMemoryTransport(clock: clock)
+      let looks = Mutex(0)
+      var options = SubscribeOptions()
+      options.group = "one"
+      options.isReady = {
+        looks.withLock { $0 += 1 }
+        return false
+      }
+      var subscriptions: [any TransportSubscription] = []
+      for _ in 0..<300 {
+        subscriptions.append(try await bus.subscribe("numbers", options) { _ in Nothing() })
+      }
+      if hasWork { _ = try await bus.publish(RemoteMessage(), to: "numbers") }
+      try await clock.sleep(for: .seconds(1))
+      looks.withLock { $0 = 0 }
+      for subscription in subscriptions {
+        subscription.cancel()
+        try await clock.sleep(for: .milliseconds(1))
+      }
+      let count = looks.withLock { $0 }
+      try require(count <= 3 * 300, "\(count) looks for 300 ends")
+    }
+  }
+
+  private struct Nothing: BegunMessage {
+    var knownVerdict: Verdict? { .done }
+    var verdict: Verdict { get async { .done } }
+  }
+}

@@ -1,0 +1,27 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+/// Each key has one word, and each word one key.
+@Suite(.timeLimit(.minutes(10))) struct KeyWordTests {
+  /// Other programs may publish to any subject.
+  @Test func aSecondNameOfAKeyIsNoKey() throws {
+    try simulate(1...3) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteKeyedEvent<String, Int>("numbers", over: bus)
+      let (keys, incidents) = (Notes<String>(), Notes<TransportIncident>())
+      bus.incidents.addHandler { incidents.note($0) }
+      event.anyKey.addHandler { keys.note($0.key) }
+      try await event.listen()
+      // "%61" is a second name of "a", "%2F" of "/", and "%e" has one digit too few.
+      for word in ["a", "%61", "%2f", "%2F", "%", "%25", "%e", "%ff"] {
+        _ = try await bus.publish(RemoteMessage(body: Array("1".utf8)), to: "numbers.\(word)")
+      }
+      try await clock.sleep(for: .seconds(1))
+      try require(keys.values == ["a", "/", "", "%"], "\(keys.values)")
+      try require(
+        incidents.values.map(\.subject) == ["%61", "%2F", "%e", "%ff"].map { "numbers.\($0)" }, "\(incidents.values)")
+    }
+  }
+}
