@@ -7,6 +7,10 @@
     let servers: [String]
     let credentials: NATS.Credentials?
     let tls: NATS.TLS?
+    /// Whether a connection without TLS is refused: by the options, or by an address `tls://`.
+    ///
+    /// One such address is enough for all servers, because libnats may connect to any of them.
+    let isSecure: Bool
 
     /// Checks the options.
     ///
@@ -43,6 +47,7 @@
       self.servers = servers
       self.credentials = credentials
       self.tls = tls
+      isSecure = tls != nil || servers.contains { $0.hasPrefix("tls://") }
     }
 
     private static func check(_ server: String) throws {
@@ -83,8 +88,18 @@
     }
 
     /// Returns the error for a connection that failed.
-    func failure(_ text: String) -> TransportError {
+    ///
+    /// - Parameters:
+    ///   - text: The text of libnats.
+    ///   - lacksTLS: Whether the server offers no TLS, and the options want it.
+    func failure(_ text: String, lacksTLS: Bool) -> TransportError {
       let places = servers.map(withoutCredentials).joined(separator: ", ")
+      if lacksTLS {
+        return TransportError(
+          .refused,
+          "expected a TLS connection to \(places), as \(tls == nil ? "the address says" : "the TLS options say"); the server offers none"
+        )
+      }
       let lowercase = text.lowercased()
       if lowercase.contains("authorization") || lowercase.contains("authentication") {
         let kind = credentials?.description ?? "no credentials"

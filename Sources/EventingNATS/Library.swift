@@ -33,7 +33,7 @@
       guard status == NATS_OK, let connection = unsafe connection else {
         let text = libraryError(status)
         unsafe context.release()  // no callback comes from a connection that was never made
-        throw options.failure(text)
+        throw options.failure(text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
       }
       unsafe self.raw = connection
     }
@@ -68,8 +68,11 @@
         try unsafe check(natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(path)")
       case nil: break
       }
+      guard options.isSecure else { return }
+      // Without it libnats ignores `tls://`, and sends the login in clear text. It checks the
+      // certificate, by the authorities of the system unless others are given, and the host.
+      try unsafe check(natsOptions_SetSecure(raw, true), .refused, "a libnats with TLS")
       guard let tls = options.tls else { return }
-      _ = unsafe natsOptions_SetSecure(raw, true)
       if let file = tls.authorities {
         try unsafe check(natsOptions_LoadCATrustedCertificates(raw, file), .refused, "certificates in \(file)")
       }

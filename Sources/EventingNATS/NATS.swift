@@ -23,9 +23,12 @@
     /// Connects to the first server that can be reached.
     ///
     /// - Parameters:
-    ///   - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS.
+    ///   - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS. If one of them
+    ///     says `tls://`, no server is taken without TLS.
     ///   - credentials: The credentials; `nil` if the server needs none.
-    ///   - tls: The TLS options; `nil` for those of the system, where an address says `tls://`.
+    ///   - tls: The TLS options, with which no server is taken without TLS; `nil` for those of the
+    ///     system, where an address says `tls://`. Nothing is sent before the certificate and the
+    ///     host were checked.
     ///   - publishTimeout: The longest wait of `publish`, for room, for the server, and until the
     ///     message is stored.
     ///   - identity: The name of the cluster for forwarding: equal in all processes. Only a process
