@@ -33,17 +33,29 @@
     // MARK: Publishing
 
     public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+      do { return try await publishOnce(message, to: subject) } catch {
+        if let origin = message.deadLetterOrigin {
+          let reason = "a dead letter was not stored: \(error)"
+          engine.incidents.post(TransportIncident(kind: .refused, subject: origin, reason: reason))
+        }
+        throw error
+      }
+    }
+
+    private func publishOnce(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
       try check(subject, nil)
       let most = promises.largestPayload
       guard message.body.count <= most else {
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
       let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
-      guard outgoing.size - message.body.count <= NATSTransport.headerRoom else {
-        throw TransportError(
-          .tooLarge, "expected headers of at most \(NATSTransport.headerRoom) bytes for \(subject), got more")
+      // A dead letter has more headers than its message, and perhaps another stream.
+      let isLetter = message.deadLetterOrigin != nil
+      let room = isLetter ? most + NATSTransport.headerRoom - message.body.count : NATSTransport.headerRoom
+      guard outgoing.size - message.body.count <= room else {
+        throw TransportError(.tooLarge, "expected headers of at most \(room) bytes for \(subject), got more")
       }
-      try stream?.check(subject)
+      if !isLetter { try stream?.check(subject) }
       let end = ContinuousClock.now + engine.publishTimeout
       let cost = PublishBudget.cost(outgoing.size)
       try await reach(subject, until: end)
