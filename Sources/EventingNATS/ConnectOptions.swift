@@ -11,12 +11,19 @@
     ///
     /// One such address is enough for all servers, because libnats may connect to any of them.
     let isSecure: Bool
+    /// The longest wait for all servers together.
+    let timeout: Duration
 
     /// Checks the options.
     ///
     /// - Throws: ``TransportError`` for an address that is none, and for a file that cannot be
     ///   read.
-    init(_ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?) throws {
+    init(
+      _ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?, within timeout: Duration
+    ) throws {
+      guard timeout > .zero else {
+        throw TransportError(.badOption, "expected a connectTimeout of more than zero; got \(timeout)")
+      }
       guard !servers.isEmpty else {
         throw TransportError(.badOption, "expected the address of a server, as in \"nats://host:4222\"; got none")
       }
@@ -47,6 +54,7 @@
       self.servers = servers
       self.credentials = credentials
       self.tls = tls
+      self.timeout = timeout
       isSecure = tls != nil || servers.contains { $0.hasPrefix("tls://") }
     }
 
@@ -74,7 +82,17 @@
       return text
     }
 
-    /// Connects. Blocks for up to 3 s for each server.
+    /// The milliseconds in which libnats connects to one server.
+    var millisecondsForEach: Int64 { max(1, timeout.nanoseconds / 1_000_000 / Int64(servers.count)) }
+
+    /// The error for servers that were too slow.
+    var lateness: TransportError {
+      let places = servers.map(withoutCredentials).joined(separator: ", ")
+      return TransportError(
+        .timedOut, "expected \(places) to accept a connection within the connectTimeout of \(timeout); none did")
+    }
+
+    /// Connects. Blocks for about the timeout, or for ever in a TLS handshake.
     ///
     /// libnats 3.4.1 signs about one of a hundred logins with a key wrongly, so these are tried
     /// again.
@@ -94,6 +112,7 @@
     ///   - lacksTLS: Whether the server offers no TLS, and the options want it.
     func failure(_ text: String, lacksTLS: Bool) -> TransportError {
       let places = servers.map(withoutCredentials).joined(separator: ", ")
+      if text.lowercased().hasPrefix("timeout") { return lateness }
       if lacksTLS {
         return TransportError(
           .refused,

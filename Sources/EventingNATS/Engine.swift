@@ -51,14 +51,17 @@
     deinit { outbox.close() }
 
     /// Makes the engine of a connection.
+    ///
+    /// - Parameter wait: The longest wait for the server.
     static func make(
-      _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String
+      _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String,
+      within wait: Duration
     ) async throws -> Engine {
       let engine = Engine(connection, publishTimeout, identity)
       events.receive { [weak engine] in engine?.handle($0) }
       let (prefix, exchanges) = ("\(engine.inboxPrefix).r.", engine.exchanges)
       let inbox = try await onOwnThread {
-        try connection.subscribe("\(prefix)*", group: nil, limit: nil) { arrival in
+        try connection.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
           if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
             exchanges.end(token, .reply(arrival))
           }

@@ -19,7 +19,7 @@
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
 
-    /// Connects. Blocks for up to 3 s for each server.
+    /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
     init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
       var made: OpaquePointer?
       try unsafe check(natsOptions_Create(&made), .refused, "the options of libnats")
@@ -50,7 +50,7 @@
           natsOptions_SetServers(raw, servers.baseAddress, Int32(servers.count)), .refused, "the servers' addresses")
       }
       _ = unsafe natsOptions_SetName(raw, "swift-eventing")
-      _ = unsafe natsOptions_SetTimeout(raw, 3_000)
+      _ = unsafe natsOptions_SetTimeout(raw, options.millisecondsForEach)
       _ = unsafe natsOptions_SetWriteDeadline(raw, 5_000)
       _ = unsafe natsOptions_SetAllowReconnect(raw, true)
       _ = unsafe natsOptions_SetMaxReconnect(raw, -1)
@@ -153,10 +153,12 @@
     ///   - subject: The subject, with wildcards.
     ///   - group: The group.
     ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
+    ///   - wait: The longest wait for the server.
     ///   - receive: A closure that takes one message at a time, on a thread of libnats. It must not
     ///     block.
     func subscribe(
-      _ subject: String, group: String?, limit: Int?, _ receive: @escaping @Sendable (Arrival) -> Void
+      _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
+      _ receive: @escaping @Sendable (Arrival) -> Void
     ) throws -> LibrarySubscription {
       let context = SubscriptionContext(receive)
       let retained = unsafe Unmanaged.passRetained(context)
@@ -184,10 +186,10 @@
         retained.toOpaque())
       _ = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
       let subscription = unsafe LibrarySubscription(made, self, context.completed)
-      guard flush(milliseconds: 3_000) else {
+      guard flush(milliseconds: wait.nanoseconds / 1_000_000) else {
         subscription.end()
         throw TransportError(
-          .refused, "expected the server to take a subscription to \(subject) within 3 s; it did not")
+          .refused, "expected the server to take a subscription to \(subject) within \(wait); it did not")
       }
       let error = lastError
       guard !error.contains("for Subscription to \"\(subject)\"") else {
