@@ -79,7 +79,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - start: The first message of a new group, or of a listening without one.
   ///   - inFlight: The largest number of messages in hand. With 1, each message is handled before
   ///     the next one begins.
-  ///   - retry: The number of attempts and the delays, if a handler fails.
+  ///   - retry: The number of attempts and the delays, if a handler fails. The attempts of all
+  ///     members of a group count together, also those before a restart. Deliveries that ended
+  ///     without an error of a handler are none, as far as the engine can tell.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
   ///     failed. Without one they are dropped, and only the transport's incidents tell of them. So
   ///     is what comes to this subject and fails: no dead letter is made of a dead letter. While
