@@ -18,6 +18,7 @@
   // Safe: libnats guards a connection by a mutex, and `raw` never changes.
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
+    private let secrets: Secrets
 
     /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
     init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
@@ -36,6 +37,7 @@
         throw options.failure(text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
       }
       unsafe self.raw = connection
+      secrets = options.secrets
     }
 
     deinit {
@@ -63,9 +65,10 @@
       case .token(let token): _ = unsafe natsOptions_SetToken(raw, token)
       case .file(let path):
         try unsafe check(
-          natsOptions_SetUserCredentialsFromFiles(raw, path, nil), .refused, "the credentials file \(path)")
+          natsOptions_SetUserCredentialsFromFiles(raw, path, nil), .refused, "the credentials file \(shownPath(path))")
       case .nkey(let publicKey, let path):
-        try unsafe check(natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(path)")
+        try unsafe check(
+          natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(shownPath(path))")
       case nil: break
       }
       guard options.isSecure else { return }
@@ -96,8 +99,10 @@
           var text: UnsafePointer<CChar>?
           _ = unsafe natsConnection_GetLastError(connection, &text)
           let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
-          unsafe events(context).tell(
-            .failed(reason.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : reason))
+          let events = unsafe events(context)
+          events.tell(
+            .failed(
+              events.secrets.hide(in: reason.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : reason)))
         }, context)
     }
 
@@ -105,11 +110,11 @@
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server knows headers: version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
-    /// The last error that the server sent.
+    /// The last error that the server sent, without secrets.
     var lastError: String {
       var text: UnsafePointer<CChar>?
       _ = unsafe natsConnection_GetLastError(raw, &text)
-      return unsafe text.map { unsafe String(cString: $0) } ?? ""
+      return secrets.hide(in: unsafe text.map { unsafe String(cString: $0) } ?? "")
     }
 
     /// Waits until the server has seen what was sent before. Returns whether it has.

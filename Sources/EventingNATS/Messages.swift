@@ -116,16 +116,6 @@
     }
   }
 
-  /// Returns a text without what stands before an `@` in an address.
-  func withoutCredentials(_ text: String) -> String {
-    guard text.contains("@") else { return text }
-    return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-      guard let at = word.lastIndex(of: "@") else { return String(word) }
-      let scheme = word.range(of: "://").map { String(word[..<$0.upperBound]) } ?? ""
-      return "\(scheme)…\(word[at...])"
-    }.joined(separator: " ")
-  }
-
   /// Returns a text of another program so that it can be put into an error.
   func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(80).map { $0.value < 32 || $0.value == 127 ? "?" : String($0) }

@@ -57,7 +57,7 @@
     ) async throws -> NATS {
       let end = ContinuousClock.now + min(connectTimeout, .seconds(31_536_000))
       let options = try ConnectOptions(servers, credentials, tls, within: connectTimeout)
-      let events = ConnectionEvents()
+      let events = ConnectionEvents(options.secrets)
       let connection = try await onOwnThread(until: end, options.lateness) { try options.connect(events) }
       guard connection.hasHeaders else {
         throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")

@@ -3,7 +3,7 @@
   import Foundation
   import Testing
 
-  /// A TCP server that greets each connection with a text, keeps what comes, and says little else.
+  /// A TCP server that sends a text to each connection, keeps what comes, and says little else.
   final class TextServer: Sendable {
     private struct State: Sendable {
       var received: [UInt8] = []
@@ -25,9 +25,10 @@
     /// Starts a server on a free port of the loopback interface.
     ///
     /// - Parameters:
-    ///   - greeting: The text that each connection gets.
+    ///   - first: The text that each connection gets.
     ///   - pongs: The number of answers to `PING` in all connections.
-    init(_ greeting: String, pongs: Int = 0) throws {
+    ///   - answer: The answer.
+    init(_ first: String, pongs: Int = 0, answer: String = "PONG\r\n") throws {
       listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
@@ -51,8 +52,8 @@
             state.open.insert(connection)
             state.accepted += 1
           }
-          TextServer.send(greeting, connection)
-          Foundation.Thread.detachNewThread { TextServer.serve(connection, state, left) }
+          TextServer.send(first, connection)
+          Foundation.Thread.detachNewThread { TextServer.serve(connection, state, left, answer) }
         }
       }
     }
@@ -68,7 +69,14 @@
     /// Whether there was a connection, and none is open.
     var isLeft: Bool { state.withLock { $0.accepted > 0 && $0.open.isEmpty } }
 
-    private static func serve(_ connection: Int32, _ state: Guarded<State>, _ pongs: Guarded<Int>) {
+    /// Sends a text to all connections.
+    func say(_ text: String) {
+      for connection in state.withLock({ $0.open }) { TextServer.send(text, connection) }
+    }
+
+    private static func serve(
+      _ connection: Int32, _ state: Guarded<State>, _ pongs: Guarded<Int>, _ answer: String
+    ) {
       var bytes = [UInt8](repeating: 0, count: 4_096)
       while true {
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(connection, $0.baseAddress, $0.count) }
@@ -79,7 +87,7 @@
           left -= 1
           return left >= 0
         }
-        if mustAnswer { send("PONG\r\n", connection) }
+        if mustAnswer { send(answer, connection) }
       }
       state.withLock { _ = $0.open.remove(connection) }
       close(connection)
