@@ -5,7 +5,8 @@
 
   /// A subscription as its engine sees it.
   protocol EngineSubscription: TransportSubscription {
-    /// Looks at what time has changed. Called about ten times a second; must not block.
+    /// Looks at what time has changed. Called about ten times a second, on a thread of the engine;
+    /// must not block.
     func tick(_ now: ContinuousClock.Instant)
     /// The connection is there again, and the server may have forgotten everything.
     func reconnected()
@@ -68,11 +69,10 @@
         }
       }
       engine.state.withLock { $0.inbox = inbox }
-      Scheduling.task(priority: nil, on: nil) { [weak engine] in
-        while true {
-          let pause = engine?.tick()
-          guard let pause, (try? await Task.sleep(for: pause)) != nil else { return }
-        }
+      // A thread, not a task: while other code floods Swift's pool, the server must hear that
+      // handlers are at work, and waits must end.
+      Foundation.Thread.detachNewThread { [weak engine] in
+        while let pause = engine?.tick() { Foundation.Thread.sleep(forTimeInterval: pause / .seconds(1)) }
       }
       return engine
     }
