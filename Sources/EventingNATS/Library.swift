@@ -191,7 +191,7 @@
         retained.toOpaque())
       _ = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
       let subscription = unsafe LibrarySubscription(made, self, context.completed)
-      guard flush(milliseconds: wait.nanoseconds / 1_000_000) else {
+      guard flush(milliseconds: wait.milliseconds) else {
         subscription.end()
         throw TransportError(
           .refused, "expected the server to take a subscription to \(subject) within \(wait); it did not")

@@ -123,10 +123,16 @@
   }
 
   extension Duration {
-    /// The nanoseconds, at least 0 and at most a year.
+    /// A year: the longest wait of any call, and the longest delay.
+    static let year = Duration.seconds(31_536_000)
+
+    /// The nanoseconds, at least 0 and at most 292 years.
     var nanoseconds: Int64 {
-      let limited = min(max(self, .zero), .seconds(31_536_000))
+      let limited = min(max(self, .zero), .seconds(9_223_372_035))
       return limited.components.seconds * 1_000_000_000 + limited.components.attoseconds / 1_000_000_000
     }
+
+    /// The milliseconds, at least 1 and at most a day, for calls that count in 32 bits.
+    var milliseconds: Int64 { max(1, min(nanoseconds, 86_400_000_000_000) / 1_000_000) }
   }
 #endif

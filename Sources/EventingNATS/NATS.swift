@@ -55,7 +55,7 @@
       _ servers: [String], credentials: Credentials? = nil, tls: TLS? = nil, connectTimeout: Duration = .seconds(5),
       publishTimeout: Duration = .seconds(5), identity: String = "nats"
     ) async throws -> NATS {
-      let end = ContinuousClock.now + min(connectTimeout, .seconds(31_536_000))
+      let end = ContinuousClock.now + min(connectTimeout, .year)
       let options = try ConnectOptions(servers, credentials, tls, within: connectTimeout)
       let events = ConnectionEvents(options.secrets)
       let connection = try await onOwnThread(until: end, options.lateness) { try options.connect(events) }
@@ -65,7 +65,7 @@
       let engine: Engine
       do {
         engine = try await Engine.make(
-          connection, events, publishTimeout: publishTimeout, identity: identity, within: end - .now)
+          connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
       } catch { throw ContinuousClock.now < end ? error : options.lateness }
       return NATS(engine)
     }

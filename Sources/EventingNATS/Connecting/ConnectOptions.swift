@@ -91,7 +91,7 @@
     }
 
     /// The milliseconds in which libnats connects to one server.
-    var millisecondsForEach: Int64 { max(1, timeout.nanoseconds / 1_000_000 / Int64(servers.count)) }
+    var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds }
 
     /// The error for servers that were too slow.
     var lateness: TransportError {

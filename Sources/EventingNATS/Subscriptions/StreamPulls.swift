@@ -73,7 +73,9 @@
         startPosition = number
       case .time(let time):
         start = "by_start_time"
-        startTime = time.formatted(
+        // The server counts nanoseconds in 64 bits.
+        let seconds = min(max(time.timeIntervalSince1970, 0), 9_223_372_000)
+        startTime = Date(timeIntervalSince1970: seconds).formatted(
           .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
       }
     }

@@ -191,7 +191,7 @@
     }
 
     private func retreat(_ item: Inflow.Item, _ delay: Duration) {
-      answer(item, delay > .zero ? "-NAK {\"delay\":\(delay.nanoseconds)}" : "-NAK")
+      answer(item, delay > .zero ? "-NAK {\"delay\":\(min(delay, .year).nanoseconds)}" : "-NAK")
     }
 
     func giveBack(_ items: [Inflow.Item]) {
