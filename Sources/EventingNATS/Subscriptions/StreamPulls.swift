@@ -13,8 +13,9 @@
       let deadline: ContinuousClock.Instant
     }
 
-    /// The time after which the server ends a pull.
-    static let expiry = Duration.seconds(10)
+    /// The time after which the server ends a pull. A client cannot take one back, so a member that
+    /// is locked keeps what comes for so long.
+    static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
 
