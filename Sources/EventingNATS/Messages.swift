@@ -132,7 +132,7 @@
       return limited.components.seconds * 1_000_000_000 + limited.components.attoseconds / 1_000_000_000
     }
 
-    /// The milliseconds, at least 1 and at most a day, for calls that count in 32 bits.
-    var milliseconds: Int64 { max(1, min(nanoseconds, 86_400_000_000_000) / 1_000_000) }
+    /// The milliseconds, rounded up, at least 1 and at most a day: for calls that count in 32 bits.
+    var milliseconds: Int64 { max(1, (min(nanoseconds, 86_400_000_000_000) + 999_999) / 1_000_000) }
   }
 #endif

@@ -58,16 +58,15 @@
       let end = ContinuousClock.now + min(connectTimeout, .year)
       let options = try ConnectOptions(servers, credentials, tls, within: connectTimeout)
       let events = ConnectionEvents(options.secrets)
-      let connection = try await onOwnThread(until: end, options.lateness) { try options.connect(events) }
-      guard connection.hasHeaders else {
-        throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
-      }
-      let engine: Engine
       do {
-        engine = try await Engine.make(
+        let connection = try await onOwnThread(until: end, options.lateness) { try options.connect(events) }
+        guard connection.hasHeaders else {
+          throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
+        }
+        let engine = try await Engine.make(
           connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
+        return NATS(engine)
       } catch { throw ContinuousClock.now < end ? error : options.lateness }
-      return NATS(engine)
     }
 
     /// The transport without a stream: at most once, and only to processes that listen.

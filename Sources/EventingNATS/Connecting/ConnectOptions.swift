@@ -90,8 +90,9 @@
       return text
     }
 
-    /// The milliseconds in which libnats connects to one server.
-    var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds }
+    /// The milliseconds in which libnats connects to one server. All together are a little more
+    /// than the timeout, so that the error for servers that were too slow is always the same.
+    var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
 
     /// The error for servers that were too slow.
     var lateness: TransportError {
