@@ -51,21 +51,19 @@
 
     deinit { outbox.close() }
 
-    /// Makes the engine of a connection.
+    /// Makes the engine of a connection. Blocks.
     ///
     /// - Parameter wait: The longest wait for the server.
     static func make(
       _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String,
       within wait: Duration
-    ) async throws -> Engine {
+    ) throws -> Engine {
       let engine = Engine(connection, publishTimeout, identity)
       events.receive { [weak engine] in engine?.handle($0) }
       let (prefix, exchanges) = ("\(engine.inboxPrefix).r.", engine.exchanges)
-      let inbox = try await onOwnThread {
-        try connection.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
-          if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
-            exchanges.end(token, .reply(arrival))
-          }
+      let inbox = try connection.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
+        if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
+          exchanges.end(token, .reply(arrival))
         }
       }
       engine.state.withLock { $0.inbox = inbox }

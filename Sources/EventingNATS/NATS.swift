@@ -57,16 +57,19 @@
     ) async throws -> NATS {
       let end = ContinuousClock.now + min(connectTimeout, .year)
       let options = try ConnectOptions(servers, credentials, tls, within: connectTimeout)
-      let events = ConnectionEvents(options.secrets)
-      do {
-        let connection = try await onOwnThread(until: end, options.lateness) { try options.connect(events) }
-        guard connection.hasHeaders else {
-          throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
-        }
-        let engine = try await Engine.make(
-          connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
-        return NATS(engine)
-      } catch { throw ContinuousClock.now < end ? error : options.lateness }
+      let engine = try await onOwnThread(until: end, options.lateness) {
+        // All on this thread: other code may flood Swift's pool, and take none of the time.
+        do {
+          let events = ConnectionEvents(options.secrets)
+          let connection = try options.connect(events)
+          guard connection.hasHeaders else {
+            throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
+          }
+          return try Engine.make(
+            connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
+        } catch { throw ContinuousClock.now < end ? error : options.lateness }
+      }
+      return NATS(engine)
     }
 
     /// The transport without a stream: at most once, and only to processes that listen.
