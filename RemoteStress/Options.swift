@@ -14,12 +14,30 @@
     /// The most publishes of one publisher in a second.
     var rate = 500.0
 
+    static let help = """
+      Publishers, members of two groups and a broker, each a process, are killed, frozen and cut off at random.
+      Each message that was stored must be handled or be a dead letter, for each group.
+
+        --seconds n      how long the processes are disturbed (60)
+        --seed n         the seed of the disturbances (random)
+        --publishers n   the processes that publish (3)
+        --members n      the processes of each group (3)
+        --kill w         the weight of kills among the disturbances (0.4)
+        --freeze w       the weight of freezes (0.3)
+        --partition w    the weight of cuts between a process and the broker (0.3)
+        --rate n         the most publishes of one publisher in a second (500)
+        --help           this text
+
+      The exit code is 0 if nothing was lost, 1 if something was, and 64 for wrong options.
+      """
+
     /// Reads the options. Throws a sentence that names what was expected and found.
     init(_ arguments: [String]) throws {
       var rest = arguments[...]
       while let name = rest.popFirst() {
-        guard let text = rest.popFirst(), let value = Double(text), value >= 0 else {
-          throw Refusal("expected a number after \(name), got \(rest.first ?? "nothing")")
+        let text = rest.popFirst()
+        guard let value = text.flatMap({ Double($0) }), value >= 0, value < 1e9 else {
+          throw Refusal("expected a number from 0 to a billion after \(name), got \(text ?? "nothing")")
         }
         switch name {
         case "--seconds": seconds = value
@@ -33,7 +51,7 @@
         default:
           throw Refusal(
             """
-            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition or --rate, got \(name)
+            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --rate or --help, got \(name)
             """)
         }
       }

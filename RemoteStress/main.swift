@@ -8,6 +8,7 @@ import Foundation
     case "publisher" where arguments.count == 5:
       try await Roles.publish(arguments[1], arguments[2], arguments[3], rate: Double(arguments[4]) ?? 500)
     case "member" where arguments.count == 4: try await Roles.handle(arguments[1], arguments[2], arguments[3])
+    case _ where arguments.contains("--help") || arguments.contains("-h"): print(Options.help)
     default:
       let isWhole = try await Run(Options(arguments)).run()
       print(isWhole ? "All held." : "LOST.")

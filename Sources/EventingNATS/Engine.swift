@@ -5,7 +5,8 @@
 
   /// A subscription as its engine sees it.
   protocol EngineSubscription: TransportSubscription {
-    /// Looks at what time has changed. Called about ten times a second; must not block.
+    /// Looks at what time has changed. Called about ten times a second, on a thread of the engine;
+    /// must not block.
     func tick(_ now: ContinuousClock.Instant)
     /// The connection is there again, and the server may have forgotten everything.
     func reconnected()
@@ -50,26 +51,26 @@
 
     deinit { outbox.close() }
 
-    /// Makes the engine of a connection.
+    /// Makes the engine of a connection. Blocks.
+    ///
+    /// - Parameter wait: The longest wait for the server.
     static func make(
-      _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String
-    ) async throws -> Engine {
+      _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String,
+      within wait: Duration
+    ) throws -> Engine {
       let engine = Engine(connection, publishTimeout, identity)
       events.receive { [weak engine] in engine?.handle($0) }
       let (prefix, exchanges) = ("\(engine.inboxPrefix).r.", engine.exchanges)
-      let inbox = try await onOwnThread {
-        try connection.subscribe("\(prefix)*", group: nil, limit: nil) { arrival in
-          if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
-            exchanges.end(token, .reply(arrival))
-          }
+      let inbox = try connection.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
+        if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
+          exchanges.end(token, .reply(arrival))
         }
       }
       engine.state.withLock { $0.inbox = inbox }
-      Scheduling.task(priority: nil, on: nil) { [weak engine] in
-        while true {
-          let pause = engine?.tick()
-          guard let pause, (try? await Task.sleep(for: pause)) != nil else { return }
-        }
+      // A thread, not a task: while other code floods Swift's pool, the server must hear that
+      // handlers are at work, and waits must end.
+      Foundation.Thread.detachNewThread { [weak engine] in
+        while let pause = engine?.tick() { Foundation.Thread.sleep(forTimeInterval: pause / .seconds(1)) }
       }
       return engine
     }

@@ -18,8 +18,9 @@
   // Safe: libnats guards a connection by a mutex, and `raw` never changes.
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
+    private let secrets: Secrets
 
-    /// Connects. Blocks for up to 3 s for each server.
+    /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
     init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
       var made: OpaquePointer?
       try unsafe check(natsOptions_Create(&made), .refused, "the options of libnats")
@@ -33,9 +34,10 @@
       guard status == NATS_OK, let connection = unsafe connection else {
         let text = libraryError(status)
         unsafe context.release()  // no callback comes from a connection that was never made
-        throw options.failure(text)
+        throw options.failure(text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
       }
       unsafe self.raw = connection
+      secrets = options.secrets
     }
 
     deinit {
@@ -50,7 +52,7 @@
           natsOptions_SetServers(raw, servers.baseAddress, Int32(servers.count)), .refused, "the servers' addresses")
       }
       _ = unsafe natsOptions_SetName(raw, "swift-eventing")
-      _ = unsafe natsOptions_SetTimeout(raw, 3_000)
+      _ = unsafe natsOptions_SetTimeout(raw, options.millisecondsForEach)
       _ = unsafe natsOptions_SetWriteDeadline(raw, 5_000)
       _ = unsafe natsOptions_SetAllowReconnect(raw, true)
       _ = unsafe natsOptions_SetMaxReconnect(raw, -1)
@@ -63,13 +65,17 @@
       case .token(let token): _ = unsafe natsOptions_SetToken(raw, token)
       case .file(let path):
         try unsafe check(
-          natsOptions_SetUserCredentialsFromFiles(raw, path, nil), .refused, "the credentials file \(path)")
+          natsOptions_SetUserCredentialsFromFiles(raw, path, nil), .refused, "the credentials file \(shownPath(path))")
       case .nkey(let publicKey, let path):
-        try unsafe check(natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(path)")
+        try unsafe check(
+          natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(shownPath(path))")
       case nil: break
       }
+      guard options.isSecure else { return }
+      // Without it libnats ignores `tls://`, and sends the login in clear text. It checks the
+      // certificate, by the authorities of the system unless others are given, and the host.
+      try unsafe check(natsOptions_SetSecure(raw, true), .refused, "a libnats with TLS")
       guard let tls = options.tls else { return }
-      _ = unsafe natsOptions_SetSecure(raw, true)
       if let file = tls.authorities {
         try unsafe check(natsOptions_LoadCATrustedCertificates(raw, file), .refused, "certificates in \(file)")
       }
@@ -93,8 +99,10 @@
           var text: UnsafePointer<CChar>?
           _ = unsafe natsConnection_GetLastError(connection, &text)
           let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
-          unsafe events(context).tell(
-            .failed(reason.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : reason))
+          let events = unsafe events(context)
+          events.tell(
+            .failed(
+              events.secrets.hide(in: reason.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : reason)))
         }, context)
     }
 
@@ -102,11 +110,11 @@
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server knows headers: version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
-    /// The last error that the server sent.
+    /// The last error that the server sent, without secrets.
     var lastError: String {
       var text: UnsafePointer<CChar>?
       _ = unsafe natsConnection_GetLastError(raw, &text)
-      return unsafe text.map { unsafe String(cString: $0) } ?? ""
+      return secrets.hide(in: unsafe text.map { unsafe String(cString: $0) } ?? "")
     }
 
     /// Waits until the server has seen what was sent before. Returns whether it has.
@@ -150,10 +158,12 @@
     ///   - subject: The subject, with wildcards.
     ///   - group: The group.
     ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
+    ///   - wait: The longest wait for the server.
     ///   - receive: A closure that takes one message at a time, on a thread of libnats. It must not
     ///     block.
     func subscribe(
-      _ subject: String, group: String?, limit: Int?, _ receive: @escaping @Sendable (Arrival) -> Void
+      _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
+      _ receive: @escaping @Sendable (Arrival) -> Void
     ) throws -> LibrarySubscription {
       let context = SubscriptionContext(receive)
       let retained = unsafe Unmanaged.passRetained(context)
@@ -181,10 +191,10 @@
         retained.toOpaque())
       _ = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
       let subscription = unsafe LibrarySubscription(made, self, context.completed)
-      guard flush(milliseconds: 3_000) else {
+      guard flush(milliseconds: wait.milliseconds) else {
         subscription.end()
         throw TransportError(
-          .refused, "expected the server to take a subscription to \(subject) within 3 s; it did not")
+          .refused, "expected the server to take a subscription to \(subject) within \(wait); it did not")
       }
       let error = lastError
       guard !error.contains("for Subscription to \"\(subject)\"") else {

@@ -117,16 +117,6 @@
     }
   }
 
-  /// Returns a text without what stands before an `@` in an address.
-  func withoutCredentials(_ text: String) -> String {
-    guard text.contains("@") else { return text }
-    return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-      guard let at = word.lastIndex(of: "@") else { return String(word) }
-      let scheme = word.range(of: "://").map { String(word[..<$0.upperBound]) } ?? ""
-      return "\(scheme)…\(word[at...])"
-    }.joined(separator: " ")
-  }
-
   /// Returns a text of another program so that it can be put into an error.
   func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(80).map { $0.value < 32 || $0.value == 127 ? "?" : String($0) }
@@ -134,10 +124,16 @@
   }
 
   extension Duration {
-    /// The nanoseconds, at least 0 and at most a year.
+    /// A year: the longest wait of any call, and the longest delay.
+    static let year = Duration.seconds(31_536_000)
+
+    /// The nanoseconds, at least 0 and at most 292 years.
     var nanoseconds: Int64 {
-      let limited = min(max(self, .zero), .seconds(31_536_000))
+      let limited = min(max(self, .zero), .seconds(9_223_372_035))
       return limited.components.seconds * 1_000_000_000 + limited.components.attoseconds / 1_000_000_000
     }
+
+    /// The milliseconds, rounded up, at least 1 and at most a day: for calls that count in 32 bits.
+    var milliseconds: Int64 { max(1, (min(nanoseconds, 86_400_000_000_000) + 999_999) / 1_000_000) }
   }
 #endif

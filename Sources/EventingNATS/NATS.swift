@@ -23,37 +23,52 @@
     /// Connects to the first server that can be reached.
     ///
     /// - Parameters:
-    ///   - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS.
+    ///   - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS. If one of them
+    ///     says `tls://`, no server is taken without TLS.
     ///   - credentials: The credentials; `nil` if the server needs none.
-    ///   - tls: The TLS options; `nil` for those of the system, where an address says `tls://`.
+    ///   - tls: The TLS options, with which no server is taken without TLS; `nil` for those of the
+    ///     system, where an address says `tls://`. Nothing is sent before the certificate and the
+    ///     host were checked.
+    ///   - connectTimeout: The longest wait of this call, for all servers together. Each of several
+    ///     servers gets its part of it. Later connections that the library makes by itself have the
+    ///     same limit for each server.
     ///   - publishTimeout: The longest wait of `publish`, for room, for the server, and until the
     ///     message is stored.
     ///   - identity: The name of the cluster for forwarding: equal in all processes. Only a process
     ///     that connects to two clusters needs two names.
     /// - Returns: The connection.
     /// - Throws: ``EventingTransport/TransportError`` that names the server and what is wrong:
-    ///   no server, credentials that it refuses, certificates that one side does not trust.
+    ///   no server, credentials that it refuses, certificates that one side does not trust. The
+    ///   code is ``EventingTransport/TransportError/Code/timedOut`` after `connectTimeout`.
     public static func connect(
-      _ servers: String..., credentials: Credentials? = nil, tls: TLS? = nil, publishTimeout: Duration = .seconds(5),
-      identity: String = "nats"
+      _ servers: String..., credentials: Credentials? = nil, tls: TLS? = nil, connectTimeout: Duration = .seconds(5),
+      publishTimeout: Duration = .seconds(5), identity: String = "nats"
     ) async throws -> NATS {
       try await connect(
-        servers, credentials: credentials, tls: tls, publishTimeout: publishTimeout, identity: identity)
+        servers, credentials: credentials, tls: tls, connectTimeout: connectTimeout, publishTimeout: publishTimeout,
+        identity: identity)
     }
 
-    /// Connects to the first of several servers that can be reached: see
-    /// ``connect(_:credentials:tls:publishTimeout:identity:)-(String...,_,_,_,_)``.
+    /// Connects to the first of several servers that can be reached, with the options of
+    /// ``connect(_:credentials:tls:connectTimeout:publishTimeout:identity:)-(String...,_,_,_,_,_)``
     public static func connect(
-      _ servers: [String], credentials: Credentials? = nil, tls: TLS? = nil, publishTimeout: Duration = .seconds(5),
-      identity: String = "nats"
+      _ servers: [String], credentials: Credentials? = nil, tls: TLS? = nil, connectTimeout: Duration = .seconds(5),
+      publishTimeout: Duration = .seconds(5), identity: String = "nats"
     ) async throws -> NATS {
-      let options = try ConnectOptions(servers, credentials, tls)
-      let events = ConnectionEvents()
-      let connection = try await onOwnThread { try options.connect(events) }
-      guard connection.hasHeaders else {
-        throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
+      let end = ContinuousClock.now + min(connectTimeout, .year)
+      let options = try ConnectOptions(servers, credentials, tls, within: connectTimeout)
+      let engine = try await onOwnThread(until: end, options.lateness) {
+        // All on this thread: other code may flood Swift's pool, and take none of the time.
+        do {
+          let events = ConnectionEvents(options.secrets)
+          let connection = try options.connect(events)
+          guard connection.hasHeaders else {
+            throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
+          }
+          return try Engine.make(
+            connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
+        } catch { throw ContinuousClock.now < end ? error : options.lateness }
       }
-      let engine = try await Engine.make(connection, events, publishTimeout: publishTimeout, identity: identity)
       return NATS(engine)
     }
 
@@ -102,6 +117,21 @@
   extension NATS: CustomStringConvertible {
     /// The identity.
     public var description: String { "NATS connection \(engine.identity)" }
+  }
+
+  /// Runs a call that may block for ever on a thread of its own, and waits for it until a deadline.
+  ///
+  /// A result that comes later is released, and so a connection closed.
+  private func onOwnThread<Value: Sendable>(
+    until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    let result = OneShot<Result<Value, any Error>>()
+    let timer = Scheduling.cancelledWhenDropped {
+      if (try? await Task.sleep(until: end)) != nil { result.set(.failure(lateness)) }
+    }
+    Foundation.Thread.detachNewThread { result.set(Result { try body() }) }
+    defer { withExtendedLifetime(timer) {} }
+    return try await result.value.get()
   }
 
   /// Runs a call that may block on a thread of its own.

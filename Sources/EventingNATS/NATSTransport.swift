@@ -6,6 +6,9 @@
   ///
   /// On a stream, each group is a durable consumer of the server. Questions are asked over
   /// ``NATS/plain``: a stream would store them, and answer that it has.
+  ///
+  /// A subscription has at most 65,536 messages in hand: a larger `inFlight` counts as that. Waits
+  /// and delays of more than a year count as a year.
   public final class NATSTransport: Transport {
     let engine: Engine
     /// The stream; `nil` on plain.
@@ -30,20 +33,35 @@
     /// The bytes of the server's largest message that are kept for headers.
     static let headerRoom = 8_192
 
+    /// The largest number of messages in hand of one subscription: what libnats keeps by itself.
+    static let mostInFlight = 65_536
+
     // MARK: Publishing
 
     public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+      do { return try await publishOnce(message, to: subject) } catch {
+        if let origin = message.deadLetterOrigin {
+          let reason = "a dead letter was not stored: \(error)"
+          engine.incidents.post(TransportIncident(kind: .refused, subject: origin, reason: reason))
+        }
+        throw error
+      }
+    }
+
+    private func publishOnce(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
       try check(subject, nil)
       let most = promises.largestPayload
       guard message.body.count <= most else {
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
       let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
-      guard outgoing.size - message.body.count <= NATSTransport.headerRoom else {
-        throw TransportError(
-          .tooLarge, "expected headers of at most \(NATSTransport.headerRoom) bytes for \(subject), got more")
+      // A dead letter has more headers than its message, and perhaps another stream.
+      let isLetter = message.deadLetterOrigin != nil
+      let room = isLetter ? most + NATSTransport.headerRoom - message.body.count : NATSTransport.headerRoom
+      guard outgoing.size - message.body.count <= room else {
+        throw TransportError(.tooLarge, "expected headers of at most \(room) bytes for \(subject), got more")
       }
-      try stream?.check(subject)
+      if !isLetter { try stream?.check(subject) }
       let end = ContinuousClock.now + engine.publishTimeout
       let cost = PublishBudget.cost(outgoing.size)
       try await reach(subject, until: end)
@@ -115,7 +133,7 @@
     ) async throws -> any TransportSubscription {
       try check(subject, options.group)
       var options = options
-      options.inFlight = max(1, options.inFlight)
+      options.inFlight = min(max(1, options.inFlight), NATSTransport.mostInFlight)
       guard let stream else { return try await PlainSubscription.make(engine, subject, options, begin) }
       try stream.check(subject)
       if let deadLetter = options.deadLetter, !stream.stores(deadLetter) {
@@ -150,7 +168,7 @@
       guard message.body.count <= most else {
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
-      let end = ContinuousClock.now + min(limit, .seconds(31_536_000))
+      let end = ContinuousClock.now + min(limit, .year)
       let noReply = TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")
       guard try await engine.reach("ask \(subject)", until: end) else { throw noReply }
       let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
@@ -184,7 +202,7 @@
       guard stream == nil else {
         throw TransportError(.notPromised, "expected the plain transport for responders of \(subject); got a stream")
       }
-      return try await Responder.make(engine, subject, group, max(1, inFlight), answer)
+      return try await Responder.make(engine, subject, group, min(max(1, inFlight), NATSTransport.mostInFlight), answer)
     }
   }
 

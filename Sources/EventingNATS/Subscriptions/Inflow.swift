@@ -130,7 +130,7 @@
       }
       guard mustWait else { return }
       let timer = Scheduling.cancelledWhenDropped {
-        if (try? await Task.sleep(for: limit)) != nil { isIdle.set(()) }
+        if (try? await Task.sleep(for: min(limit, .year))) != nil { isIdle.set(()) }
       }
       await isIdle.value
       withExtendedLifetime(timer) {}

@@ -11,6 +11,11 @@
 
     /// Notes whether messages can be handled, before the task takes one.
     func lookedReady(_ isReady: Bool)
+    /// Asks the server for nothing more until ``takeAgain()``, if the message of a verdict must
+    /// come again before any other. Returns whether that is so.
+    func waits(for verdict: Verdict) -> Bool
+    /// Ends a wait.
+    func takeAgain()
     /// Does what a verdict says.
     func apply(_ verdict: Verdict, to item: Inflow.Item)
     /// Gives messages without a verdict back.
@@ -50,8 +55,11 @@
     }
 
     private func settle(_ item: Inflow.Item, _ verdict: Verdict) {
-      guard inflow.finish(item) else { return }  // it was given back
-      apply(verdict, to: item)
+      let isWaiting = waits(for: verdict)  // before there is room for another message
+      let wasInHand = inflow.finish(item)
+      if wasInHand { apply(verdict, to: item) }
+      if isWaiting { takeAgain() }
+      guard wasInHand else { return }  // it was given back
       if case .reject(let reason) = verdict {
         engine.incidents.post(
           TransportIncident(kind: .deadLetter, subject: item.message.subject, reason: reason))
@@ -59,6 +67,8 @@
       wake()
     }
 
+    func waits(for verdict: Verdict) -> Bool { false }
+    func takeAgain() {}
     func readinessChanged() { wake() }
 
     func cancel() {

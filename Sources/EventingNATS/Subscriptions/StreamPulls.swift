@@ -13,8 +13,9 @@
       let deadline: ContinuousClock.Instant
     }
 
-    /// The time after which the server ends a pull.
-    static let expiry = Duration.seconds(10)
+    /// The time after which the server ends a pull. A client cannot take one back, so a member that
+    /// is locked keeps what comes for so long.
+    static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
 
@@ -73,7 +74,9 @@
         startPosition = number
       case .time(let time):
         start = "by_start_time"
-        startTime = time.formatted(
+        // The server counts nanoseconds in 64 bits.
+        let seconds = min(max(time.timeIntervalSince1970, 0), 9_223_372_000)
+        startTime = Date(timeIntervalSince1970: seconds).formatted(
           .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
       }
     }

@@ -8,7 +8,7 @@
   /// The subscription asks for as many messages as it has room for (a pull), and the server sends
   /// them when they come. Pulls are only sent while messages can be handled.
   final class StreamSubscription: InflowSubscription {
-    private struct State: Sendable {
+    struct State: Sendable {
       var library: LibrarySubscription?
       var pulls = StreamPulls()
       /// Whether the last look found that messages can be handled.
@@ -17,6 +17,9 @@
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
       var nextLook = ContinuousClock.now
+      /// The number of reasons to ask for nothing, because messages go back to the server that must
+      /// come again before any other.
+      var returning = 0
       /// Whether a task looks for the consumer.
       var isRestoring = false
       /// Whether the consumer of this subscription alone is deleted.
@@ -29,10 +32,10 @@
     let options: SubscribeOptions
     let inflow: Inflow
     let begin: @Sendable (RemoteMessage) -> any BegunMessage
-    private let stream: StreamName
-    private let config: ConsumerConfig
+    let stream: StreamName
+    let config: ConsumerConfig
     private let inbox: String
-    private let state = Guarded(State())
+    let state = Guarded(State())
 
     private init(
       _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ options: SubscribeOptions,
@@ -130,14 +133,19 @@
     func lookedReady(_ isReady: Bool) {
       guard inflow.isOpen else { return }
       if !isReady {
-        state.withLock { $0.isReady = false }
-        return giveBack(inflow.takeWaiting())
+        let hasPulls = state.withLock { state in
+          state.isReady = false
+          return !state.pulls.isEmpty
+        }
+        // Messages that are given back during a pull would come here again at once. It ends soon.
+        if !hasPulls { giveBackInOrder(inflow.takeWaiting()) }
+        return
       }
       guard engine.isConnected else { return }
       let (count, now) = (inflow.count, ContinuousClock.now)
       let pull = state.withLock { state in
         state.isReady = true
-        return state.pausedUntil <= now && !state.isRestoring
+        return state.pausedUntil <= now && !state.isRestoring && state.returning == 0
           ? state.pulls.begin(room: options.inFlight - count, of: options.inFlight, now) : nil
       }
       guard let pull else { return }
@@ -166,37 +174,6 @@
     func reconnected() {
       state.withLock { $0.pulls.endAll() }
       wake()
-    }
-
-    // MARK: Verdicts
-
-    private func answer(_ item: Inflow.Item, _ text: String) {
-      if let reply = item.reply { engine.outbox.send(Outgoing(subject: reply, body: Array(text.utf8))) }
-    }
-
-    func apply(_ verdict: Verdict, to item: Inflow.Item) {
-      let position = item.message.position ?? 0
-      switch verdict {
-      case .done:
-        engine.released.remove(config.name, position)
-        answer(item, "+ACK")
-      case .reject:
-        engine.released.remove(config.name, position)
-        answer(item, "+TERM")
-      case .retry(let delay): retreat(item, delay)
-      case .release(let delay):
-        engine.released.add(config.name, position)
-        retreat(item, delay)
-      }
-    }
-
-    private func retreat(_ item: Inflow.Item, _ delay: Duration) {
-      answer(item, delay > .zero ? "-NAK {\"delay\":\(delay.nanoseconds)}" : "-NAK")
-    }
-
-    func giveBack(_ items: [Inflow.Item]) {
-      // Without a delay, nats-server 2.9 may send the first one to a pull that has ended.
-      for item in items { apply(.release(after: .milliseconds(20)), to: item) }
     }
 
     // MARK: The end

@@ -30,7 +30,7 @@ struct DecidedMessage: BegunMessage {
   var verdict: Verdict { get async { decision } }
 }
 
-/// A message that no handler can see: it goes to the dead letters.
+/// A message that no handler can see, or may see again: it goes to the dead letters.
 struct HopelessMessage: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -44,11 +44,15 @@ final class Listener: Sendable {
   let options: ListenOptions
   private let transport: any Transport
   private let seen: SeenMessages?
+  private let hopeless = HopelessMessages()
 
   /// The delay before a message comes again that a handler was kept from.
   private static let pause = Duration.milliseconds(100)
-  /// The delay before a dead letter that could not be published is tried again.
+  /// The delay before a message comes again that is in hand already.
   private static let longPause = Duration.seconds(1)
+  /// The delays before a dead letter that could not be published is tried again.
+  private static let letterPauses = RetryPolicy.backoff(
+    from: .seconds(1), to: .seconds(30), attempts: .max, jitter: false)
 
   init(_ options: ListenOptions, _ transport: any Transport) {
     self.options = options
@@ -58,6 +62,11 @@ final class Listener: Sendable {
 
   /// Begins a message that was decoded, unless it is a repetition.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
+    if let entry = hopeless.entry(for: message) {
+      var message = message
+      message.attempt = entry.attempts
+      return HopelessMessage(listener: self, message: message, reason: entry.reason)
+    }
     switch seen?.begin(message.identity) {
     case .handled: return DecidedMessage(decision: .done)
     case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
@@ -80,8 +89,14 @@ final class Listener: Sendable {
   }
 
   /// Publishes a dead letter, if there is a subject for it. Returns the verdict on the message.
+  ///
+  /// No dead letter is made of a dead letter: two listenings that give up to each other would never
+  /// end. While a letter cannot be stored, its message comes again without an attempt.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
+    guard message.deadLetterOrigin == nil else {
+      return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
+    }
     var letter = message
     letter.id = "\(message.id).dead\(options.group.map { ".\($0)" } ?? "")"
     letter.headers[Header.deadReason] = headerValue(reason)
@@ -90,9 +105,17 @@ final class Listener: Sendable {
     letter.headers[Header.deadAttempts] = "\(message.attempt)"
     do {
       _ = try await transport.publish(letter, to: subject)
+      hopeless.remove(message)
       return .reject(reason)
+    } catch let error as TransportError where Listener.lastingFaults.contains(error.code) {
+      hopeless.remove(message)
+      return .reject("\(reason). Its dead letter cannot be published: \(error)")
     } catch {
-      return .release(after: Listener.longPause)
+      let tries = hopeless.note(message, reason)
+      return .retry(after: Listener.letterPauses.delay(after: tries))
     }
   }
+
+  /// The faults of a message for which no engine would ever take it.
+  private static let lastingFaults: Set<TransportError.Code> = [.tooLarge, .badHeader, .badOption]
 }

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Encodes payloads as bytes, and decodes them.
 ///
@@ -71,6 +71,11 @@ public struct DecodingFailure: Error, Sendable, CustomStringConvertible {
 
   /// Creates a failure.
   public init(_ description: String) { self.description = description }
+}
+
+extension DecodingFailure: LocalizedError {
+  /// The description, so that `localizedDescription` is that sentence, too.
+  public var errorDescription: String? { description }
 }
 
 /// The body of a message that an older version of a program wrote.

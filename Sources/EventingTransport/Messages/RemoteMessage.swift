@@ -42,6 +42,11 @@ public struct RemoteMessage: Sendable {
   }
 }
 
+extension RemoteMessage {
+  /// The subject from which a dead letter came; `nil` for other messages.
+  package var deadLetterOrigin: String? { headers[Header.deadSubject] }
+}
+
 /// Makes ids that are unique over all processes: a random part for each process, and a number.
 ///
 /// A UUID for each message would take a call of the system.

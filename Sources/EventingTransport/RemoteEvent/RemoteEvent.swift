@@ -83,9 +83,14 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///     the next one begins.
   ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
   ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
-  ///     most once retries nothing, and refuses a policy of more than one attempt.
+  ///     most once retries nothing, and refuses a policy of more than one attempt. The attempts of
+  ///     all members of a group count together, also those before a restart. Deliveries that ended
+  ///     without an error of a handler are none, as far as the engine can tell.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
-  ///     failed. Without one they are dropped, and only the transport's incidents tell of them.
+  ///     failed. Without one they are dropped, and only the transport's incidents tell of them. So
+  ///     is what comes to this subject and fails: no dead letter is made of a dead letter. While
+  ///     the engine refuses a dead letter, its message stays without an acknowledgement, and comes
+  ///     again after up to 30 s to try the letter again. No handler of this process sees it then.
   ///   - deduplication: The number of handled ids that this listening remembers.
   /// - Returns: The listening. Dropping it changes nothing.
   /// - Throws: ``TransportError``, such as ``TransportError/Code/alreadyListening`` for a second

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An error of a transport or of a remote event, with what was expected and what was found instead.
 ///
 /// It never contains credentials or the bodies of messages.
@@ -60,6 +62,11 @@ public struct TransportError: Error, Sendable {
 }
 
 extension TransportError: CustomStringConvertible {}
+
+extension TransportError: LocalizedError {
+  /// The description, so that `localizedDescription` is that sentence, too.
+  public var errorDescription: String? { description }
+}
 
 extension TransportError.Code: CustomStringConvertible {
   /// The name of the kind.

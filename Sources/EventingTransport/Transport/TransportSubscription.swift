@@ -41,6 +41,7 @@ public enum Verdict: Hashable, Sendable {
   /// member of the group. The attempt stays as it is, as far as the engine can tell.
   case release(after: Duration)
   /// The message is hopeless: never deliver it to this group again, and post an incident of the
-  /// kind ``TransportIncident/Kind/deadLetter``. A dead letter has been published before.
+  /// kind ``TransportIncident/Kind/deadLetter``. Its dead letter has been published before, unless
+  /// the reason says why there is none.
   case reject(String)
 }

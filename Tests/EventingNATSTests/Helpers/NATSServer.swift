@@ -61,7 +61,13 @@
 
     /// Ends the process as a crash does.
     func end() { signal(SIGKILL) }
-    func freeze() { signal(SIGSTOP) }
+    /// Stops the process, and waits until its last thread stands still.
+    func freeze() {
+      signal(SIGSTOP)
+      var info = siginfo_t()
+      let id = process.withLock { $0 }
+      if id > 0 { _ = unsafe waitid(P_PID, id_t(id), &info, WSTOPPED | WNOWAIT) }
+    }
     func thaw() { signal(SIGCONT) }
 
     private func signal(_ number: Int32) {

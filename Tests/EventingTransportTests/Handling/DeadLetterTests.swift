@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R6: a message is not given up before its dead letter is stored.
+/// R6: a message is not given up before its dead letter is stored, and no letter is one again.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterTests {
   @Test func aDeadLetterThatCannotBeStoredIsTriedAgain() throws {
     try simulate(1...20) { clock in
@@ -26,8 +26,29 @@ import Testing
       try require(attempts.count == 1 && letters.count == 0 && incidents.count == 0, "\(incidents.values)")
       bus.reconnect()
       try await clock.sleep(for: .seconds(10))
-      try require(attempts.values == [7, 7] && letters.values == [7], "\(attempts.values) \(letters.values)")
+      try require(attempts.values == [7] && letters.values == [7], "\(attempts.values) \(letters.values)")
       try require(incidents.values.map(\.subject) == ["numbers"], "\(incidents.values)")
+    }
+  }
+
+  /// Two listenings that give up to each other's subject.
+  @Test func aDeadLetterIsNoDeadLetterAgain() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let (first, second) = (RemoteEvent<Int>("dead.a", over: bus), RemoteEvent<Int>("dead.b", over: bus))
+      let (attempts, reasons) = (Notes<String>(), Notes<String>())
+      bus.incidents.addHandler { if $0.kind == .deadLetter { reasons.note($0.reason) } }
+      for (event, dead) in [(first, "dead.b"), (second, "dead.a")] {
+        event.addHandler { [subject = event.subject] _ in
+          attempts.note(subject)
+          throw Refused()
+        }
+        try await event.listen(as: "one", retry: .immediately(attempts: 2), deadLetter: dead)
+      }
+      try await first.publish(7)
+      try await clock.sleep(for: .seconds(600))
+      try require(attempts.values == ["dead.a", "dead.a", "dead.b", "dead.b"], "\(attempts.values)")
+      try require(reasons.count == 2 && reasons.values[1].contains("dead letter itself"), "\(reasons.values)")
     }
   }
 

@@ -1,7 +1,6 @@
 import Eventing
 import EventingTesting
 import EventingTransport
-import Synchronization
 import Testing
 
 /// The engine in memory keeps what is not handled, and what its limit says, and no more; and its
@@ -55,7 +54,7 @@ import Testing
     try Simulation.run(seed: 1, limit: 1_000_000) {
       let clock = Simulation.clock
       let bus = InMemoryTransport(clock: clock)
-      let looks = Mutex(0)
+      let looks = Guarded(0)
       var options = SubscribeOptions()
       options.group = "one"
       options.isReady = {

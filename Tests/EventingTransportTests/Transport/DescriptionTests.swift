@@ -1,4 +1,5 @@
 import EventingTransport
+import Foundation
 import Testing
 
 /// The lines that a log shows.
@@ -32,5 +33,13 @@ import Testing
     let kinds: [TransportIncident.Kind] = [.lost, .reconnected, .slowConsumer, .refused, .deadLetter]
     #expect(Set(kinds).count == kinds.count && Set(kinds.map { "\($0)" }).count == kinds.count)
     #expect("\(TransportError(.closed, "expected an open event"))" == "expected an open event")
+  }
+
+  @Test func alertsShowTheSentenceOfAnError() {
+    for error in [
+      TransportError(.closed, "expected an open event") as any Error, DecodingFailure("expected a number"),
+    ] {
+      #expect(error.localizedDescription == "\(error)")
+    }
   }
 }

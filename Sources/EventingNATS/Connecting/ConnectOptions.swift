@@ -7,20 +7,34 @@
     let servers: [String]
     let credentials: NATS.Credentials?
     let tls: NATS.TLS?
+    /// Whether a connection without TLS is refused: by the options, or by an address `tls://`.
+    ///
+    /// One such address is enough for all servers, because libnats may connect to any of them.
+    let isSecure: Bool
+    /// The longest wait for all servers together.
+    let timeout: Duration
+    let secrets: Secrets
 
     /// Checks the options.
     ///
     /// - Throws: ``TransportError`` for an address that is none, and for a file that cannot be
     ///   read.
-    init(_ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?) throws {
+    init(
+      _ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?, within timeout: Duration
+    ) throws {
+      guard timeout > .zero else {
+        throw TransportError(.badOption, "expected a connectTimeout of more than zero; got \(timeout)")
+      }
       guard !servers.isEmpty else {
         throw TransportError(.badOption, "expected the address of a server, as in \"nats://host:4222\"; got none")
       }
       for server in servers { try ConnectOptions.check(server) }
+      var contents: [String] = []
       switch credentials?.kind {
       case .file(let path):
-        guard try ConnectOptions.text(path, "a credentials file").contains("BEGIN NATS USER JWT") else {
-          throw TransportError(.badOption, "expected credentials with a user JWT in \(path); found none")
+        contents.append(try ConnectOptions.text(path, "a credentials file"))
+        guard contents[0].contains("BEGIN NATS USER JWT") else {
+          throw TransportError(.badOption, "expected credentials with a user JWT in \(shownPath(path)); found none")
         }
       case .nkey(let publicKey, let path):
         guard publicKey.hasPrefix("U"), publicKey.utf8.count == 56 else {
@@ -28,8 +42,10 @@
             .badOption,
             "expected the public key of a user, 56 characters that begin with U; got \(publicKey.utf8.count)")
         }
-        guard try ConnectOptions.text(path, "a file with a seed").contains("SU") else {
-          throw TransportError(.badOption, "expected the seed of a user, which begins with SU, in \(path); found none")
+        contents.append(try ConnectOptions.text(path, "a file with a seed"))
+        guard contents[0].contains("SU") else {
+          throw TransportError(
+            .badOption, "expected the seed of a user, which begins with SU, in \(shownPath(path)); found none")
         }
       case .token(let token) where token.isEmpty:
         throw TransportError(.badOption, "expected a token; got an empty one")
@@ -43,6 +59,9 @@
       self.servers = servers
       self.credentials = credentials
       self.tls = tls
+      self.timeout = timeout
+      secrets = Secrets(servers, credentials, contents: contents)
+      isSecure = tls != nil || servers.contains { $0.hasPrefix("tls://") }
     }
 
     private static func check(_ server: String) throws {
@@ -50,10 +69,11 @@
       let isGood =
         (parts?.scheme == "nats" || parts?.scheme == "tls") && parts?.host?.isEmpty == false
         && (1...65_535).contains(parts?.port ?? 4_222) && (parts?.path.isEmpty ?? true)
+        && parts?.query == nil && parts?.fragment == nil
       if !isGood {
         throw TransportError(
           .badOption,
-          "expected an address as nats://host:4222 or tls://host:4222; got \(quoted(withoutCredentials(server)))")
+          "expected an address as nats://host:4222 or tls://host:4222; got \(quoted(shownAddress(server)))")
       }
     }
 
@@ -61,15 +81,27 @@
       var isFolder: ObjCBool = false
       guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
         throw TransportError(
-          .badOption, "expected \(expected) at \(path); there is \(isFolder.boolValue ? "a folder" : "none")")
+          .badOption, "expected \(expected) at \(shownPath(path)); there is \(isFolder.boolValue ? "a folder" : "none")"
+        )
       }
       guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-        throw TransportError(.badOption, "expected \(expected) at \(path); it cannot be read as text")
+        throw TransportError(.badOption, "expected \(expected) at \(shownPath(path)); it cannot be read as text")
       }
       return text
     }
 
-    /// Connects. Blocks for up to 3 s for each server.
+    /// The milliseconds in which libnats connects to one server. All together are a little more
+    /// than the timeout, so that the error for servers that were too slow is always the same.
+    var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
+
+    /// The error for servers that were too slow.
+    var lateness: TransportError {
+      let places = servers.map(shownAddress).joined(separator: ", ")
+      return TransportError(
+        .timedOut, "expected \(places) to accept a connection within the connectTimeout of \(timeout); none did")
+    }
+
+    /// Connects. Blocks for about the timeout, or for ever in a TLS handshake.
     ///
     /// libnats 3.4.1 signs about one of a hundred logins with a key wrongly, so these are tried
     /// again.
@@ -83,9 +115,21 @@
     }
 
     /// Returns the error for a connection that failed.
-    func failure(_ text: String) -> TransportError {
-      let places = servers.map(withoutCredentials).joined(separator: ", ")
+    ///
+    /// - Parameters:
+    ///   - text: The text of libnats.
+    ///   - lacksTLS: Whether the server offers no TLS, and the options want it.
+    func failure(_ text: String, lacksTLS: Bool) -> TransportError {
+      let places = servers.map(shownAddress).joined(separator: ", ")
+      if text.lowercased().hasPrefix("timeout") { return lateness }
+      if lacksTLS {
+        return TransportError(
+          .refused,
+          "expected a TLS connection to \(places), as \(tls == nil ? "the address says" : "the TLS options say"); the server offers none"
+        )
+      }
       let lowercase = text.lowercased()
+      let text = secrets.hide(in: text)
       if lowercase.contains("authorization") || lowercase.contains("authentication") {
         let kind = credentials?.description ?? "no credentials"
         return TransportError(.refused, "expected credentials that \(places) takes; it refuses \(kind): \(text)")

@@ -18,6 +18,10 @@
     }
 
     private let state = Guarded(State())
+    /// The secrets that no text of a failure may have.
+    let secrets: Secrets
+
+    init(_ secrets: Secrets) { self.secrets = secrets }
 
     func tell(_ kind: Kind) {
       let receive = state.withLock { state in

@@ -1,7 +1,7 @@
 #if NATS
   extension NATS {
-    /// The credentials of a connection. Their description has no secrets.
-    public struct Credentials: Sendable, CustomStringConvertible {
+    /// The credentials of a connection. Their descriptions, `dump` and mirrors have no secrets.
+    public struct Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
       enum Kind: Sendable {
         case file(String)
         case nkey(publicKey: String, seedFile: String)
@@ -41,12 +41,16 @@
       /// The kind of the credentials.
       public var description: String {
         switch kind {
-        case .file(let path): "the credentials file \(path)"
-        case .nkey(_, let path): "the nkey with the seed file \(path)"
+        case .file(let path): "the credentials file \(shownPath(path))"
+        case .nkey(_, let path): "the nkey with the seed file \(shownPath(path))"
         case .token: "the token"
         case .user: "the user and the password"
         }
       }
+      /// The kind of the credentials.
+      public var debugDescription: String { description }
+      /// A mirror without children.
+      public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// The TLS options of a connection. An address `tls://` needs none if the system trusts the

@@ -1,0 +1,69 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  // The answers to the server about messages whose handling is over.
+  extension StreamSubscription {
+    func answer(_ item: Inflow.Item, _ text: String) {
+      if let reply = item.reply { engine.outbox.send(Outgoing(subject: reply, body: Array(text.utf8))) }
+    }
+
+    func apply(_ verdict: Verdict, to item: Inflow.Item) {
+      let position = item.message.position ?? 0
+      switch verdict {
+      case .done:
+        engine.released.remove(config.name, position)
+        answer(item, "+ACK")
+      case .reject:
+        engine.released.remove(config.name, position)
+        answer(item, "+TERM")
+      case .retry(let delay): retreat(item, delay)
+      case .release(let delay) where options.inFlight == 1:
+        state.withLock { $0.pausedUntil = max($0.pausedUntil, .now + min(delay, .year)) }
+        giveBackInOrder([item])
+      case .release(let delay):
+        engine.released.add(config.name, position)
+        retreat(item, delay)
+      }
+    }
+
+    private func retreat(_ item: Inflow.Item, _ delay: Duration) {
+      answer(item, delay > .zero ? "-NAK {\"delay\":\(min(delay, .year).nanoseconds)}" : "-NAK")
+    }
+
+    func waits(for verdict: Verdict) -> Bool {
+      guard options.inFlight == 1, case .release = verdict else { return false }
+      state.withLock { $0.returning += 1 }
+      return true
+    }
+
+    func takeAgain() {
+      state.withLock { $0.returning -= 1 }
+      wake()
+    }
+
+    /// Gives messages back so that they come again, to any member, before all others.
+    ///
+    /// The server handles verdicts and pulls apart, so the next pull waits until the server has
+    /// confirmed the last verdict.
+    func giveBackInOrder(_ items: [Inflow.Item]) {
+      guard let last = items.last, let reply = last.reply else { return }
+      for item in items { engine.released.add(config.name, item.message.position ?? 0) }
+      for item in items.dropLast() { answer(item, "-NAK") }
+      state.withLock { $0.returning += 1 }
+      Scheduling.task(priority: nil, on: nil) { [self] in
+        let verdict = Outgoing(subject: reply, body: Array("-NAK".utf8))
+        _ = await engine.exchange(verdict, until: .now + .seconds(2), endsWhenLost: true)
+        takeAgain()
+      }
+    }
+
+    func giveBack(_ items: [Inflow.Item]) {
+      // Without a delay, nats-server 2.9 may send the first one to a pull that has ended.
+      for item in items {
+        engine.released.add(config.name, item.message.position ?? 0)
+        retreat(item, .milliseconds(20))
+      }
+    }
+  }
+#endif

@@ -1,0 +1,51 @@
+import Eventing
+
+/// The messages of one listening that were given up, and whose dead letters are not stored yet.
+///
+/// Such a message comes again, so that its dead letter is tried again. No handler sees it.
+final class HopelessMessages: Sendable {
+  struct Entry: Sendable {
+    var reason: String
+    /// The attempts that handlers had.
+    var attempts: Int
+    /// The number of failed tries to publish the dead letter.
+    var tries: Int
+  }
+
+  private struct Key: Hashable, Sendable {
+    let id: String
+    let position: UInt64?
+
+    init(_ message: RemoteMessage) { (id, position) = (message.identity, message.position) }
+  }
+
+  /// The largest number of messages that are remembered. The handlers may see others once more.
+  private static let limit = 65_536
+  private let entries = Guarded<[Key: Entry]>([:])
+
+  func entry(for message: RemoteMessage) -> Entry? {
+    entries.withLock { $0.isEmpty ? nil : $0[Key(message)] }
+  }
+
+  /// Notes a failed try. Returns the number of tries.
+  func note(_ message: RemoteMessage, _ reason: String) -> Int {
+    entries.withLock { entries in
+      let key = Key(message)
+      guard var entry = entries[key] else {
+        if entries.count < HopelessMessages.limit {
+          entries[key] = Entry(reason: reason, attempts: message.attempt, tries: 1)
+        }
+        return 1
+      }
+      entry.tries += 1
+      entries[key] = entry
+      return entry.tries
+    }
+  }
+
+  func remove(_ message: RemoteMessage) {
+    entries.withLock { entries in
+      if !entries.isEmpty { entries[Key(message)] = nil }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import Foundation
+  import Testing
+
+  /// Dead letters: their stream, their end, and what happens if none takes them.
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct LetterTests {
+    private struct Refused: Error {}
+
+    @Test func lettersGoToAnotherStream() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let orders = try await nats.stream("ORDERS", subjects: ["orders.>"])
+      let dead = try await nats.stream("DEAD", subjects: ["dead.>"])
+      let (placed, letters) = (
+        RemoteEvent<Int>("orders.placed", over: orders), RemoteEvent<Int>("dead.billing", over: dead)
+      )
+      let (calls, found) = (Guarded(0), Guarded<[RemoteOccurrence<Int>]>([]))
+      placed.addHandler { _ in
+        calls.withLock { $0 += 1 }
+        throw Refused()
+      }
+      letters.remoteOccurrences.addHandler { letter in found.withLock { $0.append(letter) } }
+      try await letters.listen(as: "readers")
+      try await placed.listen(as: "billing", retry: .immediately(attempts: 2), deadLetter: "dead.billing")
+      try await placed.publish(7)
+      try await eventually("expected a letter after \(calls.withLock { $0 }) calls") { found.withLock { !$0.isEmpty } }
+      #expect(calls.withLock { $0 } == 2)
+      let letter = try #require(found.withLock { $0.first })
+      #expect(letter.payload == 7 && letter.headers["Eventing-Dead-Subject"] == "orders.placed")
+      // The other stream is for dead letters only.
+      let other = RemoteEvent<Int>("dead.billing", over: orders)
+      #expect(await transportError { _ = try await other.publish(1) }?.code == .badSubject)
+      await nats.close()
+    }
+
+    /// Two subjects for dead letters, of which each listening gives up to the other.
+    @Test func aLetterIsNoLetterAgain() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let rejected = Guarded<[TransportIncident]>([])
+      nats.incidents.addHandler { incident in
+        if incident.kind == .deadLetter { rejected.withLock { $0.append(incident) } }
+      }
+      let subjects = ["test.a": "test.dead.a", "test.dead.a": "test.dead.b", "test.dead.b": "test.dead.a"]
+      let calls = Guarded<[String: Int]>([:])
+      var events: [RemoteEvent<Int>] = []
+      for (subject, dead) in subjects {
+        let event = RemoteEvent<Int>(subject, over: stream)
+        event.addHandler { _ in
+          calls.withLock { $0[subject, default: 0] += 1 }
+          throw Refused()
+        }
+        try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: dead)
+        events.append(event)
+      }
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      for number in 1...2 {
+        try await event.publish(number)
+        try await eventually("expected the letter to be rejected, got \(rejected.withLock { $0 })") {
+          rejected.withLock { $0.filter { $0.subject == "test.dead.a" }.count } == number
+        }
+      }
+      #expect(calls.withLock { $0 } == ["test.a": 2, "test.dead.a": 2])
+      #expect(
+        rejected.withLock { $0.allSatisfy { $0.subject == "test.a" || $0.reason.contains("dead letter itself") } })
+      await nats.close()
+      withExtendedLifetime(events) {}
+    }
+
+    @Test func aLetterThatTheServerRefusesCallsNoHandlerAgain() async throws {
+      let server = try NATSServer(
+        """
+        authorization { users: [{ user: anna, password: p, permissions: { publish: { deny: ["dead.>"] } } }] }
+        """)
+      let nats = try await server.connect(credentials: .user("anna", password: "p"))
+      let incidents = Guarded<[TransportIncident]>([])
+      nats.incidents.addHandler { incident in incidents.withLock { $0.append(incident) } }
+      let stream = try await nats.stream("TEST", subjects: ["test.>", "dead.>"])
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      let calls = Guarded<[Int]>([])
+      event.addHandler { number in
+        calls.withLock { $0.append(number) }
+        if number < 10 { throw Refused() }
+      }
+      try await event.listen(as: "one", inFlight: 1, retry: .immediately(attempts: 1), deadLetter: "dead.one")
+      try await event.publish(1)
+      // Each of these is one more try to store the letter.
+      try await eventually("expected incidents, got \(incidents.withLock { $0 })") {
+        incidents.withLock { $0.filter { $0.subject == "test.a" && $0.reason.contains("dead letter") }.count } >= 3
+      }
+      try await event.publish(10)
+      try await eventually("expected 10, got \(calls.withLock { $0 })") { calls.withLock { $0.contains(10) } }
+      #expect(calls.withLock { $0 } == [1, 10])
+      #expect(incidents.withLock { !$0.contains { $0.kind == .deadLetter } })
+      await nats.close()
+    }
+  }
+#endif

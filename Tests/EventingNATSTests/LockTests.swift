@@ -1,0 +1,55 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import Foundation
+  import Testing
+
+  /// A lock takes nothing from the group, and changes no order.
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct LockTests {
+    @Test(arguments: [true, false], [1, 256]) func aLockKeepsTheOrder(ofEvent isOfEvent: Bool, inFlight: Int)
+      async throws
+    {
+      guard isOfEvent || inFlight == 1 else { return }  // what is in hand together comes again apart
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      let numbers = Guarded<[Int]>([])
+      let token = event.addHandler { number in numbers.withLock { $0.append(number) } }
+      try await event.listen(as: "one", inFlight: inFlight)
+      for round in 0..<40 {
+        // The subscription has asked for messages. They come during the lock, or soon after.
+        if isOfEvent { event.lock() } else { event.lock(token) }
+        for number in 1...3 { try await event.publish(round * 3 + number) }
+        if isOfEvent { event.unlock() } else { event.unlock(token) }
+        try await eventually("expected three more after \(round * 3), got \(numbers.withLock { $0 })") {
+          numbers.withLock { $0.count } >= round * 3 + 3
+        }
+      }
+      #expect(numbers.withLock { $0 } == Array(1...120))
+      await nats.close()
+    }
+
+    @Test(arguments: [1, 256]) func aLockedMemberLeavesTheMessagesToOthers(inFlight: Int) async throws {
+      let server = try NATSServer()
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let numbers = Guarded<[Int]>([])
+      var events: [RemoteEvent<Int>] = []
+      for nats in [nats, other] {
+        let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
+        event.addHandler { number in numbers.withLock { $0.append(number) } }
+        try await event.listen(as: "one", inFlight: inFlight)
+        events.append(event)
+      }
+      for number in 1...20 { try await events[0].publish(number) }
+      try await eventually("expected 20, got \(numbers.withLock { $0 })") { numbers.withLock { $0.count } == 20 }
+      events[0].lock()
+      for number in 21...40 { try await events[0].publish(number) }
+      try await eventually("expected 40, got \(numbers.withLock { $0 })") { numbers.withLock { $0.count } == 40 }
+      #expect(numbers.withLock { $0.sorted() } == Array(1...40))
+      await nats.close()
+      await other.close()
+      withExtendedLifetime(events) {}
+    }
+  }
+#endif
