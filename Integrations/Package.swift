@@ -73,7 +73,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The compiler features of every target: those of the package above, whose manifest has the reasons.
+// The compiler features of every target are those of the package above. Its manifest has the
+// reasons.
 for target in package.targets {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),

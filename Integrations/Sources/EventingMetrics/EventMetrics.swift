@@ -12,12 +12,12 @@ import Synchronization
 /// | `eventing.occurrences` | counter | event | deliveries that began |
 /// | `eventing.calls` | counter | event, handler, outcome | calls, and what kept them away |
 /// | `eventing.call.duration` | timer | event, handler | the time of a call, with suspensions |
-/// | `eventing.running` | gauge | event, handler | calls that run |
-/// | `eventing.handlers` | gauge | event | handlers |
-/// | `eventing.waiting` | gauge | event, handler | waiting occurrences: see ``sample(_:)`` |
+/// | `eventing.running` | meter | event, handler | calls that run |
+/// | `eventing.handlers` | meter | event | handlers |
+/// | `eventing.waiting` | meter | event, handler | waiting occurrences: see ``sample(_:)`` |
 ///
-/// The dimensions are `event`, `handler` and `outcome`. An outcome is `delivered`, `failed`,
-/// `skipped`, `dropped` or `held`.
+/// A meter is a gauge that is counted up and down. The dimensions are `event`, `handler` and
+/// `outcome`. An outcome is `delivered`, `failed`, `skipped`, `dropped` or `held`.
 ///
 /// **Dimensions are bounded.** They are names of events and handlers, never payloads, keys, errors
 /// or numbers. An event without a name is named by its payload type, and a handler without one by
@@ -27,14 +27,7 @@ import Synchronization
 public final class EventMetrics: EventObserver {
   private let factory: (any MetricsFactory)?
   private let names: BoundedNames
-  private let series = Mutex<[SeriesKey: Series]>([:])
-  private let handlerCounts = Mutex<[String: HandlerGauge]>([:])
-
-  /// The number of handlers of the events of one name.
-  private struct HandlerGauge {
-    let gauge: Gauge
-    var count = 0
-  }
+  private let all = Mutex<[SeriesKey: Series]>([:])
 
   /// Creates an observer.
   ///
@@ -56,7 +49,7 @@ public final class EventMetrics: EventObserver {
 
   /// Counts a call that runs.
   public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    series(names.event(event), names.handler(handler)).changeRunning(by: 1)
+    series(names.event(event), names.handler(handler)).running?.increment()
   }
 
   /// Counts and measures a call that has ended.
@@ -64,8 +57,8 @@ public final class EventMetrics: EventObserver {
     _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
   ) {
     let series = series(names.event(event), names.handler(handler))
-    series.changeRunning(by: -1)
-    series.timer.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
+    series.running?.decrement()
+    series.duration?.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
     series.count(error == nil ? .delivered : .failed)
   }
 
@@ -87,20 +80,13 @@ public final class EventMetrics: EventObserver {
   // MARK: Handlers
 
   /// Counts a handler.
-  public func added(_ handler: HandlerToken, in event: EventIdentity) { changeHandlers(of: event, by: 1) }
+  public func added(_ handler: HandlerToken, in event: EventIdentity) {
+    series(names.event(event), nil).handlers?.increment()
+  }
 
   /// Counts a handler that has gone.
-  public func removed(_ handler: HandlerToken, in event: EventIdentity) { changeHandlers(of: event, by: -1) }
-
-  private func changeHandlers(of event: EventIdentity, by change: Int) {
-    let name = names.event(event)
-    // Recorded under the mutex, so that the last number recorded is the last one counted.
-    handlerCounts.withLock { counts in
-      var entry = counts[name] ?? HandlerGauge(gauge: gauge("eventing.handlers", [("event", name)]))
-      entry.count += change
-      entry.gauge.record(entry.count)
-      counts[name] = entry
-    }
+  public func removed(_ handler: HandlerToken, in event: EventIdentity) {
+    series(names.event(event), nil).handlers?.decrement()
   }
 
   // MARK: Samples
@@ -117,22 +103,23 @@ public final class EventMetrics: EventObserver {
     for handler in await event.handlers {
       waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
     }
-    for (handler, count) in waiting { series(name, handler).waiting.record(count) }
+    for (handler, count) in waiting { series(name, handler).waiting?.set(count) }
   }
 
   // MARK: Series
 
+  /// Returns the metrics of an event, or of a handler.
+  ///
+  /// The factory is called outside the mutex. If two threads make a series at one time, the first
+  /// one is kept.
   private func series(_ event: String, _ handler: String?) -> Series {
     let key = SeriesKey(event: event, handler: handler)
-    return series.withLock { all in
+    if let found = all.withLock({ $0[key] }) { return found }
+    let made = Series(key, factory ?? MetricsSystem.factory)
+    return all.withLock { all in
       if let found = all[key] { return found }
-      let made = Series(key, factory ?? MetricsSystem.factory)
       all[key] = made
       return made
     }
-  }
-
-  private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge {
-    Gauge(label: label, dimensions: dimensions, factory: factory ?? MetricsSystem.factory)
   }
 }

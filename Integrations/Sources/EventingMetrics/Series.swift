@@ -1,14 +1,10 @@
 import CoreMetrics
-import Synchronization
 
 /// The names that one series of metrics has as dimensions.
 struct SeriesKey: Hashable, Sendable {
   let event: String
   /// The name of the handler; `nil` for the series of the event itself.
   let handler: String?
-
-  /// The names as dimensions.
-  var dimensions: [(String, String)] { [("event", event)] + (handler.map { [("handler", $0)] } ?? []) }
 }
 
 /// The outcome of an occurrence for a handler.
@@ -16,39 +12,41 @@ enum CallOutcome: String, CaseIterable, Sendable {
   case delivered, failed, skipped, dropped, held
 }
 
-/// The metrics of one event, or of one handler.
+/// The metrics of one event, or of one handler. Each is `nil` for the other of the two.
 final class Series: Sendable {
-  /// The counter of occurrences; `nil` for a handler.
+  // MARK: Of an event
+
   let occurrences: Counter?
-  let timer: Timer
-  let waiting: Gauge
-  private let running: Gauge
-  private let runningCount = Mutex(0)
+  let handlers: Meter?
+
+  // MARK: Of a handler
+
+  let duration: Timer?
+  let running: Meter?
+  let waiting: Meter?
   private let outcomes: [CallOutcome: Counter]
 
   init(_ key: SeriesKey, _ factory: any MetricsFactory) {
-    let dimensions = key.dimensions
-    occurrences =
-      key.handler == nil ? Counter(label: "eventing.occurrences", dimensions: dimensions, factory: factory) : nil
-    timer = Timer(label: "eventing.call.duration", dimensions: dimensions, factory: factory)
-    running = Gauge(label: "eventing.running", dimensions: dimensions, factory: factory)
-    waiting = Gauge(label: "eventing.waiting", dimensions: dimensions, factory: factory)
-    outcomes = Dictionary(
-      uniqueKeysWithValues: CallOutcome.allCases.map {
-        ($0, Counter(label: "eventing.calls", dimensions: dimensions + [("outcome", $0.rawValue)], factory: factory))
-      })
+    var dimensions = [("event", key.event)]
+    guard let handler = key.handler else {
+      occurrences = Counter(label: "eventing.occurrences", dimensions: dimensions, factory: factory)
+      handlers = Meter(label: "eventing.handlers", dimensions: dimensions, factory: factory)
+      (duration, running, waiting, outcomes) = (nil, nil, nil, [:])
+      return
+    }
+    dimensions.append(("handler", handler))
+    (occurrences, handlers) = (nil, nil)
+    duration = Timer(label: "eventing.call.duration", dimensions: dimensions, factory: factory)
+    running = Meter(label: "eventing.running", dimensions: dimensions, factory: factory)
+    waiting = Meter(label: "eventing.waiting", dimensions: dimensions, factory: factory)
+    var outcomes: [CallOutcome: Counter] = [:]
+    for outcome in CallOutcome.allCases {
+      outcomes[outcome] = Counter(
+        label: "eventing.calls", dimensions: dimensions + [("outcome", outcome.rawValue)], factory: factory)
+    }
+    self.outcomes = outcomes
   }
 
   /// Counts an outcome.
   func count(_ outcome: CallOutcome) { outcomes[outcome]?.increment() }
-
-  /// Changes the number of calls that run.
-  ///
-  /// The gauge is recorded under the mutex, so that the last number recorded is the last one.
-  func changeRunning(by change: Int) {
-    runningCount.withLock { count in
-      count += change
-      running.record(count)
-    }
-  }
 }

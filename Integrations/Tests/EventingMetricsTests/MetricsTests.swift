@@ -47,7 +47,7 @@ import Testing
     #expect(dropped + calls("orders", "small", "delivered") == 10)
   }
 
-  @Test func gaugesFollowHandlersAndRunningCalls() async throws {
+  @Test func metersFollowHandlersAndRunningCalls() async throws {
     let orders = Event<Int>("orders")
     let metrics = EventMetrics(factory: found)
     orders.observe(with: metrics)
@@ -61,12 +61,12 @@ import Testing
     orders.post(2)
     orders.post(3)
     for await _ in began { break }
-    let running = try found.expectGauge("eventing.running", [("event", "orders"), ("handler", "billing")])
+    let running = try found.expectMeter("eventing.running", [("event", "orders"), ("handler", "billing")])
     #expect(running.lastValue == 1)
     await metrics.sample(orders)
-    let waiting = try found.expectGauge("eventing.waiting", [("event", "orders"), ("handler", "billing")])
+    let waiting = try found.expectMeter("eventing.waiting", [("event", "orders"), ("handler", "billing")])
     #expect(waiting.lastValue == 2)
-    let handlers = try found.expectGauge("eventing.handlers", [("event", "orders")])
+    let handlers = try found.expectMeter("eventing.handlers", [("event", "orders")])
     #expect(handlers.lastValue == 1)
     opening.finish()
     await orders.quiesce()
