@@ -27,24 +27,47 @@ import Testing
       #expect(try firstAppearances(store) == (0..<Self.orderCount).map { "order-\($0)" })
     }
 
+    @Test func relaysOfSeveralProcessesTakeTurnsWhenOneIsKilled() async throws {
+      let store = try Store()
+      let outbox = Outbox<Int>("orders", in: store.database)
+      for order in 0..<60 { try store.place(order, in: outbox) }
+      // Each is killed between publishing its tenth message and deleting it. Another goes on.
+      let kills = try await withThrowingTaskGroup(of: Process.TerminationReason.self) { group in
+        for _ in 0..<3 { group.addTask { try await run(store, RelayStep.published.rawValue, 10, "relay").0 } }
+        return try await group.reduce(into: 0) { kills, reason in kills += reason == .uncaughtSignal ? 1 : 0 }
+      }
+      #expect(kills == 3)
+      #expect(try store.pendingCount == 60 - 3 * 9)
+      let (reason, status) = try await run(store, "none", 0, "relay")
+      #expect(reason == .exit && status == 0)
+      #expect(try store.pendingCount == 0)
+      #expect(try firstAppearances(store) == (0..<60).map { "order-\($0)" })
+      // A message is repeated only where a process was killed between publishing and deleting.
+      #expect(try journal(store).count == 60 + kills)
+    }
+
+    /// The ids in the journal.
+    private func journal(_ store: Store) throws -> [String] {
+      struct Entry: Decodable { let id: String }
+      return try Data(contentsOf: store.folder.appending(path: "journal")).split(separator: 10)
+        .map { try JSONDecoder().decode(Entry.self, from: $0).id }
+    }
+
     /// The ids in the journal, in the order in which each came first.
     private func firstAppearances(_ store: Store) throws -> [String] {
-      struct Entry: Decodable { let id: String }
       var seen: [String] = []
-      let journal = try Data(contentsOf: store.folder.appending(path: "journal"))
-      for line in journal.split(separator: 10) {
-        let id = try JSONDecoder().decode(Entry.self, from: line).id
-        if !seen.contains(id) { seen.append(id) }
-      }
+      for id in try journal(store) where !seen.contains(id) { seen.append(id) }
       return seen
     }
 
-    private func run(_ store: Store, _ step: String, _ count: Int) async throws -> (Process.TerminationReason, Int32) {
+    private func run(
+      _ store: Store, _ step: String, _ count: Int, _ mode: String = "all"
+    ) async throws -> (Process.TerminationReason, Int32) {
       let process = Process()
       process.executableURL = try executable()
       process.arguments = [
         store.folder.appending(path: "shop.sqlite").path, store.folder.appending(path: "journal").path,
-        "\(Self.orderCount)", step, "\(count)",
+        "\(Self.orderCount)", step, "\(count)", mode,
       ]
       return try await withCheckedThrowingContinuation { continuation in
         process.terminationHandler = { continuation.resume(returning: ($0.terminationReason, $0.terminationStatus)) }

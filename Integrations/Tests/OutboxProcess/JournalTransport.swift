@@ -31,7 +31,11 @@ final class JournalTransport: Transport {
 
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
     let line = try JSONEncoder().encode(JournalEntry(id: message.id, subject: subject, body: message.body))
-    try file.withLock { try $0.write(contentsOf: line + [10]) }
+    // Another process may have written meanwhile.
+    try file.withLock {
+      try $0.seekToEnd()
+      try $0.write(contentsOf: line + [10])
+    }
     return try await base.publish(message, to: subject)
   }
 
