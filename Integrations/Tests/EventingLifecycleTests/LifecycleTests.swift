@@ -97,7 +97,7 @@ import Testing
       }
     }
     let late = Mutex<[String]>([])
-    try await run(EventService(orders, payments, onTimeout: { names in late.withLock { $0 += names } })) {
+    try await run(EventService(orders, payments) { names in late.withLock { $0 += names } }) {
       for order in 0..<10 {
         orders.post(order)
         payments.post(order)
