@@ -1,0 +1,157 @@
+import Eventing
+public import EventingTransport
+import Foundation
+import GRDB
+
+extension Outbox {
+  /// Publishes the messages of the outbox, until the task is cancelled.
+  ///
+  /// A message is read, published with its id, and deleted when the engine has acknowledged it.
+  /// Then comes the next one. While the engine is away, the relay tries the first message again and
+  /// again, and posts to ``incidents``. A transaction of this process that appends wakes the relay.
+  /// The relay looks for transactions of other processes at an interval.
+  ///
+  /// **One relay at a time.** Relays exclude each other by a lock on a file beside the database,
+  /// which the system releases when a process ends, however it ends. A relay that finds the lock
+  /// taken stands by, and looks again at the interval. The file is never deleted. Relays of a
+  /// database in memory exclude each other within the process.
+  ///
+  /// - Parameters:
+  ///   - target: The remote event. On a plain transport, which acknowledges nothing, messages may
+  ///     be lost.
+  ///   - interval: The time between two looks for messages of other processes, and for the lock.
+  ///   - shortest: The delay after the first failed attempt. Each further one takes twice as long.
+  ///   - longest: The longest delay.
+  ///   - clock: The clock of the interval and of the delays.
+  /// - Throws: An error of the database, ``OutboxError``, or a `TransportError` with the code
+  ///   `closed`. Returns without an error when the task is cancelled.
+  public func relay(
+    to target: RemoteEvent<Payload>, pollingEvery interval: Duration = .seconds(1),
+    retryingAfter shortest: Duration = .milliseconds(100), upTo longest: Duration = .seconds(30),
+    clock: any Clock<Duration> = ContinuousClock()
+  ) async throws {
+    do {
+      let lock = try await RelayLock.take(name, in: database, lookingEvery: interval, clock)
+      defer { lock.release() }
+      let (wakes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      let observation = try await observeAppends { continuation.yield() }
+      defer { observation.cancel() }
+      let pace = RelayPace(shortest: shortest, longest: longest, clock: clock)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          while true {
+            try await clock.sleep(for: interval)
+            continuation.yield()
+          }
+        }
+        defer { group.cancelAll() }
+        try await publishAll(to: target, pace)
+        for await _ in wakes { try await publishAll(to: target, pace) }
+      }
+    } catch is CancellationError where Task.isCancelled {}
+  }
+
+  /// Calls a closure after each transaction of this process that changed the table.
+  ///
+  /// The observation starts on the queue of the writer, so that no thread of Swift's pool waits.
+  private func observeAppends(_ wake: @escaping @Sendable () -> Void) async throws -> AnyDatabaseCancellable {
+    let observation = DatabaseRegionObservation(tracking: Table(EventingTables.outbox))
+    return try await database.writeWithoutTransaction { [database] _ in
+      observation.start(in: database, onError: { _ in }, onChange: { _ in wake() })
+    }
+  }
+
+  /// Publishes the messages that are there.
+  private func publishAll(to target: RemoteEvent<Payload>, _ pace: RelayPace) async throws {
+    while let message = try await next(pace) {
+      try afterStep(.read)
+      guard let fault = try await publish(message, to: target, pace) else {
+        try afterStep(.published)
+        // The acknowledgement is there: a task that was cancelled meanwhile deletes nevertheless.
+        try await Task { try await write(pace) { try message.delete(in: $0) } }.value
+        try afterStep(.deleted)
+        continue
+      }
+      try await write(pace) { try message.setAside("\(fault)", in: $0) }
+      incidentEvent.post(OutboxIncident(kind: .setAside, outbox: name, id: message.id, attempts: 1, error: fault))
+    }
+  }
+
+  /// Publishes a message, and tries again until the engine has it.
+  ///
+  /// - Returns: The fault, if the message can never be published as it is; otherwise `nil`.
+  private func publish(
+    _ message: OutboxMessage, to target: RemoteEvent<Payload>, _ pace: RelayPace
+  ) async throws -> (any Error)? {
+    let (payload, headers): (Payload, [String: String])
+    do {
+      payload = try JSONDecoder().decode(Payload.self, from: message.payload)
+      headers = try JSONDecoder().decode([String: String].self, from: message.headers)
+    } catch { return error }
+    var attempts = 0
+    while true {
+      try Task.checkCancellation()
+      do {
+        try await target.publish(payload, id: message.id, headers: headers)
+        return nil
+      } catch let error as TransportError where error.code == .closed {
+        throw error
+      } catch let error as TransportError where hopelessCodes.contains(error.code) {
+        return error
+      } catch {
+        try Task.checkCancellation()
+        attempts += 1
+        incidentEvent.post(
+          OutboxIncident(kind: .retried, outbox: name, id: message.id, attempts: attempts, error: error))
+        try await pace.pause(after: attempts)
+      }
+    }
+  }
+
+  /// Reads the oldest message.
+  private func next(_ pace: RelayPace) async throws -> OutboxMessage? {
+    try await patiently(pace) { [name, database] in
+      try await database.read { db in try OutboxMessage.first(of: name, in: db) }
+    }
+  }
+
+  /// Writes in a transaction.
+  private func write(_ pace: RelayPace, _ body: @escaping @Sendable (Database) throws -> Void) async throws {
+    try await patiently(pace) { [database] in try await database.write(body) }
+  }
+
+  /// Tries again while another connection keeps the database busy.
+  private func patiently<Result: Sendable>(
+    _ pace: RelayPace, _ body: () async throws -> Result
+  ) async throws -> Result {
+    var attempts = 0
+    while true {
+      do { return try await body() } catch let error as DatabaseError where error.isBusy {
+        attempts += 1
+        incidentEvent.post(
+          OutboxIncident(kind: .databaseBusy, outbox: name, id: nil, attempts: attempts, error: error))
+        try await pace.pause(after: attempts)
+      }
+    }
+  }
+}
+
+/// The codes of errors that concern one message, and that another attempt cannot change.
+private let hopelessCodes: Set<TransportError.Code> = [.notEncodable, .tooLarge, .badHeader, .badOption]
+
+/// The delays of a relay.
+struct RelayPace: Sendable {
+  let shortest: Duration
+  let longest: Duration
+  let clock: any Clock<Duration>
+
+  /// Waits after a number of failed attempts in a row.
+  func pause(after attempts: Int) async throws {
+    try await clock.sleep(for: min(longest, shortest * (1 << min(attempts - 1, 20))))
+  }
+}
+
+extension DatabaseError {
+  /// Whether another connection keeps the database busy.
+  fileprivate var isBusy: Bool { resultCode == .SQLITE_BUSY || resultCode == .SQLITE_LOCKED }
+}

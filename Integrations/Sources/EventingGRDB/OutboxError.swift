@@ -1,0 +1,23 @@
+/// An error of an outbox, with what was expected and what was found instead.
+public struct OutboxError: Error, Sendable, CustomStringConvertible {
+  /// The kind of an error. Later versions may add more.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    let name: String
+    /// An event was appended outside a transaction.
+    public static var noTransaction: Code { Code(name: "noTransaction") }
+    /// The file by which relays exclude each other cannot be opened or locked.
+    public static var noLockFile: Code { Code(name: "noLockFile") }
+    /// The name of the kind.
+    public var description: String { name }
+  }
+
+  /// The kind of this error.
+  public let code: Code
+  /// A sentence that names what was expected and what was found.
+  public let description: String
+
+  init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The lock by which one relay of an outbox excludes the others, in this process and in all others.
+///
+/// The lock is the system's, on a file beside the database. It ends with the process, so no clock
+/// decides whether a relay is still alive, and a relay that is suspended keeps it.
+struct RelayLock: Sendable {
+  /// The open file; `nil` for a database in memory.
+  private let file: Int32?
+  /// The database in memory, and the outbox.
+  private let key: String
+
+  /// The outboxes in memory that a relay of this process has.
+  private static let taken = Mutex<Set<String>>([])
+
+  /// Takes the lock, and waits while another relay has it.
+  static func take(
+    _ outbox: String, in database: any DatabaseWriter, lookingEvery interval: Duration, _ clock: any Clock<Duration>
+  ) async throws -> RelayLock {
+    while true {
+      try Task.checkCancellation()
+      if let lock = try takeNow(outbox, in: database) { return lock }
+      try await clock.sleep(for: interval)
+    }
+  }
+
+  /// Takes the lock; `nil` if another relay has it.
+  static func takeNow(_ outbox: String, in database: any DatabaseWriter) throws -> RelayLock? {
+    let path = database.path
+    guard !path.isEmpty, path != ":memory:", !path.contains("mode=memory") else {
+      let key = "\(ObjectIdentifier(database)) \(outbox)"
+      return taken.withLock { $0.insert(key).inserted } ? RelayLock(file: nil, key: key) : nil
+    }
+    // One file for one database, whatever way led to it.
+    let real = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + ".outbox-" + fileName(outbox)
+    let file = unsafe open(real, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      throw OutboxError(.noLockFile, "expected to open \(real); error \(errno)")
+    }
+    while flock(file, LOCK_EX | LOCK_NB) != 0 {
+      let error = errno
+      if error == EINTR { continue }
+      close(file)
+      if error == EWOULDBLOCK { return nil }
+      throw OutboxError(.noLockFile, "expected to lock \(real); error \(error)")
+    }
+    return RelayLock(file: file, key: "")
+  }
+
+  private init(file: Int32?, key: String) {
+    self.file = file
+    self.key = key
+  }
+
+  /// Returns the name of an outbox as a part of a file name, which no other name has.
+  private static func fileName(_ outbox: String) -> String {
+    outbox.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", "_"])) ?? "%"
+  }
+
+  /// Releases the lock. Called once.
+  func release() {
+    if let file { close(file) } else { _ = Self.taken.withLock { $0.remove(key) } }
+  }
+}

@@ -1,0 +1,116 @@
+public import Eventing
+public import ServiceLifecycle
+
+/// A service whose graceful shutdown ends events after their handlers have finished.
+///
+///     let events = EventService(orders, payments) { names in logger.warning("stuck: \(names)") }
+///
+/// A service group shuts services down in the reverse order of their list. So list this service
+/// before the services that send: they end first, and then their last occurrences are handled.
+///
+/// On a graceful shutdown the events finish: what was sent before is delivered, and later sends
+/// reach no handler. The service then waits until no handler runs, or until the time is over. A
+/// cancellation finishes the events and does not wait.
+public struct EventService: Service {
+  /// A part of the program that can be drained: an event or a bus.
+  private struct Drained: Sendable {
+    let name: String
+    let finish: @Sendable () -> Void
+    /// Finishes, and waits for the handlers.
+    let end: @Sendable () async -> Void
+  }
+
+  private let drained: [Drained]
+  private let limit: Duration
+  private let clock: any Clock<Duration>
+  private let onTimeout: @Sendable ([String]) -> Void
+
+  /// Creates a service for events.
+  ///
+  /// - Parameters:
+  ///   - events: The events. They are retained, and drained at the same time.
+  ///   - limit: The longest wait for handlers.
+  ///   - clock: The clock of the limit.
+  ///   - onTimeout: A closure that receives the names of the events whose handlers still run when
+  ///     the time is over. They run on.
+  public init(
+    _ events: any EventProtocol..., drainingWithin limit: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock(), onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }
+  ) {
+    drained = events.map { event in
+      Drained(name: event.name ?? "\(event)", finish: { event.finish() }) {
+        event.finish()
+        await event.quiesce()
+      }
+    }
+    self.limit = limit
+    self.clock = clock
+    self.onTimeout = onTimeout
+  }
+
+  /// Creates a service for a bus.
+  ///
+  /// A bus forgets its events when it finishes. So the service waits for the handlers first, and
+  /// what is sent to the bus during that wait is delivered, and not waited for.
+  ///
+  /// - Parameters:
+  ///   - bus: The bus. It is retained.
+  ///   - limit: The longest wait for handlers.
+  ///   - clock: The clock of the limit.
+  ///   - onTimeout: A closure that receives `["bus"]` if handlers still run when the time is over.
+  ///     They run on.
+  public init(
+    _ bus: EventBus, drainingWithin limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
+    onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }
+  ) {
+    drained = [
+      Drained(name: "bus", finish: { bus.finish() }) {
+        await bus.quiesce()
+        bus.finish()
+      }
+    ]
+    self.limit = limit
+    self.clock = clock
+    self.onTimeout = onTimeout
+  }
+
+  /// Waits for the shutdown, and drains.
+  ///
+  /// - Throws: A `CancellationError` when the task is cancelled before the shutdown.
+  public func run() async throws {
+    do {
+      try await gracefulShutdown()
+    } catch {
+      for each in drained { each.finish() }
+      throw error
+    }
+    let unfinished = await drain()
+    if !unfinished.isEmpty { onTimeout(unfinished) }
+  }
+
+  /// Ends everything, and returns the names of what had not ended in time.
+  private func drain() async -> [String] {
+    let (ended, continuation) = AsyncStream.makeStream(of: Int?.self)
+    // Not child tasks: those would be waited for, and a wait for handlers cannot be cancelled.
+    for (index, each) in drained.enumerated() {
+      Task(executorPreference: EventContext.executor) {
+        await each.end()
+        continuation.yield(index)
+      }
+    }
+    let timer = Task(executorPreference: EventContext.executor) { [clock, limit] in
+      try? await clock.sleep(for: limit)
+      continuation.yield(nil)
+    }
+    defer { timer.cancel() }
+    var left = Set(drained.indices)
+    if left.isEmpty { return [] }
+    for await index in ended {
+      guard let index else { break }
+      left.remove(index)
+      if left.isEmpty { break }
+    }
+    for index in left { drained[index].finish() }  // has no effect on events that have finished
+    return left.sorted().map { drained[$0].name }
+  }
+}

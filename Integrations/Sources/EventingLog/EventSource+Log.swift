@@ -1,0 +1,86 @@
+public import Eventing
+public import EventingTransport
+public import Logging
+
+// Each log line is written on the thread that reports: the one that delivers, or a lane. Payloads
+// are never logged. An error is logged with its description, which is the program's own.
+
+extension EventSource<HandlerFailure> {
+  /// Logs the errors of handlers.
+  ///
+  ///     orders.failures.log(to: logger, as: "orders")
+  ///
+  /// The metadata has `event`, `handler`, `attempts`, `file`, `error` and `error.type`. Effective
+  /// on return, and callable from any thread.
+  ///
+  /// - Parameters:
+  ///   - logger: The logger.
+  ///   - event: The name of the event, for the metadata.
+  ///   - level: The level of the lines.
+  /// - Returns: The token of the handler that logs. Remove it to end the logging.
+  @discardableResult public nonisolated func log(
+    to logger: Logger, as event: String, at level: Logger.Level = .error
+  ) -> HandlerToken {
+    addHandler(named: "log") { failure in
+      var metadata: Logger.Metadata = [
+        "event": "\(event)", "handler": "\(failure.name ?? failure.handler.description)",
+        "attempts": "\(failure.attempts)", "error": "\(failure.error)", "error.type": "\(type(of: failure.error))",
+      ]
+      metadata.addFile(of: failure.handler)
+      logger.log(level: level, "a handler failed", metadata: metadata)
+    }
+  }
+}
+
+extension EventSource<TransportIncident> {
+  /// Logs the incidents of a transport.
+  ///
+  ///     nats.incidents.log(to: logger)
+  ///
+  /// A connection that is there again is logged as a notice, and everything else as a warning,
+  /// unless a level is given. The metadata has `incident`, `subject` and `dropped`. Effective on
+  /// return, and callable from any thread.
+  ///
+  /// - Parameters:
+  ///   - logger: The logger.
+  ///   - level: The level of the lines; `nil` for one by the kind of the incident.
+  /// - Returns: The token of the handler that logs. Remove it to end the logging.
+  @discardableResult public nonisolated func log(to logger: Logger, at level: Logger.Level? = nil) -> HandlerToken {
+    addHandler(named: "log") { incident in
+      var metadata: Logger.Metadata = ["incident": "\(incident.kind)"]
+      if let subject = incident.subject { metadata["subject"] = "\(subject)" }
+      if incident.dropped > 0 { metadata["dropped"] = "\(incident.dropped)" }
+      let reason = incident.reason.isEmpty ? "a transport incident" : incident.reason
+      logger.log(
+        level: level ?? (incident.kind == .reconnected ? .notice : .warning), "\(reason)", metadata: metadata)
+    }
+  }
+}
+
+extension Event {
+  /// Logs the occurrences that reached no handler, without their payloads.
+  ///
+  /// The metadata has `event` and `sequence`. Effective on return, and callable from any thread.
+  ///
+  /// - Parameters:
+  ///   - logger: The logger.
+  ///   - level: The level of the lines.
+  /// - Returns: The token of the handler that logs. Remove it to end the logging.
+  @discardableResult public nonisolated func logUnheard(
+    to logger: Logger, at level: Logger.Level = .notice
+  ) -> HandlerToken {
+    let event = identity
+    return unheard.addHandler(named: "log") { occurrence in
+      logger.log(
+        level: level, "no handler took an occurrence",
+        metadata: ["event": "\(event)", "sequence": "\(occurrence.sequence)"])
+    }
+  }
+}
+
+extension Logger.Metadata {
+  /// Adds the place in the source where a handler was made.
+  mutating func addFile(of handler: HandlerToken) {
+    if let file = handler.fileID { self["file"] = "\(file):\(handler.line ?? 0)" }
+  }
+}

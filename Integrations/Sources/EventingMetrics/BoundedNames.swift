@@ -1,0 +1,35 @@
+import Eventing
+import Synchronization
+
+/// The names that stand in dimensions: a limited number of them.
+final class BoundedNames: Sendable {
+  /// The name that stands for all names beyond the limit.
+  static let other = "other"
+
+  private let limit: Int
+  private let known = Mutex((events: Set<String>(), handlers: Set<String>()))
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Returns the name of an event; without one, its payload type.
+  func event(_ event: EventIdentity) -> String {
+    let name = event.name ?? "\(event.payloadType)"
+    return known.withLock { admit(name, to: &$0.events) }
+  }
+
+  /// Returns the name of a handler; without one, its file and line.
+  func handler(_ handler: HandlerToken) -> String { self.handler(handler.name, handler.fileID, handler.line) }
+
+  /// Returns the name of a handler; without one, its file and line.
+  func handler(_ name: String?, _ fileID: String?, _ line: Int?) -> String {
+    let name = name ?? fileID.map { "\($0):\(line ?? 0)" } ?? "unnamed"
+    return known.withLock { admit(name, to: &$0.handlers) }
+  }
+
+  private func admit(_ name: String, to names: inout Set<String>) -> String {
+    if names.contains(name) { return name }
+    guard names.count < limit else { return Self.other }
+    names.insert(name)
+    return name
+  }
+}

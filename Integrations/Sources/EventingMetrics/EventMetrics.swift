@@ -1,0 +1,125 @@
+public import CoreMetrics
+public import Eventing
+import Synchronization
+
+/// An observer that counts and measures the calls of events and handlers.
+///
+///     let metrics = EventMetrics()
+///     metrics.observeNewEvents()                  // or event.observe(with: metrics)
+///
+/// | metric | type | for each | |
+/// | --- | --- | --- | --- |
+/// | `eventing.occurrences` | counter | event | deliveries that began |
+/// | `eventing.calls` | counter | event, handler, outcome | calls, and what kept them away |
+/// | `eventing.call.duration` | timer | event, handler | the time of a call, with suspensions |
+/// | `eventing.running` | meter | event, handler | calls that run |
+/// | `eventing.handlers` | meter | event | handlers |
+/// | `eventing.waiting` | meter | event, handler | waiting occurrences: see ``sample(_:)`` |
+///
+/// A meter is a gauge that is counted up and down. The dimensions are `event`, `handler` and
+/// `outcome`. An outcome is `delivered`, `failed`, `skipped`, `dropped` or `held`.
+///
+/// **Dimensions are bounded.** They are names of events and handlers, never payloads, keys, errors
+/// or numbers. An event without a name is named by its payload type, and a handler without one by
+/// its file and line. Beyond a limit of names, `other` stands for all further ones.
+///
+/// One instance can observe any number of events, from any threads.
+public final class EventMetrics: EventObserver {
+  private let factory: (any MetricsFactory)?
+  private let names: BoundedNames
+  private let all = Mutex<[SeriesKey: Series]>([:])
+
+  /// Creates an observer.
+  ///
+  /// - Parameters:
+  ///   - factory: The factory of the metrics; `nil` for the one that the program has bootstrapped.
+  ///   - limit: The largest number of names of events, and of names of handlers, in dimensions.
+  public init(factory: (any MetricsFactory)? = nil, namesUpTo limit: Int = 500) {
+    self.factory = factory
+    names = BoundedNames(limit: limit)
+  }
+
+  // MARK: Calls
+
+  /// Counts an occurrence.
+  public func accepted(sequence: UInt64, in event: EventIdentity) {
+    let event = names.event(event)
+    series(event, nil).occurrences?.increment()
+  }
+
+  /// Counts a call that runs.
+  public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    series(names.event(event), names.handler(handler)).running?.increment()
+  }
+
+  /// Counts and measures a call that has ended.
+  public func ended(
+    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
+  ) {
+    let series = series(names.event(event), names.handler(handler))
+    series.running?.decrement()
+    series.duration?.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
+    series.count(error == nil ? .delivered : .failed)
+  }
+
+  /// Counts an occurrence that a handler skipped.
+  public func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    series(names.event(event), names.handler(handler)).count(.skipped)
+  }
+
+  /// Counts an occurrence for which a handler had no room.
+  public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    series(names.event(event), names.handler(handler)).count(.dropped)
+  }
+
+  /// Counts an occurrence that a lock holds for a handler.
+  public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    series(names.event(event), names.handler(handler)).count(.held)
+  }
+
+  // MARK: Handlers
+
+  /// Counts a handler.
+  public func added(_ handler: HandlerToken, in event: EventIdentity) {
+    series(names.event(event), nil).handlers?.increment()
+  }
+
+  /// Counts a handler that has gone.
+  public func removed(_ handler: HandlerToken, in event: EventIdentity) {
+    series(names.event(event), nil).handlers?.decrement()
+  }
+
+  // MARK: Samples
+
+  /// Records the number of occurrences that wait on the lane of each handler of an event.
+  ///
+  /// Call this at an interval. The handlers that have one name are counted together.
+  ///
+  /// - Parameter event: The event.
+  /// - Complexity: O(handlers).
+  public func sample<Payload>(_ event: Event<Payload>) async {
+    let name = names.event(event.identity)
+    var waiting: [String: Int] = [:]
+    for handler in await event.handlers {
+      waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
+    }
+    for (handler, count) in waiting { series(name, handler).waiting?.set(count) }
+  }
+
+  // MARK: Series
+
+  /// Returns the metrics of an event, or of a handler.
+  ///
+  /// The factory is called outside the mutex. If two threads make a series at one time, the first
+  /// one is kept.
+  private func series(_ event: String, _ handler: String?) -> Series {
+    let key = SeriesKey(event: event, handler: handler)
+    if let found = all.withLock({ $0[key] }) { return found }
+    let made = Series(key, factory ?? MetricsSystem.factory)
+    return all.withLock { all in
+      if let found = all[key] { return found }
+      all[key] = made
+      return made
+    }
+  }
+}

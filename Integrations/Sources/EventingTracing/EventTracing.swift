@@ -1,0 +1,99 @@
+public import Eventing
+public import EventingTransport
+public import Tracing
+
+/// Spans of sends and handlers, and the trace context of the sender in handlers, on lanes and in
+/// other processes.
+///
+///     EventTracing.carry()                // once, when the program starts
+///     orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
+///     await orders.tracedSend(order)      // a span, with one for billing inside
+///
+/// Payloads are never written into a span.
+public enum EventTracing {
+  /// A context that is being carried. Dropping this changes nothing.
+  public struct Carrying: Sendable {
+    fileprivate let inProcess: EventContext.Carrying?
+    fileprivate let remote: [RemoteContext.Carrying]
+
+    /// Stops carrying the context. Further calls have no effect. Callable from any thread.
+    public func end() {
+      inProcess?.end()
+      for each in remote { each.end() }
+    }
+  }
+
+  /// Carries the trace context of a sender to its handlers, wherever they run.
+  ///
+  /// In this process, a handler on a lane sees the sender's `InstrumentationContext.current`. With
+  /// every message that is published, the instrument writes the context into headers, and the
+  /// handlers of other processes see the context that it reads from them.
+  ///
+  /// - Parameters:
+  ///   - headers: The headers that the instrument writes and reads, the one with the trace first. A
+  ///     message without that one carries no context. Each header costs one binding a message. With
+  ///     none, the context stays in this process.
+  ///   - instrument: The instrument; `nil` for the one that the program has bootstrapped.
+  /// - Returns: A value whose ``Carrying/end()`` stops this. Call this method once.
+  @discardableResult public static func carry(
+    headers: [String] = ["traceparent"], by instrument: (any Instrument)? = nil
+  ) -> Carrying {
+    guard !headers.isEmpty else {
+      return Carrying(inProcess: EventContext.carry(InstrumentationContext.$current), remote: [])
+    }
+    let remote = headers.enumerated().map { index, header in
+      RemoteContext.carry(InstrumentationContext.$current, header: header) { context in
+        context.map { self.headers(of: $0, by: instrument) }?[header]
+      } decode: { text in
+        .some(context(adding: text, of: header, isFirst: index == 0, by: instrument))
+      }
+    }
+    return Carrying(inProcess: nil, remote: remote)
+  }
+
+  /// Returns the headers of the current context, for a message that is published later.
+  ///
+  ///     try outbox.append(order, headers: EventTracing.headers(), in: db)
+  ///
+  /// Callable from any thread.
+  ///
+  /// - Parameter instrument: The instrument; `nil` for the one that the program has bootstrapped.
+  /// - Returns: The headers; none without a context.
+  public static func headers(by instrument: (any Instrument)? = nil) -> [String: String] {
+    InstrumentationContext.current.map { headers(of: $0, by: instrument) } ?? [:]
+  }
+
+  private static func headers(
+    of context: InstrumentationContext, by instrument: (any Instrument)?
+  ) -> [String: String] {
+    var headers: [String: String] = [:]
+    (instrument ?? InstrumentationSystem.instrument).inject(context, into: &headers, using: HeaderAccess())
+    return headers
+  }
+
+  /// Returns the context of the headers that were read so far.
+  ///
+  /// Headers are read one after the other, each inside the context of those before. An instrument
+  /// needs them together, so the context keeps them.
+  private static func context(
+    adding text: String, of header: String, isFirst: Bool, by instrument: (any Instrument)?
+  ) -> InstrumentationContext {
+    var headers = isFirst ? [:] : InstrumentationContext.current?[ReadHeaders.self] ?? [:]
+    headers[header] = text
+    var context = InstrumentationContext.topLevel
+    (instrument ?? InstrumentationSystem.instrument).extract(headers, into: &context, using: HeaderAccess())
+    context[ReadHeaders.self] = headers
+    return context
+  }
+}
+
+/// The headers from which a context was read.
+private enum ReadHeaders: InstrumentationContextKey {
+  typealias Value = [String: String]
+}
+
+/// Reads and writes the headers of messages.
+private struct HeaderAccess: Injector, Extractor {
+  func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) { carrier[key] = value }
+  func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
+}

@@ -1,0 +1,68 @@
+import Eventing
+import EventingTransport
+import Foundation
+import Synchronization
+
+/// An engine whose stream is a file, so that it outlives the process.
+///
+/// The engine forgets every acknowledgement when the process ends. A new process is told all
+/// messages again.
+final class JournalTransport: Transport {
+  private let base: InMemoryTransport
+  private let file: Mutex<FileHandle>
+
+  /// Opens the journal, and stores what is in it.
+  init(_ path: String) async throws {
+    if !FileManager.default.fileExists(atPath: path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
+    guard let file = FileHandle(forUpdatingAtPath: path) else {
+      throw TransportError(.refused, "expected a journal at \(path)")
+    }
+    let base = InMemoryTransport()
+    for entry in JournalEntry.read(try file.readToEnd() ?? Data()) {
+      _ = try await base.publish(RemoteMessage(id: entry.id, body: entry.body), to: entry.subject)
+    }
+    self.base = base
+    self.file = Mutex(file)
+  }
+
+  var identity: String { base.identity }
+  var promises: TransportPromises { base.promises }
+  var incidents: any EventSource<TransportIncident> { base.incidents }
+
+  func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    let line = try JSONEncoder().encode(JournalEntry(id: message.id, subject: subject, body: message.body))
+    // Another process may have written meanwhile.
+    try file.withLock {
+      try $0.seekToEnd()
+      try $0.write(contentsOf: line + [10])
+    }
+    return try await base.publish(message, to: subject)
+  }
+
+  func subscribe(
+    _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+  ) async throws -> any TransportSubscription { try await base.subscribe(subject, options, begin) }
+
+  func request(_ message: RemoteMessage, to subject: String, within limit: Duration) async throws -> RemoteMessage {
+    try await base.request(message, to: subject, within: limit)
+  }
+
+  func respond(
+    to subject: String, group: String?, inFlight: Int,
+    _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+  ) async throws -> any TransportSubscription {
+    try await base.respond(to: subject, group: group, inFlight: inFlight, answer)
+  }
+}
+
+/// A line of the journal.
+struct JournalEntry: Codable {
+  let id: String
+  let subject: String
+  let body: [UInt8]
+
+  /// Returns the entries of a journal, without a last line that was cut off.
+  static func read(_ journal: Data) -> [JournalEntry] {
+    journal.split(separator: 10).compactMap { try? JSONDecoder().decode(JournalEntry.self, from: $0) }
+  }
+}
