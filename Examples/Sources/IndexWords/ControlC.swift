@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Foundation
 
-/// Control-C as an event.
+/// The first Control-C as an event. The second one ends the program.
 struct ControlC {
   let pressed = Signal("Control-C")
   private let source: any DispatchSourceSignal
@@ -10,7 +10,10 @@ struct ControlC {
   init() {
     signal(SIGINT, SIG_IGN)  // the source is told instead
     source = DispatchSource.makeSignalSource(signal: SIGINT)
-    source.setEventHandler { [pressed] in pressed.post() }
+    source.setEventHandler { [pressed] in
+      signal(SIGINT, SIG_DFL)
+      pressed.post()
+    }
     source.resume()
   }
 }

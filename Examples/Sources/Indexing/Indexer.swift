@@ -21,7 +21,9 @@ public final class Indexer: Sendable {
     public let files: [URL]
     /// The files that are no text.
     public let unreadable: Int
-    /// The files that were left because the indexer was stopped.
+    /// Whether `stop()` was called.
+    public let wasStopped: Bool
+    /// The number of files that had been found, and not read, when the indexer was stopped.
     public let left: Int
   }
 
@@ -44,7 +46,7 @@ public final class Indexer: Sendable {
   /// - Parameter folder: The folder to walk.
   /// - Returns: The index, which is smaller than the folder if `stop()` was called.
   public func index(_ folder: URL) async -> Report {
-    let found = regularFiles(in: folder)
+    let found = regularFiles(in: folder, while: { !isStopped })
     await words.expect(found.count)
 
     // Backpressure: at most this many files wait for the reader, however large the folder is.
@@ -52,18 +54,22 @@ public final class Indexer: Sendable {
     var waiting: [Ticket] = []
     var unreadable = 0
     for file in found {
-      guard files.contains(named: "reader") else { break }  // stopped
+      if isStopped { break }
       if waiting.count == window { unreadable += await waiting.removeFirst().report.failures.count }
       waiting.append(files.submit(file))
     }
     for ticket in waiting { unreadable += await ticket.report.failures.count }
 
     let (counts, read) = await (words.counts, words.files)
-    return Report(counts: counts, files: read, unreadable: unreadable, left: found.count - read.count - unreadable)
+    return Report(
+      counts: counts, files: read, unreadable: unreadable, wasStopped: isStopped,
+      left: found.count - read.count - unreadable)
   }
 
   /// Begins no other file. Files that are being read are finished, and `index` returns then.
   ///
   /// Removing a handler holds at once: calls that wait for their turn are not made.
   public func stop() { files.remove(named: "reader") }
+
+  private var isStopped: Bool { !files.contains(named: "reader") }
 }

@@ -26,10 +26,12 @@ func countWords(of file: URL) throws -> [String: Int] {
   return counts
 }
 
-/// Returns the files of a folder and of the folders in it.
-func regularFiles(in folder: URL) -> [URL] {
+/// Returns the files of a folder and of the folders in it, as long as a condition holds.
+func regularFiles(in folder: URL, while goesOn: () -> Bool) -> [URL] {
+  var files: [URL] = []
   let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
-  return (all?.compactMap { $0 as? URL } ?? []).filter { file in
-    (try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true
+  while goesOn(), let file = all?.nextObject() as? URL {
+    if (try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true { files.append(file) }
   }
+  return files
 }

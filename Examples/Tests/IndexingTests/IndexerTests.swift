@@ -15,6 +15,7 @@ import Testing
       #expect(Set(report.files.map(\.lastPathComponent)) == Set(library.texts.keys))
       #expect(report.unreadable == 1)
       #expect(report.left == 0)
+      #expect(!report.wasStopped)
       await indexer.progress.quiesce()
       #expect(progress.payloads.map(\.read) == Array(1...300))
     }
@@ -27,9 +28,20 @@ import Testing
       let report = await indexer.index(library.folder)
 
       // The three other calls that may run when the fiftieth file has been read are finished.
+      #expect(report.wasStopped)
       #expect((50...53).contains(report.files.count))
       #expect(report.files.count + report.unreadable + report.left == 201)
       #expect(report.counts == library.count(report.files))
+    }
+  }
+
+  @Test func anIndexThatWasStoppedBeforeIsEmpty() async throws {
+    try await withLibrary(files: 10) { library in
+      let indexer = Indexer()
+      indexer.stop()
+      let report = await indexer.index(library.folder)
+      #expect(report.counts.isEmpty)
+      #expect(report.wasStopped)
     }
   }
 

@@ -18,6 +18,7 @@ import Testing
       searches.post(text)
       return ["result for \(text)"]
     }
+    clock.meet(model.typed)  // to wait for each search that begins
     for text in ["s", "sw", "swift"] {
       model.text = text
       await clock.advanceWhenIdle(by: .milliseconds(299))
