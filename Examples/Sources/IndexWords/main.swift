@@ -1,8 +1,8 @@
 // Counts the words of a folder:  index-words FOLDER
 //
 // Control-C ends it: files that are being read are finished, and the report is about all files that
-// were read. The status is then 130, as of a program that SIGINT has ended. Control-C again ends the
-// program at once.
+// were read. The status is then 130, as of a program that SIGINT has ended. Control-C again ends
+// the program at once.
 import Eventing
 import Foundation
 import Indexing
