@@ -1,0 +1,60 @@
+public import Eventing
+public import Hummingbird
+import ServiceLifecycle
+
+/// Updates over HTTP: `POST /updates` publishes one, and `GET /updates` streams them as Server-Sent
+/// Events.
+///
+/// A stream is a sequence of the event's payloads. It ends in three ways, and its handler with it:
+/// the client disconnects, the service shuts down, or the event is finished.
+public struct UpdateService: Sendable {
+  public let updates = Event<String>("updates")
+
+  public init() {}
+
+  /// Returns the service as an application.
+  ///
+  /// - Parameters:
+  ///   - port: The port to listen at; 0 for a free one.
+  ///   - onReady: A closure that is told the port when requests may come.
+  public func application(
+    port: Int, onReady: @escaping @Sendable (Int) -> Void = { _ in }
+  ) -> some ApplicationProtocol {
+    let router = Router()
+    router.post("updates") { request, _ in try await publish(request) }
+    router.get("updates") { request, _ in stream(for: request) }
+    return Application(
+      router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+      onServerRunning: { channel in onReady(channel.localAddress?.port ?? port) })
+  }
+
+  private func publish(_ request: Request) async throws -> HTTPResponse.Status {
+    let text = try await request.body.collect(upTo: 65_536)
+    guard !updates.isFinished else { return .serviceUnavailable }
+    updates.post(String(buffer: text))
+    return .accepted
+  }
+
+  private func stream(for request: Request) -> Response {
+    // In force at once: when the client has the head of the response, it misses no update. For a
+    // client that reads slowly, the newest hundred wait.
+    let payloads = updates.payloads(named: "stream", buffering: .newest(100))
+    let body = ResponseBody { writer in
+      try await withGracefulShutdownHandler {
+        try await request.body.consumeWithCancellationOnInboundClose { _ in
+          for await update in payloads { try await writer.write(ByteBuffer(string: serverSentEvent(update))) }
+        }
+      } onGracefulShutdown: {
+        updates.finish()  // all streams end, after what was posted before
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-cache"], body: body)
+  }
+}
+
+/// Returns a text in the format of Server-Sent Events: a field for each line, and an empty line.
+func serverSentEvent(_ text: String) -> String {
+  let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+  return lines.map { "data: \($0)\n" }.joined() + "\n"
+}

@@ -1,0 +1,34 @@
+// Counts the words of a folder:  index-words FOLDER
+//
+// Control-C ends it: files that are being read are finished, and the report is about all files that
+// were read. The status is then 130, as of a program that SIGINT has ended. Control-C again ends
+// the program at once.
+import Eventing
+import Foundation
+import Indexing
+
+guard CommandLine.arguments.count == 2 else {
+  print("expected a folder, as in: index-words Sources")
+  exit(64)
+}
+
+let indexer = Indexer()
+// Ten times a second at most, however many files are read, and the last one always.
+indexer.progress.add(Handler { progress in draw(progress) }.throttled(to: .milliseconds(100)))
+
+let controlC = ControlC()
+controlC.pressed.once { indexer.stop() }
+
+let report = await indexer.index(URL(filePath: CommandLine.arguments[1]))
+await indexer.progress.quiesce()  // the last progress is drawn
+
+let words = report.counts.values.reduce(0, +)
+print("\n\(words) words, \(report.counts.count) different, in \(report.files.count) files")
+if report.unreadable > 0 { print("\(report.unreadable) files are no text") }
+for (word, count) in report.counts.sorted(by: { ($0.value, $1.key) > ($1.value, $0.key) }).prefix(10) {
+  print("\(count)\t\(word)")
+}
+if report.wasStopped {
+  print("stopped: \(report.left) files are left")
+  exit(130)
+}

@@ -1,0 +1,75 @@
+public import Eventing
+public import Foundation
+
+/// Counts the words of all files of a folder, several files at a time.
+///
+/// Each file is an occurrence of an event, and the reader is a handler of it: up to `limit` calls
+/// of the reader run at a time. A call that throws is a failure in the report of its occurrence. An
+/// indexer indexes one folder.
+public final class Indexer: Sendable {
+  /// The number of files that have been read, of all files.
+  public struct Progress: Hashable, Sendable {
+    public let read: Int
+    public let total: Int
+  }
+
+  /// The result: everything about the files that were read, and nothing about the others.
+  public struct Report: Sendable {
+    /// The number of occurrences of each word.
+    public let counts: [String: Int]
+    /// The files whose words were counted.
+    public let files: [URL]
+    /// The files that are no text.
+    public let unreadable: Int
+    /// Whether `stop()` was called.
+    public let wasStopped: Bool
+    /// The number of files that had been found, and not read, when the indexer was stopped.
+    public let left: Int
+  }
+
+  /// Each file that was read. Handlers that show it should be throttled.
+  public let progress = Event<Progress>("progress")
+
+  private let files = Event<URL>("files")
+  private let words = WordCounts()
+
+  /// - Parameter limit: The largest number of files that are read at a time.
+  public init(limit: Int = ProcessInfo.processInfo.activeProcessorCount) {
+    files.addHandler(named: "reader", on: .concurrent(limit: limit)) { [words, progress] file in
+      let counts = try countWords(of: file)
+      await words.add(counts, of: file) { read in progress.post(read) }
+    }
+  }
+
+  /// Reads all files of a folder and of the folders in it.
+  ///
+  /// - Parameter folder: The folder to walk.
+  /// - Returns: The index, which is smaller than the folder if `stop()` was called.
+  public func index(_ folder: URL) async -> Report {
+    let found = regularFiles(in: folder, while: { !isStopped })
+    await words.expect(found.count)
+
+    // Backpressure: at most this many files wait for the reader, however large the folder is.
+    let window = 64
+    var waiting: [Ticket] = []
+    var unreadable = 0
+    for file in found {
+      if isStopped { break }
+      if waiting.count == window { unreadable += await waiting.removeFirst().report.failures.count }
+      waiting.append(files.submit(file))
+    }
+    for ticket in waiting { unreadable += await ticket.report.failures.count }
+
+    let (counts, read) = await (words.counts, words.files)
+    return Report(
+      counts: counts, files: read, unreadable: unreadable, wasStopped: isStopped,
+      left: found.count - read.count - unreadable)
+  }
+
+  /// Begins no other file. Files that are being read are finished, and `index` returns then.
+  ///
+  /// Removing a handler holds at once: calls that wait for their turn are not made.
+  public func stop() { files.remove(named: "reader") }
+
+  private var isStopped: Bool { !files.contains(named: "reader") }
+}

@@ -1,0 +1,57 @@
+public import Eventing
+public import Observation
+
+/// A view model that searches while its user types.
+///
+/// A search begins when the user has paused for 300 ms. A later text cancels the search that runs,
+/// so `results` never go back to those of an earlier text. A view binds `text` and shows the rest.
+@MainActor @Observable public final class SearchModel {
+  /// The activity of the model, for an indicator.
+  public enum State: Equatable, Sendable {
+    case idle
+    case searching
+    case failed(String)
+  }
+
+  /// The text of the search field.
+  public var text = "" {
+    didSet { if text != oldValue { typed.post(text) } }
+  }
+  /// The results for the latest text whose search has ended.
+  public private(set) var results: [String] = []
+  public private(set) var state = State.idle
+
+  /// The texts as they are typed.
+  @ObservationIgnored public nonisolated let typed = Event<String>("typed")
+  @ObservationIgnored private let find: @Sendable (String) async throws -> [String]
+
+  /// - Parameters:
+  ///   - clock: The clock that measures the pause. A test moves one of its own.
+  ///   - find: Returns the results for a text.
+  public init(
+    clock: any Clock<Duration> = ContinuousClock(), find: @escaping @Sendable (String) async throws -> [String]
+  ) {
+    self.find = find
+    typed.add(
+      Handler(on: .main) { [weak self] text in await self?.search(text) }
+        .named("search")
+        .debounced(for: .milliseconds(300), clock: clock)
+        .restarting())
+  }
+
+  /// Runs as the call of a handler, whose task is cancelled by a later text.
+  private func search(_ text: String) async {
+    guard !text.isEmpty else {
+      (results, state) = ([], .idle)
+      return
+    }
+    state = .searching
+    do {
+      let found = try await find(text)
+      try Task.checkCancellation()  // in case `find` takes no notice
+      (results, state) = (found, .idle)
+    } catch {
+      if !Task.isCancelled { state = .failed("\(error)") }  // otherwise the next search has begun
+    }
+  }
+}
