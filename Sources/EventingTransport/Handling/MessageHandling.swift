@@ -98,7 +98,7 @@ final class Listener: Sendable {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
     var letter = message
-    letter.id = "\(message.id).dead\(options.group.map { ".\($0)" } ?? "")"
+    letter.id = "\(message.boundedIdentity).dead\(options.group.map { ".\($0)" } ?? "")"
     letter.headers[Header.deadReason] = headerValue(reason)
     letter.headers[Header.deadSubject] = message.subject
     letter.headers[Header.deadGroup] = options.group
