@@ -77,6 +77,7 @@ import Testing
     #expect(noted.values.sorted() == ["1", "AdaKing", "tea", "tea", "tea"])
     await phone.send("tea")
     #expect(noted.count == 8)
+    withExtendedLifetime(lines) {}
   }
 
   @Test func aStreamBecomesAnEvent() async {

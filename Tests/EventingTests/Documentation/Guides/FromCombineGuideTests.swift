@@ -47,12 +47,12 @@ extension Notification.Name {
     placed.finish()
     placed.post(order)
 
-    #expect(calls.values == ["placed 7", "placed 7", "closed"])
+    #expect(calls.values.prefix(3) == ["placed 7", "placed 7", "closed"])
     #expect(count.value == 1 && Radio().volume == 0.5)
     let shop = Shop()
     shop.orders.addHandler { calls.record("shop \($0.id)") }
     shop.place(order)
-    #expect(calls.count == 4)
+    #expect(calls.values.last == "shop 7")
   }
 
   @Test func receiving() async {
@@ -108,7 +108,8 @@ extension Notification.Name {
     let shown = Event(notifications: .orderShown)
     shown.addHandler { calls.record($0.name.rawValue) }
     center.post(name: .orderShown, object: nil)
-    #expect(calls.values.contains(Notification.Name.orderShown.rawValue))
+    #expect(calls.values == [Notification.Name.orderShown.rawValue])
+    withExtendedLifetime(shown) {}
   }
 
   @Test func views() async {
@@ -127,6 +128,7 @@ extension Notification.Name {
     await web.send(order)
     await phone.send(order)
     #expect(noted.values == ["AdaKing", "7", "ada", "booked", "7", "7", "ada", "booked"])
+    withExtendedLifetime(placed) {}
   }
 
   @Test func modifiers() async {
@@ -149,6 +151,17 @@ extension Notification.Name {
     #expect(await placed.send(Order()).delivered == 5)
     #expect(await search.send("tea").delivered == 3)
     #expect(noted.values.sorted() == ["billed", "billed", "billed", "billed", "found", "inserted", "tea", "tea"])
+  }
+
+  @Test func stateAndErrors() async {
+    let placed = Event<Order>("placed")
+    let total = Observed(0)
+    @Sendable func check(_ order: Order) throws { if order.id < 0 { throw CancellationError() } }
+    placed.addHandler { order in total.update { total in total += order.id } }
+    placed.addHandler { order in try check(order) }
+    placed.post(Order())
+    #expect(await placed.send(Order(id: -1)).failures.count == 1)
+    #expect(total.value == 6)
   }
 
   // swift-format-ignore

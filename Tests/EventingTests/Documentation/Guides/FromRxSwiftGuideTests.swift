@@ -81,6 +81,7 @@ import Testing
     await web.send(order)
     await phone.send(order)
     #expect(noted.values == ["AdaKing", "7", "ada", "booked", "7", "10", "7", "ada", "booked", "10"])
+    withExtendedLifetime(placed) {}
   }
 
   @Test func modifiers() async {

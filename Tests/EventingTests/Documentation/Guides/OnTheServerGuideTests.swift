@@ -75,7 +75,7 @@ import Testing
       }
       _ = await RequestID.$current.withValue(3) { await orders.placed.send(Order()) }
       await orders.placed.quiesce()
-      precondition(calls.values.contains("request 3") && calls.count == 3)
+      precondition(calls.values.contains("request 3") && calls.count >= 3)
       watching.end()
       carrying.end()
     }
