@@ -15,8 +15,8 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-// `EVENTING_TESTS=none` leaves that target almost empty, for the tests of other targets; `guides`, for those of the guides.
-let some = ["races": races, "none": ["Helpers"], "guides": ["Helpers", "Documentation/Guides"]]
+// `EVENTING_TESTS=none` leaves that target almost empty, for the tests of other targets; `documentation`, for the code in articles.
+let some = ["races": races, "none": ["Helpers"], "documentation": ["Helpers", "Documentation"]]
 let testedSources = Context.environment["EVENTING_TESTS"].flatMap { some[$0] }
 
 let package = Package(

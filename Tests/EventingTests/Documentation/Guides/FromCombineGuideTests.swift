@@ -31,6 +31,10 @@ extension Notification.Name {
     @Observed var volume = 0.5
   }
 
+  final class Mixer: Sendable {
+    let volume = Observed(0.5)
+  }
+
   @Test func sending() async {
     let placed = Event<Order>("placed")
     let closed = Signal("closed")
@@ -48,7 +52,7 @@ extension Notification.Name {
     placed.post(order)
 
     #expect(calls.values.prefix(3) == ["placed 7", "placed 7", "closed"])
-    #expect(count.value == 1 && Radio().volume == 0.5)
+    #expect(count.value == 1 && Radio().volume == Mixer().volume.value)
     let shop = Shop()
     shop.orders.addHandler { calls.record("shop \($0.id)") }
     shop.place(order)
