@@ -15,8 +15,9 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-// `EVENTING_TESTS=none` leaves that target almost empty, for the tests of other targets.
-let testedSources = Context.environment["EVENTING_TESTS"].flatMap { ["races": races, "none": ["Helpers"]][$0] }
+// `EVENTING_TESTS=none` leaves that target almost empty, for the tests of other targets; `documentation`, for the code in articles.
+let some = ["races": races, "none": ["Helpers"], "documentation": ["Helpers", "Documentation"]]
+let testedSources = Context.environment["EVENTING_TESTS"].flatMap { some[$0] }
 
 let package = Package(
   name: "swift-eventing",
