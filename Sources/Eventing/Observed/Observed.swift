@@ -33,8 +33,8 @@ public struct Observed<Value: Sendable>: Sendable {
   /// The current value.
   ///
   /// Reading takes a mutex for a few instructions, and Observation may track it. Setting delivers
-  /// the change as ``Event/post(_:from:)`` delivers a payload: it does not wait. On an idle event the inline
-  /// handlers have returned when the setter does.
+  /// the change as ``Event/post(_:from:)`` delivers a payload: it does not wait. On an idle event
+  /// the inline handlers have returned when the setter does.
   ///
   /// Inside a handler of changes, setting takes effect at once. The new change is delivered after
   /// the current one has reached every handler.
@@ -85,10 +85,10 @@ public struct Observed<Value: Sendable>: Sendable {
 ///   always does. The closure that is told finds the new value, or a later one.
 /// - **Where.** `onChange` is called on the thread that sets the value, after the inline handlers
 ///   of an idle event.
-/// - **Races.** A set by another thread while the tracked closure still runs is told, too, from
-///   another thread after the closure has returned, if that takes less than 8 s. A closure
-///   that sets what it has read is told of the next change. If a set meets the moment in which Observation
-///   registers the closure, `onChange` may be called several times.
+/// - **Races.** A set by another thread while the tracked closure still runs is told, too: from
+///   another thread after the closure has returned, if that takes less than 8 s. A closure that
+///   sets what it has read is told of the next change. If a set meets the moment in which
+///   Observation registers the closure, `onChange` may be called several times.
 /// - **Cost.** Until the first tracked read in the process, no value has a registrar. From then on
 ///   each value has one that is read. A set takes longer if it is the first one after a tracked
 ///   read.
