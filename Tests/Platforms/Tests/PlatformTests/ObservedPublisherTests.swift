@@ -1,6 +1,7 @@
 import Combine
 import CombineBridge
 import Eventing
+import Foundation
 import Testing
 
 /// The publisher of an observed value, and forwards from publishers to events.
@@ -50,6 +51,31 @@ import Testing
     #expect(subscriber.faults == [])
     subscriber.request(.max(1))
     #expect(subscriber.values.last == 3)
+  }
+
+  /// A thread that requests leaves the value to the thread that is inside `receive`.
+  @Test func aRequestOnAnotherThreadDoesNotOverlapWithReceive() async {
+    let (value, isInside, mayLeave, hasLeft) = (Observed(1), Gate(), Gate(), Gate())
+    let subscriber = Demanding<Int>(.none) { _, seen in
+      if seen == 1 {
+        isInside.open()
+        mayLeave.wait()
+      }
+      return .none
+    }
+    value.publisher.subscribe(subscriber)
+    Thread.detachNewThread {
+      subscriber.request(.max(1))
+      hasLeft.open()
+    }
+    await isInside.opened()
+    value.value = 2
+    subscriber.request(.max(1))
+    #expect(subscriber.values == [1])
+    mayLeave.open()
+    await hasLeft.opened()
+    #expect(subscriber.values == [1, 2])
+    #expect(subscriber.faults == [])
   }
 
   @Test func theLastValueArrivesWhoeverSetsAndRequests() async {
