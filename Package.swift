@@ -26,6 +26,9 @@ let package = Package(
     .library(name: "Eventing", targets: ["Eventing"]),
     // Notifications and key paths, for those who import Foundation anyway.
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
+    // For Combine and SwiftUI. Empty where these are not.
+    .library(name: "EventingCombine", targets: ["EventingCombine"]),
+    .library(name: "EventingSwiftUI", targets: ["EventingSwiftUI"]),
     // For tests of what uses events: a recorder, a clock that stands still, and simulations from seeds.
     .library(name: "EventingTesting", targets: ["EventingTesting"]),
     // For events that reach other processes: the contract of an engine, and one in memory.
@@ -40,6 +43,8 @@ let package = Package(
   targets: [
     .target(name: "Eventing"),
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
+    .target(name: "EventingCombine", dependencies: ["Eventing"]),
+    .target(name: "EventingSwiftUI", dependencies: ["Eventing"]),
     .target(name: "EventingTransport", dependencies: ["Eventing"]),
     .target(name: "EventingTesting", dependencies: ["Eventing", "EventingTransport"]),
     .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),

@@ -3,6 +3,8 @@ extension Observed {
   ///
   /// The value and its changes have one order. On an idle event the value changes while no work is
   /// enqueued. On a busy event it changes in the critical section that enqueues the change.
+  ///
+  /// After a tracked read, the next change takes the slow path; see ``TrackedReads``.
   // Safe: each field says what guards it.
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<Change<Value>>
@@ -19,6 +21,9 @@ extension Observed {
     /// The combinations that the value is part of. Never changed in place, because the array leaves
     /// the mutex. Guarded by: core.mutex.
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
+    /// The reads since the last change that was told to Observation; `nil` if there were none since
+    /// it is used. Guarded by: core.mutex.
+    @exclusivity(unchecked) private var trackedReads: TrackedReads?
 
     init(_ value: Value) {
       event = Event<Change<Value>>()
@@ -44,10 +49,53 @@ extension Observed {
 
     /// Decides whether changes take the slow path. The caller holds `core.mutex`.
     private func choosePath() {
-      unsafe pendingWork.replayValue.needsSlowChange = unsafe !computing.isEmpty || !memberships.isEmpty
+      unsafe pendingWork.replayValue.needsSlowChange =
+        unsafe !computing.isEmpty || !memberships.isEmpty || trackedReads?.isTracked == true
     }
 
     @inlinable var value: Value { core.mutex.withLock { unsafe box.current } }
+
+    /// The value, read after Observation is used.
+    ///
+    /// If the read is tracked, a change that comes after it finds the path chosen.
+    @usableFromInline @inline(never) var trackedValue: Value {
+      while true {
+        let (value, reads) = core.mutex.withLock { unsafe (box.current, trackedReads) }
+        guard let reads else {
+          let made = TrackedReads()
+          core.mutex.withLock { if unsafe trackedReads == nil { unsafe trackedReads = made } }
+          continue
+        }
+        if !reads.add() { return value }
+        let later: Value? = core.mutex.withLock {
+          guard unsafe trackedReads === reads else { return nil }
+          choosePath()
+          return unsafe box.current
+        }
+        if let later { return later }
+      }
+    }
+
+    /// Takes the reads that a change has to be told to. The caller holds `core.mutex`, and tells
+    /// them after the mutex.
+    private func takeTrackedReads() -> TrackedReads? {
+      guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
+      unsafe trackedReads = nil
+      choosePath()
+      return reads
+    }
+
+    /// Tells Observation of a change. The caller holds no mutex.
+    private func tell(_ reads: inout TrackedReads?) {
+      guard let left = TrackedReads.tell(&reads) else { return }
+      let isKept = core.mutex.withLock {
+        guard unsafe trackedReads == nil else { return false }
+        unsafe trackedReads = left
+        choosePath()
+        return true
+      }
+      if !isKept { left.tellLater() }
+    }
 
     /// Sets the value, and delivers the change as a post does.
     ///
@@ -167,6 +215,7 @@ extension Observed {
       unsafe box.current = new
       let isNested = noteChange()
       let memberships = push(new, completion)
+      var reads = takeTrackedReads()
       // Enqueued work comes first: it may be another change, or a new handler that must receive
       // this one.
       let isNext = unsafe pendingWork.mailbox.items.isEmpty
@@ -175,6 +224,7 @@ extension Observed {
       if isNested { refuseNested() }
       if isNext { lend(change) { core.deliverQueued($0, nil) } }
       core.leave(own)
+      tell(&reads)
       if collect(memberships) { OverloadControl.slowDown() }
       return true
     }
@@ -188,6 +238,7 @@ extension Observed {
       var old: Value?  // Released after the mutex.
       var isNested = false
       var memberships: [CombinationMembership<Value>] = []
+      var reads: TrackedReads?
       let completion = completionOfSender
       let isOverloaded = event.core.enqueue { pendingWork in
         if let seen, unsafe version != seen { return false }
@@ -197,11 +248,13 @@ extension Observed {
         unsafe box.current = new
         isNested = noteChange()
         memberships = push(new, completion)
+        reads = takeTrackedReads()
         append(change, to: pendingWork, completion, isPriorTold: false)
         return pendingWork.isOverloaded
       }
       if isNested { refuseNested() }
       if old == nil { return nil }
+      tell(&reads)
       let isCombinationOverloaded = collect(memberships)
       return isOverloaded || isCombinationOverloaded
     }

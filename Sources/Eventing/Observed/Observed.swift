@@ -1,3 +1,5 @@
+public import Observation
+
 /// A value whose changes are an event.
 ///
 ///     final class Player { @Observed var volume = 0.5 }         // or an actor or @MainActor class
@@ -13,7 +15,8 @@
 /// Reading, computing and setting are three steps, so one of two racing threads may overwrite the
 /// other's result. Use ``update(_:)`` to compute a value from the old one.
 ///
-/// ``combineLatest(_:_:)`` is a view of two values together.
+/// ``combineLatest(_:_:)`` is a view of two values together. An `Observed` takes part in Swift's
+/// Observation: a SwiftUI view that reads ``value`` follows it.
 ///
 /// An `Observed` is a reference: its copies share one value and one event.
 @propertyWrapper
@@ -29,16 +32,16 @@ public struct Observed<Value: Sendable>: Sendable {
 
   /// The current value.
   ///
-  /// Reading takes a mutex for a few instructions. Setting delivers the change as
-  /// ``Event/post(_:from:)`` delivers a payload: it does not wait. On an idle event the inline
-  /// handlers have returned when the setter does.
+  /// Reading takes a mutex for a few instructions, and Observation may track it. Setting delivers
+  /// the change as ``Event/post(_:from:)`` delivers a payload: it does not wait. On an idle event
+  /// the inline handlers have returned when the setter does.
   ///
   /// Inside a handler of changes, setting takes effect at once. The new change is delivered after
   /// the current one has reached every handler.
   ///
   /// - Complexity: O(1) to read; O(*n*) for *n* handlers to set.
   @inlinable public var value: Value {
-    get { storage.value }
+    get { Tracking.isUsed ? storage.trackedValue : storage.value }
     nonmutating set { storage.set(newValue) }
   }
 
@@ -69,6 +72,27 @@ public struct Observed<Value: Sendable>: Sendable {
     }
   }
 }
+
+/// Views, `withObservationTracking` and `Observations` that read ``Observed/value`` are told of its
+/// next change.
+///
+///     struct VolumeView: View {
+///       let player: Player
+///       var body: some View { Text("Volume \(player.volume)") }  // follows the volume
+///     }
+///
+/// - **Once.** Each tracked closure is told of the first change after its read, as Observation
+///   always does. The closure that is told finds the new value, or a later one.
+/// - **Where.** `onChange` is called on the thread that sets the value, after the inline handlers
+///   of an idle event.
+/// - **Races.** A set by another thread while the tracked closure still runs is told, too: from
+///   another thread after the closure has returned, if that takes less than 8 s. A closure that
+///   sets what it has read is told of the next change. If a set meets the moment in which
+///   Observation registers the closure, `onChange` may be called several times.
+/// - **Cost.** Until the first tracked read in the process, no value has a registrar. From then on
+///   each value has one that is read. A set takes longer if it is the first one after a tracked
+///   read.
+extension Observed: Observable {}
 
 extension Observed: CustomStringConvertible {
   public var description: String { "observed \(value)" }

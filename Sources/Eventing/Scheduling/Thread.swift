@@ -16,7 +16,7 @@ internal import Synchronization
     #if canImport(Glibc)
       pthread_self()
     #else
-      UInt(bitPattern: pthread_self())
+      unsafe UInt(bitPattern: pthread_self())
     #endif
   }
 

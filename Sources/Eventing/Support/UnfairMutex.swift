@@ -6,7 +6,7 @@
   ///
   /// On Apple's systems it is an `os_unfair_lock`, which lends its holder the priority of the
   /// waiters.
-  @usableFromInline package struct UnfairMutex: ~Copyable, @unchecked Sendable {
+  @safe @usableFromInline package struct UnfairMutex: ~Copyable, @unchecked Sendable {
     // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
     @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
 

@@ -1,0 +1,92 @@
+import Observation
+import Synchronization
+
+/// The reads of a value since its last change that was told to Observation. If there are tracked
+/// ones, the next change takes them away, and tells the closures that made them.
+///
+/// Observation registers a closure when it has returned. So a change may come after a read and
+/// before the registration. Until then the lease is retained: by the thread that reads, and then by
+/// the list of what the closure has read. Afterwards the registrar retains it until the closure is
+/// told. So the change is told again until nothing retains the lease.
+final class TrackedReads: Sendable {
+  private let registrar: ObservationRegistrar
+  private let lease: ReadLease
+  private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable
+  /// The thread that made the tracked reads; 0 for none, and 1 for several.
+  private let thread: Atomic<UInt>
+
+  convenience init() { self.init(ObservationRegistrar(), ReadLease(), thread: 0) }
+
+  private init(_ registrar: ObservationRegistrar, _ lease: ReadLease, thread: UInt) {
+    self.registrar = registrar
+    self.lease = lease
+    self.thread = Atomic(thread)
+    keyPath = lease.keyPath
+  }
+
+  /// Whether a read was tracked.
+  var isTracked: Bool { lease.isTracked.load(ordering: .relaxed) }
+
+  /// Notes a read of the calling thread.
+  ///
+  /// - Returns: Whether any read was tracked.
+  func add() -> Bool {
+    registrar.access(TrackedSubject.shared, keyPath: keyPath)
+    guard isTracked else { return false }
+    let (isFirst, reader) = thread.compareExchange(expected: 0, desired: Thread.current, ordering: .relaxed)
+    if !isFirst, reader != Thread.current { thread.store(1, ordering: .relaxed) }
+    return true
+  }
+
+  /// Tells all closures that made tracked reads, now or as soon as they have returned.
+  ///
+  /// Calls the clients' code. The caller has changed the value, holds no mutex, and loses its
+  /// reference.
+  ///
+  /// - Returns: The reads of a closure that made the change itself, for the next change. It is not
+  ///   told of this one: it might make one each time.
+  static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
+    guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
+    weak let lease = reads?.lease
+    reads = nil
+    tell(lease, registrar)
+    guard let left = lease else { return nil }
+    if thread == Thread.current { return TrackedReads(registrar, left, thread: thread) }
+    tellLater(left, registrar)
+    return nil
+  }
+
+  /// Tells the closures that have not returned yet.
+  func tellLater() { TrackedReads.tellLater(lease, registrar) }
+
+  private static func tellLater(_ lease: ReadLease, _ registrar: ObservationRegistrar) {
+    if Scheduling.isSimulated { return }
+    Scheduling.task(priority: nil, on: nil) { [weak lease] in
+      for attempt in 0..<13 where lease != nil {
+        try? await Task.sleep(for: .milliseconds(1 << attempt))
+        tell(lease, registrar)
+      }
+    }
+  }
+
+  private static func tell(_ lease: ReadLease?, _ registrar: ObservationRegistrar) {
+    guard let keyPath = lease?.keyPath else { return }
+    // The value has changed already: a closure that is told, and reads it, finds the new one.
+    registrar.willSet(TrackedSubject.shared, keyPath: keyPath)
+    registrar.didSet(TrackedSubject.shared, keyPath: keyPath)
+  }
+}
+
+/// An argument of a key path, which exists while a closure may have to be told of a change.
+final class ReadLease: Hashable, Sendable {
+  /// Whether Observation has hashed the key path, as it does for a tracked read.
+  let isTracked = Atomic<Bool>(false)
+
+  var keyPath: any KeyPath<TrackedSubject, Void> & Sendable { \TrackedSubject[self] }
+
+  static func == (one: ReadLease, other: ReadLease) -> Bool { one === other }
+  func hash(into hasher: inout Hasher) {
+    isTracked.store(true, ordering: .relaxed)
+    hasher.combine(ObjectIdentifier(self))
+  }
+}

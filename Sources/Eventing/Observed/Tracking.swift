@@ -1,0 +1,46 @@
+import Observation
+import Synchronization
+
+/// Whether Observation is used: whether a thread has read a value while it tracks what it reads,
+/// for `withObservationTracking`, for `Observations` or for a view.
+///
+/// Until the first such read, values have no registrars. Observation has no name for the question.
+/// So each read accesses a key path whose hash is counted: Observation hashes it if the thread
+/// tracks its reads, and otherwise does nothing.
+@usableFromInline enum Tracking {
+  private static let used = Atomic<Bool>(false)
+
+  /// Whether the calling thread, or another one before, has read a value under tracking.
+  @usableFromInline @inline(never) static var isUsed: Bool {
+    if used.load(ordering: .relaxed) { return true }
+    let before = ReadMark.hashed.load(ordering: .relaxed)
+    probe.access()
+    if ReadMark.hashed.load(ordering: .relaxed) == before { return false }
+    used.store(true, ordering: .relaxed)
+    return true
+  }
+
+  private static let probe = TrackingProbe()
+}
+
+/// The registrar of all reads before Observation is used. It tells of nothing. The closures that
+/// made the first tracked reads of the process stay registered with it until they are told.
+private final class TrackingProbe: Sendable {
+  private let registrar = ObservationRegistrar()
+  private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]
+
+  @inline(__always) func access() { registrar.access(TrackedSubject.shared, keyPath: keyPath) }
+}
+
+/// An argument of a key path that counts how often it is hashed.
+private struct ReadMark: Hashable, Sendable {
+  static let hashed = Atomic<UInt>(0)
+  func hash(into hasher: inout Hasher) { ReadMark.hashed.wrappingAdd(1, ordering: .relaxed) }
+}
+
+/// The subject that Observation asks for. Its key paths stand for the reads of a value.
+final class TrackedSubject: Observable, Sendable {
+  static let shared = TrackedSubject()
+  fileprivate subscript(_ mark: ReadMark) -> Void { () }
+  subscript(_ lease: ReadLease) -> Void { () }
+}

@@ -1,0 +1,54 @@
+#if canImport(Combine)
+  public import Combine
+  public import Eventing
+
+  extension EventSource {
+    /// A publisher of the payloads that are sent from the subscription on.
+    ///
+    ///     progress.publisher.receive(on: RunLoop.main).sink { print($0) }.store(in: &cancellables)
+    ///
+    /// - **Handlers.** Each subscription adds one inline handler, which cancelling removes. The
+    ///   subscription does not retain the event; the publisher does. Values arrive on the thread
+    ///   that delivers, one at a time, in the order of the event. The handler is added after
+    ///   `receive(subscription:)` has returned.
+    /// - **Demand.** A payload that finds no demand is dropped, as `PassthroughSubject` drops it.
+    ///   Use `buffer(size:prefetch:whenFull:)` to keep some.
+    /// - **End.** The publisher completes once, after the payloads before: when the event finishes
+    ///   or is released, or when the handler is removed by other means than cancelling.
+    /// - **Concurrency.** Subscribing, requesting and cancelling may be done on any thread, and
+    ///   inside `receive`. A value that another thread has begun to deliver may still arrive when
+    ///   `cancel` has returned.
+    public var publisher: some Publisher<Payload, Never> {
+      EventPublisher(keepsLatest: false) { body in addHandler(on: .inline, body) }
+    }
+  }
+
+  extension Observed {
+    /// A publisher of the current value, at once, and then of the new value of each change.
+    ///
+    ///     player.$volume.publisher.removeDuplicates().sink { print($0) }.store(in: &cancellables)
+    ///
+    /// While there is no demand, the publisher keeps the latest value, as `CurrentValueSubject`
+    /// does. No change is missed after the first value, and none arrives twice. Otherwise this is
+    /// the publisher of an event.
+    public var publisher: some Publisher<Value, Never> {
+      EventPublisher(keepsLatest: true) { body in currentValues.addHandler(on: .inline, body) }
+    }
+  }
+
+  /// A publisher that adds a handler for each subscription.
+  private struct EventPublisher<Output: Sendable>: Publisher {
+    typealias Failure = Never
+    /// Whether a value that finds no demand waits for some, until the next value replaces it.
+    let keepsLatest: Bool
+    /// Adds a handler.
+    let add: (@escaping @Sendable (Output) -> Void) -> HandlerToken
+
+    func receive<Downstream: Subscriber>(subscriber: Downstream)
+    where Downstream.Input == Output, Downstream.Failure == Never {
+      let subscription = EventSubscription(subscriber, keepsLatest: keepsLatest)
+      subscriber.receive(subscription: subscription)
+      subscription.begin(add)
+    }
+  }
+#endif

@@ -1,0 +1,26 @@
+#if canImport(Combine)
+  public import Combine
+  public import Eventing
+
+  extension Publisher where Failure == Never, Output: Sendable {
+    /// Posts every value of the publisher to an event.
+    ///
+    ///     model.$name.forward(to: renamed).store(in: &cancellables)
+    ///
+    /// The demand is unlimited. A value is posted on the thread that publishes it, as
+    /// ``Event/post(_:from:)`` says. Completion leaves the event as it is.
+    ///
+    /// - Parameters:
+    ///   - target: The event that receives the values.
+    ///   - strongly: Whether the forward retains the event. Otherwise the values are dropped once
+    ///     the event is released.
+    /// - Returns: The forward, which ends when this is cancelled or released.
+    public func forward(to target: Event<Output>, strongly: Bool = false) -> AnyCancellable {
+      let strongTarget = strongly ? target : nil
+      return sink { [weak target] value in
+        _ = strongTarget  // retained by the closure
+        target?.post(value)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The bridges to Apple's frameworks, compiled where these are not: README.md says against what.
+let package = Package(
+  name: "eventing-platforms",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "swift-eventing", path: "../.."),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
+  ],
+  targets: [
+    // OpenCombine under the name of the framework that it stands for.
+    .target(name: "Combine", dependencies: [.product(name: "OpenCombine", package: "OpenCombine")]),
+    // The few declarations of SwiftUI that the bridge uses.
+    .target(name: "SwiftUI"),
+    // Links to the sources of the products EventingCombine and EventingSwiftUI.
+    .target(name: "CombineBridge", dependencies: ["Combine", .product(name: "Eventing", package: "swift-eventing")]),
+    .target(name: "SwiftUIBridge", dependencies: ["SwiftUI", .product(name: "Eventing", package: "swift-eventing")]),
+    .testTarget(
+      name: "PlatformTests",
+      dependencies: [
+        "Combine", "CombineBridge", "SwiftUI", "SwiftUIBridge",
+        .product(name: "Eventing", package: "swift-eventing"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// The compiler features of the package above, without which the bridges would be other programs.
+for target in package.targets where target.name.hasSuffix("Bridge") || target.name == "PlatformTests" {
+  target.swiftSettings = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"), .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"), .strictMemorySafety(),
+  ]
+}

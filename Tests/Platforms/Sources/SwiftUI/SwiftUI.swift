@@ -1,0 +1,110 @@
+// The declarations of SwiftUI that the bridge uses, as far as it uses them, with Apple's isolation
+// and sendability. Nothing is shown.
+
+@MainActor @preconcurrency public protocol View {
+  associatedtype Body: View
+  @ViewBuilder @MainActor @preconcurrency var body: Self.Body { get }
+}
+
+extension Never: View {
+  public var body: Never { fatalError("no view") }
+}
+
+@resultBuilder public struct ViewBuilder {
+  public static func buildBlock<Content: View>(_ content: Content) -> Content { content }
+  public static func buildExpression<Content: View>(_ content: Content) -> Content { content }
+}
+
+@MainActor @preconcurrency public protocol ViewModifier {
+  associatedtype Body: View
+  typealias Content = _ViewModifier_Content<Self>
+  @ViewBuilder @MainActor @preconcurrency func body(content: Self.Content) -> Self.Body
+}
+
+public struct _ViewModifier_Content<Modifier: ViewModifier>: View {
+  public init() {}
+  public var body: Never { fatalError("no view") }
+}
+
+public struct ModifiedContent<Content, Modifier> {
+  public var content: Content
+  public var modifier: Modifier
+  public init(content: Content, modifier: Modifier) {
+    self.content = content
+    self.modifier = modifier
+  }
+}
+
+extension ModifiedContent: View where Content: View, Modifier: ViewModifier {
+  public var body: Never { fatalError("no view") }
+}
+
+/// A view with a modifier, whose body a test evaluates as SwiftUI would.
+@MainActor public protocol ModifiedView {
+  var evaluated: any View { get }
+}
+
+extension ModifiedContent: ModifiedView where Content: View, Modifier: ViewModifier {
+  public var evaluated: any View { modifier.body(content: _ViewModifier_Content()) }
+}
+
+/// A view with a task, which a test starts as SwiftUI would when the view appears.
+public protocol ViewWithTask {
+  var action: @Sendable () async -> Void { get }
+}
+
+public struct TaskView<Content: View, ID: Equatable>: ViewWithTask {
+  public let content: Content
+  public let id: ID
+  public let action: @Sendable () async -> Void
+}
+
+// In an extension, as that of `ModifiedContent`, so that the type itself is not isolated.
+extension TaskView: View {
+  public var body: Never { fatalError("no view") }
+}
+
+extension View {
+  nonisolated public func modifier<Modifier>(_ modifier: Modifier) -> ModifiedContent<Self, Modifier> {
+    ModifiedContent(content: self, modifier: modifier)
+  }
+
+  nonisolated public func task<ID: Equatable>(
+    id: ID, priority: TaskPriority = .userInitiated,
+    @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+  ) -> some View {
+    TaskView(content: self, id: id, action: action)
+  }
+}
+
+@propertyWrapper public struct State<Value> {
+  private let initial: Value
+  public init(wrappedValue: Value) { initial = wrappedValue }
+  public var wrappedValue: Value {
+    get { initial }
+    nonmutating set { fatalError("no view stores \(newValue)") }
+  }
+  public var projectedValue: Binding<Value> { fatalError("no view") }
+}
+
+extension State: Sendable where Value: Sendable {}
+
+@propertyWrapper @dynamicMemberLookup public struct Binding<Value> {
+  private let read: @Sendable () -> Value
+  private let write: @Sendable (Value) -> Void
+  @preconcurrency public init(
+    get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void
+  ) {
+    // SwiftUI calls them where it reads and writes, without a look at their isolation.
+    read = unsafeBitCast(get, to: (@Sendable () -> Value).self)
+    write = unsafeBitCast(set, to: (@Sendable (Value) -> Void).self)
+  }
+  public var wrappedValue: Value {
+    get { read() }
+    nonmutating set { write(newValue) }
+  }
+  public var projectedValue: Binding<Value> { self }
+  public subscript<Subject>(dynamicMember keyPath: WritableKeyPath<Value, Subject>) -> Binding<Subject> {
+    fatalError("no view")
+  }
+}

@@ -1,0 +1,1 @@
+// Empty: `canImport(ObjectiveC)` has to be true. KeyValueObserving.swift has what Foundation adds.

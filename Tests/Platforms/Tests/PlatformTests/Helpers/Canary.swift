@@ -1,0 +1,1 @@
+../../../../EventingTests/Helpers/Fixtures/Canary.swift

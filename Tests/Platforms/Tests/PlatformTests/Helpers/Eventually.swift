@@ -1,0 +1,1 @@
+../../../../EventingTests/Helpers/Concurrency/Eventually.swift
