@@ -24,7 +24,7 @@ let package = Package(
       ]),
     // A program that speaks the other side of the protocol, with events as a script says.
     .target(name: "FakeApp", dependencies: ["InspectorClient"], path: "Tests/FakeApp"),
-    .executableTarget(name: "fake-app", dependencies: ["FakeApp"], path: "Tests/Page", exclude: ["page.py"]),
+    .executableTarget(name: "fake-app", dependencies: ["FakeApp"], path: "Tests/Page", exclude: ["page.py", "chromium.py"]),
     .testTarget(name: "InspectorTests", dependencies: ["FakeApp", "InspectorClient", "InspectorPage"]),
   ],
   swiftLanguageModes: [.v6]

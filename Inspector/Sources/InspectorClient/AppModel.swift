@@ -32,13 +32,14 @@ public struct AppModel: Sendable {
     let next = update["n"]?.int
     if update["whole"]?.bool == true, next != number { parts = [:] }
     number = next
-    time = update["t"]?.int ?? time
+    time = max(0, update["t"]?.int ?? time)
+    history.advance(to: time)
     for (part, rows) in update["parts"]?.members ?? [:] {
       for row in rows.elements ?? [] {
         guard let key = RowKey(row, in: part) else { continue }
         parts[part, default: [:]][key] = row
         guard part == "events", case .id(let id) = key, let sequence = row.members?["sequence"]?.int else { continue }
-        history.add(sequence, of: id, at: time)
+        history.add(sequence, of: id)
       }
     }
     for (part, rows) in update["gone"]?.members ?? [:] {
@@ -48,7 +49,6 @@ public struct AppModel: Sendable {
         if part == "events", case .id(let id) = key { history.remove(id) }
       }
     }
-    history.advance(to: time)
   }
 
   /// The rows of a part, in no order.

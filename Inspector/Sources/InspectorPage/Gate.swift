@@ -56,8 +56,9 @@ final class Gate: Sendable {
           continue
         }
         let isRoom = open.withLock { open in
-          open += open < Self.most ? 1 : 0
-          return open <= Self.most
+          guard open < Self.most else { return false }
+          open += 1
+          return true
         }
         guard isRoom else {
           close(client)

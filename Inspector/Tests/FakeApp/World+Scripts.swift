@@ -47,7 +47,7 @@ extension World {
     warnings[1_000 + handler] = nil
     handlers[handler]?.add(1, to: "ended")
     handlers[handler]?["running"] = 0
-    handlers[handler]?["runningAt"] = nil
+    handlers[handler]?["runningAt"] = Value.null
     handlers[handler]?["waiting"] = 0
   }
 

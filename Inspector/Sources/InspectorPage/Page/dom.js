@@ -68,3 +68,9 @@ export function duration(nanoseconds) {
   const seconds = Math.round(nanoseconds / 1e9);
   return seconds < 3600 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
+
+/** A time that has gone by, in whole seconds. */
+export function age(nanoseconds) {
+  const seconds = Math.max(0, Math.floor(nanoseconds / 1e9));
+  return seconds < 60 ? `${seconds} s` : duration(seconds * 1e9);
+}

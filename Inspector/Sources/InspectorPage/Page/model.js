@@ -17,17 +17,28 @@ class Meter {
     for (let each = Math.max(this.second + 1, second - seconds + 1); each <= second; each += 1) this.slots[each % seconds] = 0;
     this.second = Math.max(this.second, second);
   }
-  add(count, time) {
-    this.advance(Math.floor(time / 1e9));
-    this.slots[this.second % seconds] += Math.max(0, count - this.count);
+  /** Takes a count; what came since was counted after the update before, and is spread over that time. */
+  add(count, time, before) {
+    const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
+    if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
+    const more = Math.max(0, count - this.count);
+    for (let second = Math.floor(from / 1e9); second <= Math.floor(time / 1e9); second += 1) {
+      this.advance(second);
+      const part = time > from ? (Math.min(time, (second + 1) * 1e9) - Math.max(from, second * 1e9)) / (time - from) : Number(second * 1e9 + 1e9 > time);
+      if (second > this.second - seconds) this.slots[second % seconds] += more * part;
+    }
     this.count = count;
     this.samples.push([time, count]);
-    while (this.samples.length > 2 && this.samples[1][0] <= time - 1e9) this.samples.shift();
+    this.trim(time);
+  }
+  trim(time) {
+    while (this.samples.length > 1 && this.samples[1][0] <= time - 1e9) this.samples.shift();
   }
   now(time) {
-    while (this.samples.length > 1 && this.samples[1][0] <= time - 1e9) this.samples.shift();
+    this.trim(time);
     const [from, count] = this.samples[0];
-    return (Math.max(0, this.count - count) * 1e9) / Math.min(1e9, Math.max(2e8, time - from));
+    // An event that did not change for longer than a second has one sample, and the rate 0.
+    return (Math.max(0, this.count - count) * 1e9) / Math.max(2e8, time - from);
   }
   /** The last 119 whole seconds and the rate now. */
   line(time) {
@@ -39,7 +50,7 @@ class Meter {
 }
 
 export const model = {
-  connected: false, reason: "connecting", hello: null, control: false, time: 0, receivedAt: 0, number: null,
+  connected: false, reason: "connecting", hello: null, control: false, time: 0, before: 0, receivedAt: 0, number: null,
   meters: new Map(), edgeMeters: new Map(),
 };
 for (const part of parts) model[part] = new Map();
@@ -64,6 +75,7 @@ function forget() {
 
 export function update(message) {
   if (message.whole && message.n !== model.number) for (const part of parts) model[part].clear();
+  if (message.n !== model.number) model.before = model.time;
   model.number = message.n;
   model.time = message.t;
   model.receivedAt = performance.now();
@@ -85,7 +97,7 @@ export function update(message) {
 
 function measure(meters, key, count) {
   const meter = meters.get(key);
-  if (meter) meter.add(count, model.time);
+  if (meter) meter.add(count, model.time, model.before);
   else meters.set(key, new Meter(count, model.time));
 }
 

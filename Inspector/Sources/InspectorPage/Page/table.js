@@ -8,14 +8,14 @@ import { el, setAttribute, setText } from "./dom.js";
  */
 export class Table {
   constructor(host, caption, columns, { sort, descending = false, keyOf = (row) => row.id, rowClass = () => "", empty = "Nothing." }) {
-    Object.assign(this, { columns, sort, descending, keyOf, rowClass, most: 200, sortedAt: 0, rows: new Map(), order: [] });
+    Object.assign(this, { columns, sort, descending, keyOf, rowClass, most: 200, sortedAt: -Infinity, rows: new Map(), order: [] });
     this.heads = columns.map((column) => {
       const button = el("button", { type: "button", title: column.hint, onclick: () => this.sortBy(column) }, column.title);
       return el("th", { scope: "col", "data-key": column.key, class: [column.numeric ? "num" : "", column.quiet ? "quiet" : ""].join(" ") }, button);
     });
     this.body = el("tbody", { role: "rowgroup" });
     this.empty = el("p", { class: "empty", hidden: true }, empty);
-    this.more = el("button", { type: "button", class: "more", hidden: true, onclick: () => { this.most *= 5; this.sortedAt = 0; this.update(this.last); } });
+    this.more = el("button", { type: "button", class: "more", hidden: true, onclick: () => { this.most *= 5; this.sortedAt = -Infinity; this.update(this.last); } });
     // The roles are written, since a table that is displayed as a grid loses them.
     this.table = el("table", { role: "table", "aria-label": caption }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...this.heads)), this.body);
     host.append(el("div", { class: "scroll" }, this.table, this.empty), this.more);
@@ -24,7 +24,7 @@ export class Table {
   sortBy(column) {
     this.descending = this.sort === column.key ? !this.descending : Boolean(column.numeric);
     this.sort = column.key;
-    this.sortedAt = 0;
+    this.sortedAt = -Infinity;
     this.update(this.last);
   }
 
