@@ -1,0 +1,127 @@
+import Foundation
+import Synchronization
+
+/// Told of what an app sends, on one thread, in order.
+public protocol AppLinkDelegate: Sendable {
+  /// A connection is there. What was known of the app before is no longer true.
+  func connected(_ session: AppSession)
+  /// The app sent an update.
+  func updated(_ update: [String: JSONSlice], _ line: JSONSlice)
+  /// The app sent records of a trace.
+  func traced(_ records: JSONSlice, of trace: Int)
+  /// There is no connection, and why. Told once, until there was one again.
+  func disconnected(_ reason: String)
+}
+
+extension AppLinkDelegate {
+  public func traced(_ records: JSONSlice, of trace: Int) {}
+}
+
+/// A connection to an app that comes back when the app does.
+public final class AppLink: Sendable {
+  private let path: String
+  private let control: Bool
+  private let subscription: [(name: String, json: String)]?
+  private let delegate: any AppLinkDelegate
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+
+  private struct State {
+    var session: AppSession?
+    var ended = false
+  }
+
+  /// Makes a link, which does nothing before `start`.
+  ///
+  /// - Parameters:
+  ///   - path: Where the app's socket lies. `%p` stands for any number: of several sockets the newest is taken.
+  ///   - control: Whether locking and unlocking are wanted.
+  ///   - interval: The milliseconds between two updates; `nil` for none.
+  ///   - parts: The parts of an update.
+  ///   - delegate: Told of everything.
+  public init(
+    path: String, control: Bool = false, interval: Int? = 250,
+    parts: [String] = ["events", "handlers", "graph", "waits", "warnings"], delegate: any AppLinkDelegate
+  ) {
+    (self.path, self.control, self.delegate) = (path, control, delegate)
+    subscription = interval.map {
+      [("interval", "\($0)"), ("parts", "[\(parts.map(\.asJSON).joined(separator: ","))]")]
+    }
+  }
+
+  /// The connection, if there is one.
+  public var session: AppSession? { state.withLock { $0.session } }
+
+  /// Starts the thread that connects and reads.
+  public func start() {
+    Thread.detachNewThread {
+      var last: String?
+      while !self.state.withLock({ $0.ended }) {
+        let reason = self.once { last = nil }
+        if last != reason { self.delegate.disconnected(reason) }
+        last = reason
+        _ = self.wake.wait(timeout: .now() + .milliseconds(200))
+      }
+    }
+  }
+
+  /// Ends the connection and the thread. Callable from any thread.
+  public func end() {
+    let session = state.withLock { state in
+      state.ended = true
+      return state.session
+    }
+    session?.end()
+    wake.signal()
+  }
+
+  /// Connects, and reads until the connection ends. Returns why it ended.
+  private func once(_ connected: () -> Void) -> String {
+    var buffer = LineBuffer()
+    let session: AppSession
+    do { session = try AppSession(path: Self.newest(path), control: control, buffer: &buffer) } catch {
+      return "\(error)"
+    }
+    let ended = state.withLock { state in
+      state.session = session
+      return state.ended
+    }
+    if ended { return "the inspector ends" }
+    connected()
+    delegate.connected(session)
+    if let subscription {
+      Task {
+        do { _ = try await session.request("subscribe", subscription) } catch { session.end() }
+      }
+    }
+    let reason = session.run(&buffer) { name, members, line in
+      switch name {
+      case "update": delegate.updated(members, line)
+      case "trace":
+        if let trace = members["trace"]?.int, let records = members["records"] {
+          delegate.traced(records, of: trace)
+        }
+      default: break
+      }
+    }
+    state.withLock { $0.session = nil }
+    return reason
+  }
+
+  /// Returns the newest file that a path with `%p` stands for; without `%p` the path itself.
+  static func newest(_ path: String) -> String {
+    guard let place = path.range(of: "%p") else { return path }
+    let (before, after) = (path[..<place.lowerBound], path[place.upperBound...])
+    let folder = before.lastIndex(of: "/").map { String(before[...$0]) } ?? "./"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let paths = names.map { before.contains("/") ? folder + $0 : $0 }.filter { candidate in
+      guard candidate.hasPrefix(before), candidate.hasSuffix(after) else { return false }
+      let number = candidate.dropFirst(before.count).dropLast(after.count)
+      return !number.isEmpty && number.allSatisfy(\.isNumber)
+    }
+    func time(_ path: String) -> Date {
+      (try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date) ?? .distantPast
+    }
+    return paths.max { time($0) < time($1) } ?? path
+  }
+}

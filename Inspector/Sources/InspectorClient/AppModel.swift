@@ -1,0 +1,65 @@
+/// What an app told of itself: the newest row of everything, as the app wrote it.
+public struct AppModel: Sendable {
+  /// The rows of each part by their ids; an edge of the graph has none, and is found by what it connects.
+  public private(set) var parts: [String: [RowKey: JSONSlice]] = [:]
+  /// The sequences of the last two minutes.
+  public private(set) var history = History()
+  /// The time of the last update, in nanoseconds of the app's clock.
+  public private(set) var time = 0
+  /// The number of the last update.
+  private var number: Int?
+
+  public init() {}
+
+  /// What tells a row from the others of its part.
+  public enum RowKey: Hashable, Sendable {
+    case id(Int)
+    case edge([String])
+
+    init?(_ row: JSONSlice, in part: String) {
+      if part == "graph" {
+        guard let members = row.members else { return nil }
+        self = .edge(["from", "to", "kind", "label"].map { members[$0]?.string ?? "" })
+      } else {
+        guard let id = row.int ?? row.members?["id"]?.int else { return nil }
+        self = .id(id)
+      }
+    }
+  }
+
+  /// Takes a line of an update in.
+  public mutating func apply(_ update: [String: JSONSlice]) {
+    let next = update["n"]?.int
+    if update["whole"]?.bool == true, next != number { parts = [:] }
+    number = next
+    time = max(0, update["t"]?.int ?? time)
+    history.advance(to: time)
+    for (part, rows) in update["parts"]?.members ?? [:] {
+      for row in rows.elements ?? [] {
+        guard let key = RowKey(row, in: part) else { continue }
+        parts[part, default: [:]][key] = row
+        guard part == "events", case .id(let id) = key, let sequence = row.members?["sequence"]?.int else { continue }
+        history.add(sequence, of: id)
+      }
+    }
+    for (part, rows) in update["gone"]?.members ?? [:] {
+      for row in rows.elements ?? [] {
+        guard let key = RowKey(row, in: part) else { continue }
+        parts[part]?[key] = nil
+        if part == "events", case .id(let id) = key { history.remove(id) }
+      }
+    }
+  }
+
+  /// The rows of a part, in no order.
+  public func rows(_ part: String) -> [JSONSlice] { parts[part].map { Array($0.values) } ?? [] }
+
+  /// Everything as one update of the protocol, for a reader that has seen nothing.
+  public var asUpdate: String {
+    let parts = parts.map { part, rows in
+      let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }
+      return "\(part.asJSON):[\(texts.joined(separator: ","))]"
+    }
+    return #"{"push":"update","n":0,"t":\#(time),"whole":true,"missed":0,"parts":{\#(parts.joined(separator: ","))},"gone":{}}"#
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+
+/// One connection to an app: its requests and their answers, and what the app pushes.
+public final class AppSession: Sendable {
+  /// What the app said of itself.
+  public let hello: Hello
+  /// Whether both sides allow locking and unlocking.
+  public let control: Bool
+  private let socket: LineSocket
+  private let state: Mutex<State>
+
+  private struct State {
+    var lastID = 1
+    var waiting: [Int: Waiting] = [:]
+    var ended = false
+  }
+
+  private struct Waiting {
+    let continuation: CheckedContinuation<[JSONSlice], any Error>
+    var lines: [JSONSlice] = []
+  }
+
+  /// Connects to an app and says hello.
+  ///
+  /// - Parameters:
+  ///   - path: Where the app's socket lies.
+  ///   - control: Whether locking and unlocking are wanted.
+  ///   - buffer: What was read behind the app's answer.
+  /// - Throws: `LinkError` if nothing listens, or what listens does not answer as it should within 5 s.
+  init(path: String, control: Bool, buffer: inout LineBuffer) throws(LinkError) {
+    socket = try LineSocket(path: path)
+    socket.limitReading(to: 5)
+    hello = try Hello(Self.line(of: socket, &buffer))
+    try socket.write(#"{"id":1,"do":"hello","protocol":1,"client":"inspector","control":\#(control)}"#)
+    let answer = try Self.line(of: socket, &buffer).members ?? [:]
+    guard answer["ok"]?.bool == true else { throw LinkError(of: answer["error"]) }
+    self.control = answer["control"]?.bool ?? false
+    state = Mutex(State())
+    socket.limitReading(to: 0)
+  }
+
+  private static func line(of socket: LineSocket, _ buffer: inout LineBuffer) throws(LinkError) -> JSONSlice {
+    guard let line = try socket.read(&buffer) else { throw LinkError("the app said nothing for 5 s, or ended") }
+    do { return try JSONSlice(line) } catch { throw LinkError("the app sent no JSON: \(error)") }
+  }
+
+  /// Sends a request and waits for its answer.
+  ///
+  /// - Parameters:
+  ///   - verb: The value of `do`.
+  ///   - keys: More members, each a name and JSON.
+  /// - Returns: The lines of the answer: one, unless the answer was cut.
+  /// - Throws: `LinkError` if the app refuses, or if the connection ends.
+  public func request(_ verb: String, _ keys: [(name: String, json: String)] = []) async throws -> [JSONSlice] {
+    try await withCheckedThrowingContinuation { continuation in
+      let id: Int? = state.withLock { state in
+        if state.ended { return nil }
+        state.lastID += 1
+        state.waiting[state.lastID] = Waiting(continuation: continuation)
+        return state.lastID
+      }
+      guard let id else { return continuation.resume(throwing: LinkError("the app has ended")) }
+      let more = keys.map { ",\($0.name.asJSON):\($0.json)" }.joined()
+      do { try socket.write(#"{"id":\#(id),"do":\#(verb.asJSON)\#(more)}"#) } catch {
+        let waiting = state.withLock { $0.waiting.removeValue(forKey: id) }
+        waiting?.continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  /// Reads until the app ends the connection. For one thread.
+  ///
+  /// - Parameters:
+  ///   - buffer: What was read behind the app's answer to hello.
+  ///   - push: Called with each push, in the order in which the app sent them. The app waits meanwhile.
+  /// - Returns: Why the connection ended, as a sentence.
+  func run(_ buffer: inout LineBuffer, push: (String, [String: JSONSlice], JSONSlice) -> Void) -> String {
+    var reason = "the app has ended"
+    do {
+      while let line = try socket.read(&buffer) {
+        let slice = try JSONSlice(line)
+        let members = slice.members ?? [:]
+        if let name = members["push"]?.string {
+          if name == "bye" { reason = "the app says goodbye: \(members["reason"]?.string ?? "")" }
+          push(name, members, slice)
+        } else if let id = members["id"]?.int {
+          answered(id, members, slice)
+        }
+      }
+    } catch { reason = "\(error)" }
+    let waiting = state.withLock { state in
+      state.ended = true
+      defer { state.waiting = [:] }
+      return state.waiting.values
+    }
+    for each in waiting { each.continuation.resume(throwing: LinkError(reason)) }
+    return reason
+  }
+
+  private func answered(_ id: Int, _ members: [String: JSONSlice], _ slice: JSONSlice) {
+    let done: Waiting? = state.withLock { state in
+      state.waiting[id]?.lines.append(slice)
+      return members["more"]?.bool == true ? nil : state.waiting.removeValue(forKey: id)
+    }
+    guard let done else { return }
+    if members["ok"]?.bool == true { return done.continuation.resume(returning: done.lines) }
+    done.continuation.resume(throwing: LinkError(of: members["error"]))
+  }
+
+  /// Ends the connection. Callable from any thread.
+  public func end() { socket.end() }
+}

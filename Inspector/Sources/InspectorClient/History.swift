@@ -1,0 +1,69 @@
+/// How many occurrences each event had in each of the last 120 seconds.
+public struct History: Sendable {
+  /// The number of seconds that are kept.
+  public static let seconds = 120
+  /// A second in nanoseconds.
+  private static let second = 1_000_000_000
+  /// The second up to which everything is known, on the app's clock.
+  public private(set) var second = 0
+  private var events: [Int: Counts] = [:]
+  /// The times of the newest update and of the one before it, in nanoseconds.
+  private var (time, before) = (0, 0)
+
+  private struct Counts {
+    var sequence: Int
+    /// The occurrences of a second, at its number modulo 120.
+    var slots = [Double](repeating: 0, count: History.seconds)
+    /// The last second whose slot holds its own count.
+    var second: Int
+
+    mutating func advance(to now: Int) {
+      guard now > second else { return }
+      for each in max(second + 1, now - History.seconds + 1)...now { slots[each % History.seconds] = 0 }
+      second = now
+    }
+  }
+
+  public init() {}
+
+  /// Takes the sequence of an event, as the newest update has it.
+  ///
+  /// The occurrences came after the update before, and are spread over that time.
+  public mutating func add(_ sequence: Int, of event: Int) {
+    var counts = events[event] ?? Counts(sequence: sequence, second: time / Self.second)
+    let more = Double(max(0, sequence - counts.sequence))
+    let from = min(before, time - 1)
+    for second in max(from / Self.second, time / Self.second - Self.seconds + 1)...time / Self.second {
+      counts.advance(to: second)
+      let length = min(time, (second + 1) * Self.second) - max(from, second * Self.second)
+      counts.slots[second % Self.seconds] += more * Double(length) / Double(time - from)
+    }
+    counts.sequence = sequence
+    events[event] = counts
+  }
+
+  /// Begins an update: everything is known up to its time.
+  public mutating func advance(to newest: Int) {
+    guard newest > time else { return }
+    (before, time) = (time, newest)
+    second = newest / Self.second
+  }
+
+  mutating func remove(_ event: Int) { events[event] = nil }
+
+  /// The counts of the last 120 seconds of an event, the oldest first; the last second is not over.
+  public func counts(of event: Int) -> [Int] {
+    guard var counts = events[event] else { return [] }
+    counts.advance(to: second)
+    return (0..<Self.seconds).map { Int(counts.slots[(second + 1 + $0) % Self.seconds].rounded()) }
+  }
+
+  /// Everything as JSON: the second, and the counts of each event that had any.
+  public var asJSON: String {
+    let rows = events.keys.compactMap { id -> String? in
+      let counts = counts(of: id)
+      return counts.contains { $0 > 0 } ? "\"\(id)\":\(counts)" : nil
+    }
+    return #"{"second":\#(second),"events":{\#(rows.joined(separator: ","))}}"#
+  }
+}

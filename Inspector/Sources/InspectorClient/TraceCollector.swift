@@ -1,0 +1,81 @@
+import Synchronization
+
+/// Starts and stops traces, and makes a file of Chrome's trace format of what the app sent.
+public final class TraceCollector: Sendable {
+  private let traces = Mutex<[Int: Records]>([:])
+  /// The largest number of bytes that are kept of one trace.
+  public static let largest = 256 << 20
+
+  private struct Records {
+    var slices: [JSONSlice] = []
+    var bytes = 0
+  }
+
+  public init() {}
+
+  /// Starts a trace.
+  ///
+  /// - Parameters:
+  ///   - events: The ids of the events, at least one.
+  ///   - megabytes: The size of the ring in the app.
+  /// - Returns: The number of the trace, and the megabytes that the app gave it.
+  /// - Throws: `LinkError` if the app refuses.
+  public func start(_ session: AppSession, events: [Int], megabytes: Int) async throws -> (trace: Int, megabytes: Int) {
+    let answer = try await session.request(
+      "trace", [("action", "\"start\""), ("events", "\(events)"), ("megabytes", "\(megabytes)")])
+    let members = answer.last?.members ?? [:]
+    guard let trace = members["trace"]?.int else { throw LinkError("the app gave the trace no number") }
+    traces.withLock { $0[trace] = Records() }
+    return (trace, members["megabytes"]?.int ?? megabytes)
+  }
+
+  /// Takes records that the app pushed. Records of a trace that was not started here are left.
+  public func add(_ records: JSONSlice, to trace: Int) {
+    traces.withLock { traces in
+      guard traces[trace] != nil else { return }
+      traces[trace]?.bytes += records.bytes.count
+      traces[trace]?.slices.append(records)
+      // What is too large is kept no longer; `stop` tells.
+      if traces[trace]!.bytes > Self.largest { traces[trace]?.slices = [] }
+    }
+  }
+
+  /// Stops a trace.
+  ///
+  /// - Parameter events: The rows of events, for the header of the file.
+  /// - Returns: The text of the file.
+  /// - Throws: `LinkError` if the app refuses or has ended, or if the trace has more than `largest` bytes.
+  public func stop(_ session: AppSession, trace: Int, events: [JSONSlice]) async throws -> TraceFile {
+    defer { traces.withLock { $0[trace] = nil } }
+    let answer = try await session.request("trace", [("action", "\"stop\""), ("trace", "\(trace)")])
+    let overwritten = answer.last?.members?["overwritten"]?.int ?? 0
+    let records = traces.withLock { $0[trace] } ?? Records()
+    guard records.bytes <= Self.largest else { throw LinkError("the trace has more than \(Self.largest) bytes") }
+    let lists = records.slices.compactMap { slice -> String? in
+      let inner = String(decoding: slice.bytes.dropFirst().dropLast(), as: UTF8.self)
+      return slice.bytes.first != UInt8(ascii: "[") || inner.allSatisfy(\.isWhitespace) ? nil : inner
+    }
+    let rows = events.map { row in
+      let members = row.members ?? [:]
+      let keys = ["id", "name", "type"].map { key in
+        "\"\(key)\":" + (members[key].map { String(decoding: $0.bytes, as: UTF8.self) } ?? "null")
+      }
+      return "{\(keys.joined(separator: ","))}"
+    }
+    let header = #"{"protocol":1,"overwritten":\#(overwritten),"events":[\#(rows.joined(separator: ","))]}"#
+    let text =
+      #"{"displayTimeUnit":"ns","otherData":\#(header),"traceEvents":["# + "\n"
+      + lists.joined(separator: ",\n") + "\n]}\n"
+    return TraceFile(text: text, count: answer.last?.members?["count"]?.int ?? 0, overwritten: overwritten)
+  }
+}
+
+/// A trace in Chrome's format, for Perfetto and chrome://tracing.
+public struct TraceFile: Sendable {
+  /// The text of the file.
+  public let text: String
+  /// The number of records, as the app counted them.
+  public let count: Int
+  /// The number of records that were lost, since the ring in the app was full.
+  public let overwritten: Int
+}

@@ -1,0 +1,54 @@
+/// Decides which requests are the page's own.
+///
+/// A browser lets any page send requests to loopback. What keeps other pages out: a token that only the page's URL has,
+/// in the fragment, which browsers send nowhere; the name of the host, so that no other name leads here; the origin,
+/// which a page cannot choose. There is no header that lets another origin read an answer.
+struct Access: Sendable {
+  /// 128 bits in hexadecimal.
+  let token: String
+  private let hosts: [String]
+
+  init(port: UInt16, token: String = Access.makeToken()) {
+    self.token = token
+    hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
+  }
+
+  private static func makeToken() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<2).map { _ in
+      let hex = String(generator.next() as UInt64, radix: 16)
+      return String(repeating: "0", count: 16 - hex.count) + hex
+    }.joined()
+  }
+
+  /// What a request says of where it comes from.
+  struct Claim {
+    var host: String?
+    var origin: String?
+    var site: String?
+    var authorization: String?
+    /// Whether the request changes anything.
+    var changes = false
+    /// Whether what it asks for is the same for everybody: the page without its data.
+    var isPublic = false
+  }
+
+  enum Answer { case allowed, misdirected, forbidden, unauthorized }
+
+  /// Judges a request.
+  func judge(_ claim: Claim) -> Answer {
+    guard let host = claim.host?.lowercased(), hosts.contains(host) else { return .misdirected }
+    if let origin = claim.origin, origin != "http://\(host)" { return .forbidden }
+    if claim.changes, claim.origin == nil { return .forbidden }
+    if let site = claim.site, !["same-origin", "none"].contains(site), !claim.isPublic { return .forbidden }
+    guard !claim.isPublic else { return .allowed }
+    return isEqual(claim.authorization ?? "", "Bearer \(token)") ? .allowed : .unauthorized
+  }
+
+  /// Compares in a time that does not tell where two texts differ.
+  private func isEqual(_ left: String, _ right: String) -> Bool {
+    let (left, right) = (Array(left.utf8), Array(right.utf8))
+    guard left.count == right.count else { return false }
+    return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+}

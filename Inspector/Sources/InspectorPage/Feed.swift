@@ -1,0 +1,143 @@
+import InspectorClient
+import Synchronization
+
+/// Takes what the app sends and hands it to the pages that are open, each as fast as it reads.
+public final class Feed: AppLinkDelegate {
+  private let state = Mutex(State())
+  /// The traces that pages have started.
+  let traces = TraceCollector()
+  /// The bytes that may wait for one page. Beyond them it is sent the newest rows instead.
+  static let most = 4 << 20
+
+  private struct State {
+    var model = AppModel()
+    /// The message that says whether the app is there.
+    var link = Feed.message("link", #"{"connected":false,"reason":"not connected yet"}"#)
+    var readers: [Int: Reader] = [:]
+    var lastReader = 0
+    var ended = false
+  }
+
+  private struct Reader {
+    var queue: [String] = []
+    var bytes = 0
+    /// Whether messages were left out, so that the next must say everything.
+    var needsAll = true
+    var waiting: CheckedContinuation<[UInt8]?, Never>?
+  }
+
+  public init() {}
+
+  public func connected(_ session: AppSession) {
+    let hello = String(decoding: session.hello.slice.bytes, as: UTF8.self)
+    publish(Self.message("link", #"{"connected":true,"control":\#(session.control),"hello":\#(hello)}"#)) {
+      $0.model = AppModel()
+      return true
+    }
+  }
+
+  public func updated(_ update: [String: JSONSlice], _ line: JSONSlice) {
+    publish(Self.message("update", String(decoding: line.bytes, as: UTF8.self))) {
+      $0.model.apply(update)
+      return false
+    }
+  }
+
+  public func traced(_ records: JSONSlice, of trace: Int) { traces.add(records, to: trace) }
+
+  public func disconnected(_ reason: String) {
+    publish(Self.message("link", #"{"connected":false,"reason":\#(reason.asJSON)}"#)) { _ in true }
+  }
+
+  /// Sends a sign of life to every page, so that the end of a connection is noticed.
+  func beat() { publish(": still here\n\n") { _ in false } }
+
+  /// Ends all pages' streams.
+  func end() {
+    let readers = state.withLock { state in
+      state.ended = true
+      defer { state.readers = [:] }
+      return state.readers.values
+    }
+    for reader in readers { reader.waiting?.resume(returning: nil) }
+  }
+
+  /// The rows of events that have one of the ids.
+  func events(_ ids: [Int]) -> [JSONSlice] {
+    state.withLock { state in ids.compactMap { state.model.parts["events"]?[.id($0)] } }
+  }
+
+  private static func message(_ event: String, _ data: String) -> String { "event: \(event)\ndata: \(data)\n\n" }
+
+  /// Changes the state and sends a message. The change returns whether the message is the new state of the link.
+  ///
+  /// Readers are resumed without the lock: a task that is cancelled holds a lock of its own while it asks for this one.
+  private func publish(_ message: String, _ change: (inout State) -> Bool) {
+    let woken = state.withLock { state in
+      var woken: [(CheckedContinuation<[UInt8]?, Never>, [UInt8]?)] = []
+      if change(&state) { state.link = message }
+      for (id, reader) in state.readers {
+        var reader = reader
+        if !reader.needsAll {
+          reader.queue.append(message)
+          reader.bytes += message.utf8.count
+          reader.needsAll = reader.bytes > Self.most
+        }
+        if reader.needsAll { (reader.queue, reader.bytes) = ([], 0) }
+        let waiting = reader.waiting
+        reader.waiting = nil
+        state.readers[id] = reader
+        if let waiting { woken.append((waiting, Self.take(id, &state))) }
+      }
+      return woken
+    }
+    for (continuation, bytes) in woken { continuation.resume(returning: bytes) }
+  }
+
+  /// Takes what waits for a page; `nil` if nothing does.
+  private static func take(_ id: Int, _ state: inout State) -> [UInt8]? {
+    guard let reader = state.readers[id] else { return nil }
+    var text = reader.queue.joined()
+    if reader.needsAll {
+      // The history comes last, since the update makes the page forget.
+      text = state.link + message("update", state.model.asUpdate) + message("history", state.model.history.asJSON)
+    }
+    state.readers[id]?.queue = []
+    state.readers[id]?.bytes = 0
+    state.readers[id]?.needsAll = false
+    return text.isEmpty ? nil : Array(text.utf8)
+  }
+
+  /// The number of pages that read.
+  var readerCount: Int { state.withLock { $0.readers.count } }
+
+  func addReader() -> Int {
+    state.withLock { state in
+      state.lastReader += 1
+      state.readers[state.lastReader] = Reader()
+      return state.lastReader
+    }
+  }
+
+  func removeReader(_ id: Int) {
+    let reader = state.withLock { $0.readers.removeValue(forKey: id) }
+    reader?.waiting?.resume(returning: nil)
+  }
+
+  /// Waits for the next messages of a page; `nil` at the end.
+  func next(_ id: Int) async -> [UInt8]? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let result: [UInt8]?? = state.withLock { state in
+          guard !state.ended, state.readers[id] != nil else { return .some(nil) }
+          if let bytes = Self.take(id, &state) { return bytes }
+          state.readers[id]?.waiting = continuation
+          return .none
+        }
+        if let result { continuation.resume(returning: result) }
+      }
+    } onCancel: {
+      removeReader(id)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// What the app told, by its protocol: INSPECTION-PROTOCOL, sections 4 and 5.
+
+const seconds = 120;
+const parts = ["events", "handlers", "graph", "waits", "warnings"];
+export const worst = ["stuck", "deferred", "flood", "failing", "dropping", "backlog", "unheard", "many"];
+export const isBad = (code) => worst.indexOf(code) >= 0 && worst.indexOf(code) < 4;
+
+/** How fast something counts: now, and in each of the last seconds. */
+class Meter {
+  constructor(count, time) {
+    this.count = count;
+    this.samples = [[time, count]];
+    this.slots = new Float64Array(seconds);
+    this.second = Math.floor(time / 1e9);
+  }
+  advance(second) {
+    for (let each = Math.max(this.second + 1, second - seconds + 1); each <= second; each += 1) this.slots[each % seconds] = 0;
+    this.second = Math.max(this.second, second);
+  }
+  /** Takes a count; what came since was counted after the update before, and is spread over that time. */
+  add(count, time, before) {
+    const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
+    if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
+    const more = Math.max(0, count - this.count);
+    for (let second = Math.floor(from / 1e9); second <= Math.floor(time / 1e9); second += 1) {
+      this.advance(second);
+      const part = time > from ? (Math.min(time, (second + 1) * 1e9) - Math.max(from, second * 1e9)) / (time - from) : Number(second * 1e9 + 1e9 > time);
+      if (second > this.second - seconds) this.slots[second % seconds] += more * part;
+    }
+    this.count = count;
+    this.samples.push([time, count]);
+    this.trim(time);
+  }
+  trim(time) {
+    while (this.samples.length > 1 && this.samples[1][0] <= time - 1e9) this.samples.shift();
+  }
+  now(time) {
+    this.trim(time);
+    const [from, count] = this.samples[0];
+    // An event that did not change for longer than a second has one sample, and the rate 0.
+    return (Math.max(0, this.count - count) * 1e9) / Math.max(2e8, time - from);
+  }
+  /** The last 119 whole seconds and the rate now. */
+  line(time) {
+    const second = Math.floor(time / 1e9);
+    this.advance(second);
+    return Array.from({ length: seconds }, (_, index) =>
+      index === seconds - 1 ? this.now(time) : this.slots[(second + 1 + index) % seconds]);
+  }
+}
+
+export const model = {
+  connected: false, reason: "connecting", hello: null, control: false, time: 0, before: 0, receivedAt: 0, number: null,
+  meters: new Map(), edgeMeters: new Map(),
+};
+for (const part of parts) model[part] = new Map();
+
+const keyOf = (part, row) => (part === "graph" ? JSON.stringify([row.from, row.to, row.kind, row.label]) : typeof row === "number" ? row : row.id);
+
+export function link(message) {
+  model.connected = message.connected;
+  model.reason = message.reason ?? "";
+  if (!message.connected) return;
+  if (model.hello === null || model.hello.pid !== message.hello.pid || model.hello.epoch !== message.hello.epoch) forget();
+  model.hello = message.hello;
+  model.control = message.control;
+}
+
+function forget() {
+  for (const part of parts) model[part].clear();
+  model.meters.clear();
+  model.edgeMeters.clear();
+  model.time = 0;
+}
+
+export function update(message) {
+  if (message.whole && message.n !== model.number) for (const part of parts) model[part].clear();
+  if (message.n !== model.number) model.before = model.time;
+  model.number = message.n;
+  model.time = message.t;
+  model.receivedAt = performance.now();
+  for (const part of parts) {
+    for (const row of message.parts[part] ?? []) {
+      const key = keyOf(part, row);
+      model[part].set(key, row);
+      if (part === "events") measure(model.meters, key, row.sequence);
+      if (part === "graph" && row.count !== null) measure(model.edgeMeters, key, row.count);
+    }
+    for (const row of message.gone[part] ?? []) {
+      const key = keyOf(part, row);
+      model[part].delete(key);
+      if (part === "events") model.meters.delete(key);
+      if (part === "graph") model.edgeMeters.delete(key);
+    }
+  }
+}
+
+function measure(meters, key, count) {
+  const meter = meters.get(key);
+  if (meter) meter.add(count, model.time, model.before);
+  else meters.set(key, new Meter(count, model.time));
+}
+
+export function history(message) {
+  for (const [id, counts] of Object.entries(message.events)) {
+    const meter = model.meters.get(Number(id));
+    if (!meter) continue;
+    meter.advance(message.second);
+    counts.forEach((count, index) => { meter.slots[(message.second + 1 + index) % seconds] = count; });
+  }
+}
+
+/** The app's time now, as far as it is known. */
+export const now = () => (model.connected ? model.time + (performance.now() - model.receivedAt) * 1e6 : model.time);
+export const rateOf = (id) => model.meters.get(id)?.now(model.time) ?? 0;
+export const edgeRateOf = (key) => model.edgeMeters.get(key)?.now(model.time) ?? 0;
+export const lineOf = (id) => model.meters.get(id)?.line(model.time) ?? new Array(seconds).fill(0);
+
+export const eventName = (id) => { const row = model.events.get(id); return row ? row.name ?? row.type : `event ${id}`; };
+export function handlerName(id) {
+  const row = model.handlers.get(id);
+  if (!row) return `handler ${id}`;
+  return row.name ?? (row.file ? `${row.file.split("/").pop()}:${row.line}` : `handler ${id}`);
+}
+
+export function sortedWarnings() {
+  const rank = (row) => (worst.indexOf(row.code) + worst.length + 1) % (worst.length + 1);
+  return [...model.warnings.values()].sort((a, b) => rank(a) - rank(b) || a.sinceAt - b.sinceAt);
+}
+
+/** The warnings of each event, the worst first. */
+export function warningsByEvent() {
+  const result = new Map();
+  for (const row of sortedWarnings()) result.set(row.event, [...(result.get(row.event) ?? []), row]);
+  return result;
+}

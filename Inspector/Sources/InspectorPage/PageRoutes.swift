@@ -1,0 +1,121 @@
+import FlyingFox
+import Foundation
+import InspectorClient
+
+/// What the server answers.
+struct PageRoutes: Sendable {
+  let access: Access
+  let link: AppLink
+  let feed: Feed
+  /// The files of the page by their paths: their types and contents.
+  private let files: [String: (type: String, data: Data)]
+
+  init(access: Access, link: AppLink, feed: Feed) throws {
+    (self.access, self.link, self.feed) = (access, link, feed)
+    let folder = Bundle.module.bundleURL.appendingPathComponent("Page")
+    let types = ["html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"]
+    var files: [String: (type: String, data: Data)] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      let url = folder.appendingPathComponent(name)
+      guard let type = types[url.pathExtension] else { continue }
+      files[name == "index.html" ? "/" : "/" + name] = ("\(type); charset=utf-8", try Data(contentsOf: url))
+    }
+    self.files = files
+  }
+
+  /// Headers of every answer. None lets another origin read it.
+  private static let headers: [HTTPHeader: String] = [
+    HTTPHeader("Content-Security-Policy"):
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+      + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    HTTPHeader("X-Content-Type-Options"): "nosniff",
+    HTTPHeader("X-Frame-Options"): "DENY",
+    HTTPHeader("Referrer-Policy"): "no-referrer",
+    HTTPHeader("Cross-Origin-Opener-Policy"): "same-origin",
+    HTTPHeader("Cross-Origin-Resource-Policy"): "same-origin",
+    .cacheControl: "no-store",
+  ]
+
+  private func response(_ status: HTTPStatusCode, _ type: String? = nil, _ data: Data = Data()) -> HTTPResponse {
+    var headers = Self.headers
+    headers[.contentType] = type
+    return HTTPResponse(statusCode: status, headers: HTTPHeaders(headers), body: data)
+  }
+
+  private func json(_ text: String, _ status: HTTPStatusCode = .ok) -> HTTPResponse {
+    response(status, "application/json", Data(text.utf8))
+  }
+
+  /// Answers a request.
+  func answer(_ request: HTTPRequest) async -> HTTPResponse {
+    let (reads, posts) = (request.method == .GET, request.method == .POST)
+    let claim = Access.Claim(
+      host: request.headers[.host], origin: request.headers[HTTPHeader("Origin")],
+      site: request.headers[HTTPHeader("Sec-Fetch-Site")], authorization: request.headers[.authorization],
+      changes: !reads, isPublic: reads && files[request.path] != nil)
+    switch access.judge(claim) {
+    case .misdirected: return response(.misdirectedRequest)
+    case .forbidden: return response(.forbidden)
+    case .unauthorized: return response(.unauthorized)
+    case .allowed: break
+    }
+    guard reads || posts else { return response(.methodNotAllowed) }
+    if reads, let file = files[request.path] { return response(.ok, file.type, file.data) }
+    if reads, request.path == "/stream" {
+      var headers = Self.headers
+      headers[.contentType] = "text/event-stream"
+      return HTTPResponse(
+        statusCode: .ok, headers: HTTPHeaders(headers), body: HTTPBodySequence(from: FeedSequence(feed)))
+    }
+    guard posts, let verb = PageVerb(rawValue: String(request.path.dropFirst())) else { return response(.notFound) }
+    guard let body = try? await request.bodyData, let keys = try? JSONSlice([UInt8](body)).members else {
+      return response(.badRequest)
+    }
+    guard let session = link.session else {
+      return json(#"{"error":"The app is not connected."}"#, .serviceUnavailable)
+    }
+    do { return try await json(verb.answer(keys, session, feed)) } catch let error as LinkError {
+      return json(#"{"error":\#(error.description.asJSON)}"#, .conflict)
+    } catch {
+      return response(.badRequest)
+    }
+  }
+}
+
+/// What a page may ask the app for.
+enum PageVerb: String {
+  case traceStart = "trace/start"
+  case traceStop = "trace/stop"
+  case lock, unlock
+
+  private struct BadRequest: Error {}
+
+  /// Passes the request on, and returns JSON.
+  func answer(_ keys: [String: JSONSlice], _ session: AppSession, _ feed: Feed) async throws -> String {
+    switch self {
+    case .traceStart:
+      guard let events = keys["events"]?.elements?.compactMap(\.int), !events.isEmpty else { throw BadRequest() }
+      let (trace, megabytes) = try await feed.traces.start(
+        session, events: events, megabytes: keys["megabytes"]?.int ?? 4)
+      return #"{"trace":\#(trace),"megabytes":\#(megabytes)}"#
+    case .traceStop:
+      guard let trace = keys["trace"]?.int else { throw BadRequest() }
+      let events = keys["events"]?.elements?.compactMap(\.int) ?? []
+      return try await feed.traces.stop(session, trace: trace, events: feed.events(events)).text
+    case .lock, .unlock:
+      guard session.control else {
+        throw LinkError("Locking needs --control here, and the app must allow it.", code: "control")
+      }
+      guard let event = keys["event"]?.int else { throw BadRequest() }
+      var more = [("event", "\(event)"), ("handler", keys["handler"]?.int.map(String.init) ?? "null")]
+      if self == .lock {
+        let holding = keys["holding"]
+        let isWord = ["nothing", "latest"].contains(holding?.string ?? "")
+        guard isWord || (holding?.int ?? 0) > 0 else { throw BadRequest() }
+        more.append(("holding", holding?.int.map(String.init) ?? holding!.string!.asJSON))
+      }
+      let answer = try await session.request(rawValue, more)
+      return #"{"found":\#(answer.last?.members?["found"]?.bool ?? false)}"#
+    }
+  }
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Checks the page in a headless Chromium, over the scripted app and the inspector.
+
+  page.py PROGRAMS PICTURES    PROGRAMS: the folder with inspector and fake-app; PICTURES: where the screenshots go
+
+Ends with 1 if anything is not as it should be. Every process that it starts is ended.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from chromium import Chromium
+
+programs, pictures = sys.argv[1], sys.argv[2]
+os.makedirs(pictures, exist_ok=True)
+folder = tempfile.mkdtemp(prefix="inspector-page-")
+socket = f"{folder}/app.sock"
+started = []
+
+
+def start(*command):
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    started.append(process)
+    return process, process.stdout.readline().strip()
+
+
+def start_app():
+    app, line = start(f"{programs}/fake-app", socket)
+    assert line.startswith("listens"), line
+    return app
+
+
+def script(app, line):
+    app.stdin.write(line + "\n")
+    app.stdin.flush()
+    assert app.stdout.readline().strip() == f"did {line}"
+
+
+def stop(process):
+    started.remove(process)
+    # The inspector ends by itself and removes its folder; an app that is killed leaves its socket.
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise AssertionError(f"expected {process.args[0]} to end on SIGTERM")
+    process.stdin.close()
+    process.stdout.close()
+
+
+checked = 0
+
+
+def check(condition, what):
+    global checked
+    checked += 1
+    if not condition:
+        raise AssertionError(what)
+
+
+def text(selector):
+    return f"(document.querySelector({selector!r})?.textContent ?? '')"
+
+
+def row(name, rest=""):
+    """The row of an event."""
+    return f"[...document.querySelectorAll('#event-table tbody tr')].find((row) => row.querySelector('.name-text').textContent === {name!r}){rest}"
+
+
+def nothing_is_wider(page, width, where):
+    wide = page.value(f"document.documentElement.scrollWidth > {width} && document.documentElement.scrollWidth")
+    check(not wide, f"expected {where} to fit {width} pixels, got {wide}")
+
+
+def nameless(page):
+    """What a screen reader can reach and has no name for."""
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    roles = {"button", "link", "textbox", "searchbox", "combobox", "checkbox", "tab", "table", "columnheader", "tabpanel", "image"}
+    return [node["role"]["value"] for node in nodes
+            if not node.get("ignored") and node.get("role", {}).get("value") in roles and not node.get("name", {}).get("value")]
+
+
+def events(page, app):
+    page.until("document.querySelectorAll('#event-table tbody tr').length === 8", "a row for each event")
+    page.until(f"document.body.className === 'live' && {text('#program')} === 'shop'", "a living app")
+    page.until(f"Number({row('log lines', '.children[1].textContent.replaceAll(/,/g, String())')}) > 1000", "a rate")
+    page.until(f"{row('log lines', '.querySelector(`path.line`).getAttribute(`d`)')}.length > 200", "a line of two minutes")
+    page.value(f"{row('orders placed')}.querySelector('button').click()")
+    page.until("document.querySelectorAll('#detail tbody tr').length === 3", "the handlers of the event")
+    check("Shop/Checkout.swift:41" in page.value(text("#detail tbody")), "expected the handler's line")
+    head = "document.querySelector('#event-table th[data-key=sequence] button')"
+    page.value(f"{head}.click()")
+    check(page.value(f"{head}.parentElement.getAttribute('aria-sort')") == "descending", "expected a sorted column")
+    page.until("document.querySelector('#event-table .name-text').textContent === 'log lines'", "the largest first")
+    page.value("document.querySelector('#event-table th[data-key=name] button').click()")
+    page.value("document.activeElement.blur()")
+    page.key("/", "Slash", "/")
+    check(page.value("document.activeElement.id") == "search", "expected / to lead to the search")
+    page.call("Input.insertText", text="warehouse")
+    page.until("document.querySelectorAll('#event-table tbody tr').length === 1", "one event with that handler")
+    page.key("Escape")
+    page.until("document.querySelectorAll('#event-table tbody tr').length === 8", "all events again")
+
+
+def stuck(page, app):
+    """What a loaded machine delays is tried again; the page must manage once."""
+    times = []
+    for _ in range(3):
+        begin = time.monotonic()
+        script(app, "stick")
+        page.until("[...document.querySelectorAll('#warning-list li.bad .code')].some((code) => code.textContent === 'stuck')", "a stuck handler")
+        times.append(time.monotonic() - begin)
+        if times[-1] < 2:
+            break
+        script(app, "free")
+        page.until("document.querySelector('#warning-list li.calm')", "no warning")
+    print(f"a stuck handler was shown after {times[-1]:.2f} s")
+    check(times[-1] < 2, f"expected a stuck handler within 2 s, got {times}")
+    check(page.value(f"{row('payments')}.classList.contains('bad')"), "expected the event to be marked")
+    page.until("document.querySelector('#event-table .name-text').textContent === 'payments'", "the event with a warning first")
+    page.value("document.querySelector('#warning-list button').click()")
+    page.until(f"{text('#detail h2')} === 'payments' && {text('#detail tr.bad')}.includes('receipt')", "the stuck handler")
+    page.until("document.querySelector('#detail td[data-key=runningAt] .alarm')", "how long it runs")
+    for each in ("drop", "flood", "defer"):
+        script(app, each)
+    page.until("['dropping', 'flood', 'backlog', 'deferred'].every((code) => [...document.querySelectorAll('#warning-list .code')].some((each) => each.textContent === code))", "all warnings")
+
+
+def views(page, app):
+    page.value("document.getElementById('tab-graph').click()")
+    page.until("document.querySelectorAll('#graph path.edge').length === 8", "the edges")
+    page.until("new Set([...document.querySelectorAll('#graph path.edge')].map((edge) => edge.getAttribute('stroke-width'))).size > 2", "widths by rate")
+    page.picture(f"{pictures}/graph-light.png")
+    page.value("document.getElementById('tab-graph').focus()")
+    page.key("ArrowRight")
+    check(page.value("document.activeElement.id") == "tab-waits", "expected the arrow keys to change tabs")
+    page.until("document.querySelectorAll('#waits tbody tr').length === 2", "the waits")
+    check("charge the card waits for this itself" in page.value(text("#waits tr.bad")), "expected the deferred wait")
+    page.picture(f"{pictures}/waits-light.png")
+    page.value("document.getElementById('tab-timeline').click()")
+    page.value("document.querySelector('#timeline select').value = '1'")
+    page.value("document.getElementById('record').click()")
+    page.until(f"/occurrences, [1-9]/.test({text('#timeline [role=status]')})", "a trace")
+    page.until("(() => { const c = document.querySelector('canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; return d.some((byte) => byte > 0); })()", "a picture")
+    page.value("document.querySelector('canvas').focus()")
+    page.key("n", "KeyN", "n")
+    page.until(f"{text('#span')}.includes(' on ')", "the words for a bar")
+    page.picture(f"{pictures}/timeline-light.png")
+    page.scheme("dark")
+    page.until("true", "")
+    page.picture(f"{pictures}/timeline-dark.png")
+    page.scheme("light")
+    page.value("document.getElementById('tab-events').click()")
+
+
+def looks(page, app):
+    for name in ("light", "dark"):
+        page.scheme(name)
+        page.picture(f"{pictures}/events-{name}.png")
+    check(nameless(page) == [], f"expected names for a screen reader, got {nameless(page)}")
+    page.size(400, 860, 2, True)
+    for scheme in ("light", "dark"):
+        page.scheme(scheme)
+        page.value("scrollTo(0, 0)")
+        page.picture(f"{pictures}/phone-{scheme}.png")
+    page.value("document.getElementById('detail').scrollIntoView()")
+    page.picture(f"{pictures}/phone-detail.png")
+    page.scheme("light")
+    for view in ("graph", "waits", "timeline", "events"):
+        page.value(f"document.getElementById('tab-{view}').click()")
+        nothing_is_wider(page, 400, view)
+        page.value("scrollTo(0, 0)")
+        page.picture(f"{pictures}/phone-{view}.png")
+        check(nameless(page) == [], f"expected names for a screen reader in {view}, got {nameless(page)}")
+    page.size(1440, 900)
+
+
+def hostile(page, app):
+    script(app, "hostile")
+    page.until(row("<script>window.hacked = 1</script>", "!== undefined"), "a hostile name as text")
+    page.value(f"{row('<script>window.hacked = 1</script>')}.querySelector('button').click()")
+    page.until(f"{text('#detail tbody')}.includes('</td><script>window.hacked = 4')", "a hostile handler as text")
+    check("<script>window.hacked = 7</script> & more" in page.value(text("#warning-list")), "expected a hostile warning as text")
+    for view in ("graph", "waits", "timeline", "events"):
+        page.value(f"document.getElementById('tab-{view}').click()")
+        time.sleep(0.3)
+    check("<i>label</i>" in page.value(text("#graph")), "expected a hostile edge as text")
+    made = page.value("document.querySelectorAll('script:not([src=\"app.js\"]), img, b, i i, u, [onload], [onerror], [onmouseover], iframe').length")
+    check(made == 0, f"expected no element made of a name, got {made}")
+    check(page.value("typeof window.hacked") == "undefined", "a name was run as script")
+    page.picture(f"{pictures}/hostile.png")
+    page.size(400, 860, 2, True)
+    nothing_is_wider(page, 400, "hostile names")
+    page.size(1440, 900)
+
+
+def control(page, app):
+    page.value(f"{row('basket')}.querySelector('button').click()")
+    page.until(f"{text('#detail h2')} === 'basket'", "the event")
+    page.value("document.querySelector('#detail > .locks button').click()")
+    page.until(f"{row('basket')}.textContent.includes('locked')", "a locked event")
+    page.until(f"{text('#detail > .locks')} === 'Unlock'", "a way back")
+    page.value("document.querySelector('#detail > .locks button').click()")
+    page.until(f"!{row('basket')}.textContent.includes('locked')", "an unlocked event")
+
+
+def return_of_the_app(page, app):
+    stop(app)
+    page.until("document.body.className.includes('stale')", "a page that says that the app has ended")
+    check(page.value("document.querySelectorAll('#event-table tbody tr').length") > 8, "expected what the app said last")
+    page.picture(f"{pictures}/ended.png")
+    app = start_app()
+    page.until("document.body.className === 'live'", "the app again")
+    page.until("document.querySelectorAll('#event-table tbody tr').length === 8", "its events")
+    page.until("document.querySelector('#warning-list li.calm')", "none of its former warnings")
+    return app
+
+
+def thousand(page, app):
+    script(app, "many")
+    page.until(f"{text('#totals dd')} === '1,008'", "a thousand events")
+    check(page.value("document.querySelectorAll('#event-table tbody tr').length") == 200, "expected 200 rows at first")
+    page.value("document.querySelector('#event-table .more').click()")
+    page.until("document.querySelectorAll('#event-table tbody tr').length === 1000", "more rows")
+    before = page.call("Performance.getMetrics")["metrics"]
+    time.sleep(3)
+    after = page.call("Performance.getMetrics")["metrics"]
+    busy = [next(each["value"] for each in metrics if each["name"] == "TaskDuration") for metrics in (before, after)]
+    print(f"1,000 events of which 58 change: the page is busy for {(busy[1] - busy[0]) / 3:.0%} of the time")
+    page.picture(f"{pictures}/thousand.png")
+
+
+def main():
+    app = start_app()
+    inspector, url = start(f"{programs}/inspector", socket, "--control")
+    browser = next(path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path)
+    page = Chromium(browser)
+    try:
+        page.call("Performance.enable")
+        page.size(1440, 900)
+        page.scheme("light")
+        page.call("Page.navigate", url=url)
+        events(page, app)
+        stuck(page, app)
+        views(page, app)
+        looks(page, app)
+        hostile(page, app)
+        control(page, app)
+        app = return_of_the_app(page, app)
+        thousand(page, app)
+        page.call("Page.navigate", url="about:blank")
+        page.until("location.href === 'about:blank'", "a page that was left")
+        page.call("Page.navigate", url=url.split("#")[0] + "#0123")
+        page.until(f"{text('#status-text')}.includes('no valid token')", "a page without data for a wrong token")
+        check(page.value("document.querySelectorAll('#event-table tbody tr').length") == 0, "expected no data without the token")
+        # Each try without the token is refused, and the browser says so.
+        complaints = [each for each in page.complaints if "401" not in each and "ERR_INCOMPLETE_CHUNKED" not in each]
+        check(complaints == [], f"the browser complains: {complaints}")
+    except BaseException:
+        page.picture(f"{pictures}/failed.png")
+        print("complaints:", page.complaints)
+        raise
+    finally:
+        page.end()
+        for process in list(started):
+            stop(process)
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"the page passed {checked} checks; pictures are in {pictures}")
+
+
+main()
