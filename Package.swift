@@ -54,6 +54,7 @@ let package = Package(
     .testTarget(
       name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"],
       sources: testedSources),
+    .testTarget(name: "EventingInspectionTests", dependencies: ["Eventing"]),
     .testTarget(name: "EventingTransportTests", dependencies: ["Eventing", "EventingTesting", "EventingTransport"]),
     .testTarget(
       name: "EventingNATSTests", dependencies: ["Eventing", "EventingNATS", "EventingTesting", "EventingTransport"]),
