@@ -30,6 +30,7 @@ struct Options: Sendable {
   var faults = FaultRates.usual
   var jsonPath: String?
   var plotPath: String?
+  var tracePath: String?
 
   /// Returns the command line that repeats the run with these scenarios only.
   func commandLine(only names: [String]) -> String {
@@ -60,6 +61,7 @@ struct Options: Sendable {
       --scenario NAME                  runs only this scenario; may be repeated
       --json FILE                      also writes all figures to FILE
       --plot FILE.svg                  draws throughput and latency over the time of the run
+      --trace FILE                     writes a trace of the last round of the last scenario, for Perfetto
       --list                           lists the scenarios and the faults
       --help                           prints this text
 

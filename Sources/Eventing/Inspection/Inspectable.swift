@@ -36,6 +36,9 @@ package struct InspectedEvent: Sendable {
   package let kind: Kind
   let anchor: EventAnchor
 
+  /// The name, the number and the payload type; `nil` if the event is gone.
+  package var identity: EventIdentity? { anchor.core?.identity(named: name) }
+
   /// The number of the event, which ``EventIdentity/number`` is, too.
   package var id: UInt64 { anchor.number }
 

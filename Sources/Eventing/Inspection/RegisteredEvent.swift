@@ -28,6 +28,9 @@ package final class RegisteredEvent: Sendable {
     kindWord = Atomic(RegisteredEvent.number(of: kind))
   }
 
+  /// The name, the number and the payload type.
+  package var identity: EventIdentity { EventIdentity(name: name, number: id, payloadType: type) }
+
   /// What the event belongs to.
   package var kind: InspectedEvent.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
 

@@ -32,6 +32,8 @@ package struct TracedOccurrence: Sendable {
   package let postedAt: UInt64
   /// The number of the traced call that sent it; 0 if no traced call did.
   package let cause: UInt64
+  /// The object that was named as the sender, if there is one.
+  package let sender: (any AnyObject & Sendable)?
 }
 
 /// The payload of a traced occurrence, for the length of one call of a sink.
@@ -42,6 +44,14 @@ package struct TracedPayload {
   init(_ payload: BorrowedPayload, _ type: Any.Type) {
     self.payload = payload
     self.type = type
+  }
+
+  /// Returns a copy of a keyed event's key and payload, if these have the types. The key is `nil` if
+  /// the payload was sent to no key.
+  package func copy<Key: Hashable & Sendable, Payload: Sendable>(
+    key: Key.Type, as type: Payload.Type
+  ) -> (key: Key?, payload: Payload)? {
+    copy(as: KeyedPayload<Key, Payload>.self).map { ($0.key, $0.payload) }
   }
 
   /// Returns a copy, if the payload has that type. That of a keyed event is a `KeyedPayload`.
@@ -199,7 +209,8 @@ extension EventCore {
     let origin = unsafe completion?.notes?.origin ?? TraceOrigin()
     let event = observed.observers.event
     let occurrence = TracedOccurrence(
-      event: event, sequence: observed.sequence, postedAt: origin.postedAt, cause: origin.cause)
+      event: event, sequence: observed.sequence, postedAt: origin.postedAt, cause: origin.cause,
+      sender: tally.sender)
     observed.trace { $0.began(occurrence, payload: TracedPayload(payload, type)) }
     CallCell.$current.withValue(observed.cell) { deliver(&tally) }
     observed.trace { $0.ended(event: event, sequence: observed.sequence) }
