@@ -27,6 +27,8 @@ let package = Package(
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
     // For tests of what uses events: a recorder, a clock that stands still, and simulations from seeds.
     .library(name: "EventingTesting", targets: ["EventingTesting"]),
+    // For a look at the events of a running program, over a Unix socket.
+    .library(name: "EventingInspection", targets: ["EventingInspection"]),
     // For events that reach other processes: the contract of an engine, and one in memory.
     .library(name: "EventingTransport", targets: ["EventingTransport"]),
     // The engine NATS, with JetStream. Empty without the trait `NATS`.
@@ -39,13 +41,17 @@ let package = Package(
   targets: [
     .target(name: "Eventing"),
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
+    .target(name: "EventingInspection", dependencies: ["Eventing", "CEventingInspection"]),
+    // A constructor that runs before `main`, for the environment variable EVENTING_INSPECT.
+    .target(name: "CEventingInspection"),
     .target(name: "EventingTransport", dependencies: ["Eventing"]),
     .target(name: "EventingTesting", dependencies: ["Eventing", "EventingTransport"]),
     .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
     .target(
       name: "EventingNATS",
       dependencies: ["Eventing", "EventingTransport", .target(name: "CNats", condition: .when(traits: ["NATS"]))]),
-    .executableTarget(name: "stress", dependencies: ["Eventing", "EventingTransport"], path: "Stress"),
+    .executableTarget(
+      name: "stress", dependencies: ["Eventing", "EventingInspection", "EventingTransport"], path: "Stress"),
     // Processes, a broker that dies, and a ledger. Says how to switch it on without the trait.
     .executableTarget(
       name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
@@ -54,7 +60,7 @@ let package = Package(
     .testTarget(
       name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"],
       sources: testedSources),
-    .testTarget(name: "EventingInspectionTests", dependencies: ["Eventing"]),
+    .testTarget(name: "EventingInspectionTests", dependencies: ["Eventing", "EventingInspection"]),
     .testTarget(name: "EventingTransportTests", dependencies: ["Eventing", "EventingTesting", "EventingTransport"]),
     .testTarget(
       name: "EventingNATSTests", dependencies: ["Eventing", "EventingNATS", "EventingTesting", "EventingTransport"]),
@@ -63,7 +69,7 @@ let package = Package(
 )
 
 // The compiler features of every target.
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && !target.name.hasPrefix("C") {
   target.swiftSettings = [
     // SE-0335: an existential type is written `any`, so that its cost can be seen.
     .enableUpcomingFeature("ExistentialAny"),
