@@ -51,8 +51,8 @@ public final class Inspection: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
-  ///     number of the process. The folder must be the user's own or sticky, and not a link. A
-  ///     socket of the user's own on which nobody listens any more is replaced; nothing else is.
+  ///     number of the process. The folder must be the user's own or sticky, and not a link. Of the
+  ///     files at the path, only the user's own socket on which no program listens is replaced.
   ///   - allowsControl: Whether clients may lock and unlock.
   /// - Returns: The inspection.
   /// - Throws: An ``InspectionError``, before any client could connect.
@@ -109,7 +109,7 @@ public final class Inspection: Sendable {
     if gone { EventRegistry.stop() }
   }
 
-  /// What clients did. Callable from any thread.
+  /// The counts of what clients did. Callable from any thread.
   public var counts: Counts {
     Counts(
       clients: server.clientCount.load(ordering: .relaxed), refused: server.refusedCount.load(ordering: .relaxed),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Eventing
 
-/// What the registry and its polls know of events, without a server.
+/// The registry and its polls, without a server.
 @Suite struct RegistryTests {
   /// Returns the event of the registry with a number; `nil` if it does not know it.
   private func registered(_ id: UInt64) -> RegisteredEvent? { EventRegistry.events.first { $0.id == id } }

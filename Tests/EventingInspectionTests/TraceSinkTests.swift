@@ -3,7 +3,7 @@ import Testing
 
 @testable import Eventing
 
-/// What a trace of an event is told: see ``TraceSink``.
+/// The calls of a trace's sink: see ``TraceSink``.
 @Suite struct TraceSinkTests {
   private final class Log: TraceSink {
     let lines = Mutex<[String]>([])

@@ -36,7 +36,7 @@ import Synchronization
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
   @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
-  /// What inspections and traces know of the occurrence; `nil` for most. Set before another thread
+  /// The notes for inspections and traces; `nil` for most occurrences. Set before another thread
   /// has the completion.
   @exclusivity(unchecked) private(set) var notes: CompletionNotes?
   /// The sender, which is held weakly.

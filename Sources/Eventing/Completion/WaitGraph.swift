@@ -123,8 +123,8 @@ enum WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
-  /// The number of the handler whose calls a wait at this node waits for; `nil` if there are several
-  /// or none.
+  /// The number of the handler whose calls a wait at this node waits for; `nil` if there are
+  /// several or none.
   var handlerID: UInt64? { nil }
   /// The anchor of the event of that handler.
   var eventAnchor: EventAnchor? { nil }

@@ -136,7 +136,7 @@ final class Observation: @unchecked Sendable {
   fileprivate let observed: ObservedOccurrence
   fileprivate let handler: HandlerToken
   private let start: StableInstant
-  /// The place of the call among those that run; `nil` if no observer is told of it.
+  /// The place of the call among the running calls; `nil` if no observer is told of it.
   private let place: RunningCalls.Place?
   /// The call, as traces know it.
   private let traced: TracedCall?

@@ -6,7 +6,7 @@ package final class EventReading {
   package internal(set) var waiting = 0
   /// The number of handlers that have not ended.
   package internal(set) var handlerCount = 0
-  /// The number of occurrences that reached nobody; `nil` if the event does not count them.
+  /// The number of occurrences that reached no handler; `nil` if the event does not count them.
   package internal(set) var unheard: UInt64?
   package internal(set) var isLocked = false
   package internal(set) var isFinished = false
@@ -22,7 +22,7 @@ package final class EventReading {
 
   /// The handlers that a walk found, until the mutex is released.
   var found: ContiguousArray<Found> = []
-  /// What showed, at the last poll, whether the handlers must be read.
+  /// The state by which the next poll finds out whether the handlers must be read.
   var shape = Shape()
   /// Whether handlers may change without a new occurrence.
   var isRestless = true
@@ -37,7 +37,7 @@ package final class EventReading {
     let offered: UInt64
   }
 
-  /// What changes whenever the handlers of an event whose lanes rest change.
+  /// A state that changes with each change of the handlers of an event whose lanes rest.
   struct Shape: Equatable {
     var changes: UInt64 = 0
     var count: Int32 = 0
@@ -95,7 +95,7 @@ struct RunningCount {
   var oldest: UInt64
 }
 
-/// What never changes of a handler.
+/// The part of a handler's state that never changes.
 package struct HandlerInfo: Sendable {
   package let name: String?
   package let fileID: String?

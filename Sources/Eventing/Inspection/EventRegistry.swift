@@ -28,15 +28,15 @@ package enum EventRegistry {
   private static let entries = Guarded(Entries())
   private static let revisionWord = Atomic<UInt64>(0)
 
-  /// A number that changes when an event joins. An event that goes does not change it: its next poll
-  /// returns false.
+  /// A number that changes when an event joins. An event that goes does not change it: its next
+  /// poll returns false.
   package static var revision: UInt64 { revisionWord.load(ordering: .acquiring) }
 
   private struct Entries {
     var events: [UInt64: RegisteredEvent] = [:]
     var buses: [RegisteredBus] = []
     var lastBus: UInt64 = 0
-    /// The number of events above which those that are gone are searched for.
+    /// The number of events above which a search removes the ones that are gone.
     var limit = 64
   }
 
@@ -59,7 +59,7 @@ package enum EventRegistry {
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Adds events that were made before, and the buses among `events` with those that they make.
+  /// Adds events that were made before, and buses with the events that they make.
   package static func include(_ events: InspectedEvents) {
     for event in events.events {
       let hasHandlers = event.anchor.core.map { core in core.mutex.withLock { unsafe core.table.count > 0 } } ?? false
@@ -104,7 +104,7 @@ package enum EventRegistry {
     if mustSweep { _ = events }
   }
 
-  /// The living events, by number. Forgets those that are gone.
+  /// The living events, by number. Forgets the others.
   package static var events: [RegisteredEvent] {
     let all = entries.withLock { Array($0.events.values) }
     let gone = all.filter { $0.anchor.core == nil }
@@ -116,7 +116,7 @@ package enum EventRegistry {
     return all.filter { !ids.contains($0.id) }.sorted { $0.id < $1.id }
   }
 
-  /// The number of events that the registry knows, without a look for those that are gone.
+  /// The number of events that the registry knows, including events that have just gone.
   package static var count: Int { entries.withLock { $0.events.count } }
 
   /// The buses that exist.
@@ -149,7 +149,7 @@ final class RegisteredBus: Sendable {
 }
 
 extension EventCore {
-  /// What the event belongs to, as far as its core knows. Complexity: O(1).
+  /// The kind of the event, as far as its core knows. Complexity: O(1).
   var inspectedKind: InspectedEvent.Kind {
     if let pendingWork = pendingWorkReference.load() {
       if unsafe pendingWork.keyIndex != nil { return .keyed }

@@ -29,7 +29,7 @@ public struct InspectedEvents: Sendable {
 
 /// One event that is inspected. It is not kept alive.
 package struct InspectedEvent: Sendable {
-  /// What the event belongs to.
+  /// The kinds of things that events belong to.
   package enum Kind: String, Sendable { case event, keyed, observed, question }
 
   package let name: String?

@@ -4,7 +4,7 @@ package enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]
     var last: UInt64 = 0
-    /// The number of entries above which those whose object is gone are searched for.
+    /// The number of entries above which a search removes the ones whose object is gone.
     var limit = 256
   }
 
@@ -23,7 +23,7 @@ package enum LaneNumbers {
 
   private static let table = Guarded(Table())
 
-  /// What stands for the main actor.
+  /// An object that stands for the main actor.
   private final class Main: Sendable {}
   private static let main = Main()
 

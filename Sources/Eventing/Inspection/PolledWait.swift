@@ -38,7 +38,7 @@ extension Completion {
   /// Returns the wait for this completion; `nil` if its event is not known.
   func polledWait(id: UInt64, since: UInt64, at anchor: EventAnchor?) -> PolledWait? {
     let notes = unsafe notes
-    let known = anchor ?? (unsafe notes?.anchor)
+    let known = anchor ?? notes?.anchor
     var (handlers, deferred): (Set<UInt64>, Set<UInt64>) = ([], [])
     var (count, by, sequence): (Int, UInt64?, UInt64) = (0, nil, 0)
     var found: EventAnchor?
@@ -58,7 +58,7 @@ extension Completion {
       }
     }
     guard let event = known ?? found else { return nil }
-    let kind = unsafe notes?.kind ?? (purpose == .send ? .send : .ticket)
+    let kind = notes?.kind ?? (purpose == .send ? .send : .ticket)
     return PolledWait(
       id: id, kind: kind, event: event.number, sequence: sequence == 0 ? nil : sequence,
       handlers: Array(handlers.sorted().prefix(64)), waitsFor: count, by: by, since: since, deferred: deferred.sorted())

@@ -54,7 +54,7 @@ extension RegisteredEvent {
         if known?.lane == nil { handler.lane = LaneNumbers.number(of: target) }
         let counters = target.counters
         let running = counters.runningCalls
-        // A call that begins meanwhile is running, and its number is among those that have begun.
+        // A call that begins meanwhile is running, and is counted as begun.
         handler.ended = counters.ended.load(ordering: .acquiring)
         handler.calls = counters.calls.load(ordering: .acquiring)
         handler.skipped = found.skipped + counters.skipped.load(ordering: .acquiring)

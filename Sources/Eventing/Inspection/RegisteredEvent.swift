@@ -31,7 +31,7 @@ package final class RegisteredEvent: Sendable {
   /// The name, the number and the payload type.
   package var identity: EventIdentity { EventIdentity(name: name, number: id, payloadType: type) }
 
-  /// What the event belongs to.
+  /// The kind of thing that the event belongs to.
   package var kind: InspectedEvent.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
 
   /// Whether some handler was added, as far as the registry knows.
@@ -41,8 +41,8 @@ package final class RegisteredEvent: Sendable {
 
   private static func number(of kind: InspectedEvent.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
 
-  /// Locks or unlocks the event itself, or one of its handlers. A lock holds on return. An unlock is
-  /// done by a block of the pool, because it may deliver what was held.
+  /// Locks or unlocks the event itself, or one of its handlers. A lock holds on return. A block of
+  /// the pool unlocks, because that may deliver what was held.
   ///
   /// - Returns: Whether the event, and the handler if one is named, exists.
   package func setLocked(_ isLocked: Bool, handler: UInt64?, holding: Holding) -> Bool {

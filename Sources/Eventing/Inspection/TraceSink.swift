@@ -1,13 +1,14 @@
 import Synchronization
 
-/// What a trace of an event is told. No mutex is held during a call.
+/// The receiver of a trace of an event. No mutex is held during a call.
 ///
 /// The calls about one occurrence come on the thread that delivers it, between
-/// ``began(_:payload:)`` and ``ended(event:sequence:)``, except those of handlers on lanes, which
-/// come on the lane. A trace is no handler and no observer: reports, the occurrences that nobody
-/// heard, and the number of handlers are as without it. An occurrence that a lock held, a payload
-/// that is replayed to a new handler, and one that waited for a handler's pace bring calls without
-/// an occurrence around them.
+/// ``began(_:payload:)`` and ``ended(event:sequence:)``. The calls about handlers on lanes come on
+/// the lane. A trace is no handler and no observer: reports, occurrences that reach no handler, and
+/// the number of handlers are as without it.
+///
+/// Three kinds of payloads bring calls without an occurrence around them: one that a lock held, one
+/// that is replayed to a new handler, and one that waited for a handler's pace.
 package protocol TraceSink: AnyObject, Sendable {
   /// A delivery begins. The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
@@ -100,7 +101,7 @@ struct TraceOrigin: Sendable {
   let cause = CallCell.current?.call.load(ordering: .relaxed) ?? 0
 }
 
-/// What a completion carries for inspections and traces. Immutable.
+/// The notes of a completion for inspections and traces. Immutable.
 final class CompletionNotes: Sendable {
   let origin: TraceOrigin?
   let kind: PolledWait.Kind?
@@ -177,7 +178,8 @@ extension ObservedOccurrence {
     return call
   }
 
-  /// Returns the occurrence with a cell of its own, for a call on a lane; `nil` if it is not traced.
+  /// Returns the occurrence with a cell of its own, for a call on a lane; `nil` if it is not
+  /// traced.
   func withNewCell() -> ObservedOccurrence? {
     guard cell != nil else { return nil }
     var observed = self

@@ -14,7 +14,7 @@ final class PolledEvent {
   /// Changes when a handler comes or goes.
   var listVersion: UInt64 = 0
   var edges: [(edge: GraphEdge, version: UInt64)] = []
-  /// What waited at a poll at least a second ago, and when that poll was.
+  /// The backlog at a poll at least a second ago, and when that poll was.
   var before: (at: UInt64, waiting: Int) = (0, 0)
   /// Whether some handler was seen to be called.
   var wasHeard = false
@@ -35,7 +35,7 @@ struct PolledHandler {
   var version: UInt64
   /// When a poll first saw the oldest call that is still running.
   var runningAt: UInt64?
-  /// What waited at a poll at least a second ago, and when that poll was.
+  /// The backlog at a poll at least a second ago, and when that poll was.
   var before: (at: UInt64, waiting: Int)
   /// The counts of the last poll that saw no new failure.
   var base: (calls: Int, failed: Int)
@@ -53,7 +53,7 @@ struct PolledHandler {
   }
 }
 
-/// What a client can ask for.
+/// The parts that a client can ask for.
 struct Parts: OptionSet {
   let rawValue: UInt8
   static let events = Parts(rawValue: 1)

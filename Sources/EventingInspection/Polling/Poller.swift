@@ -99,7 +99,7 @@ final class Poller {
     for polled in events { known[polled.id] = polled }
     let found = EventRegistry.events
     var all = found.map { known.removeValue(forKey: $0.id) ?? PolledEvent($0) }
-    // Those that are gone stay until their own poll says so.
+    // An event that is gone stays until its own poll says so.
     all += known.values
     events = all.sorted { $0.id < $1.id }
   }
@@ -215,7 +215,7 @@ final class Poller {
   }
 }
 
-/// What tells an edge from others.
+/// The fields that tell an edge from others.
 private struct EdgeKey: Hashable {
   let (from, to, kind, label): (GraphEdge.Place, GraphEdge.Place, GraphEdge.Kind, String?)
   init(_ edge: GraphEdge) { (from, to, kind, label) = (edge.from, edge.to, edge.kind, edge.label) }

@@ -40,9 +40,9 @@ final class Warnings {
   func find(in poller: Poller) {
     let (now, tick) = (poller.polledAt, poller.tick)
     func found(
-      _ code: PolledWarning.Code, _ polled: PolledEvent, _ handler: PolledHandler? = nil, count: Int, limit: Int,
+      _ code: PolledWarning.Code, _ polled: PolledEvent, _ handler: UInt64? = nil, count: Int, limit: Int,
       _ text: @autoclosure () -> String
-    ) { note(Key(code: code, event: polled.id, handler: handler?.reading.id), count, limit, text(), now, tick) }
+    ) { note(Key(code: code, event: polled.id, handler: handler), count, limit, text(), now, tick) }
     for polled in poller.events {
       let reading = polled.reading
       if let busyAt = polled.busyAt, now - busyAt >= Self.second {
@@ -70,8 +70,9 @@ final class Warnings {
       }
       if polled.handlers.count > 100 { findMany(polled, now, tick) }
       for index in polled.handlers.indices {
+        let id = polled.handlers[index].reading.id
         look(at: &polled.handlers[index], of: polled, now) { code, count, limit, text in
-          found(code, polled, polled.handlers[index], count: count, limit: limit, text)
+          found(code, polled, id, count: count, limit: limit, text)
         }
       }
     }

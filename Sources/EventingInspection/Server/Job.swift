@@ -84,7 +84,7 @@ struct Job {
   }
 }
 
-/// What a client wants to be told again and again.
+/// The events and parts of which a client is told again and again.
 struct Subscription {
   let id: UInt64
   let interval: UInt64

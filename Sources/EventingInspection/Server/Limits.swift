@@ -1,7 +1,7 @@
 import Eventing
 
-/// What a client may do: see the protocol's section 6.
-struct Limits {
+/// The limits for clients: see the protocol's section 6.
+struct Limits: Sendable {
   static let second: UInt64 = 1_000_000_000
 
   /// The largest number of bytes of a line that a client sends.

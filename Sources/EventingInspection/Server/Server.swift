@@ -12,16 +12,14 @@ import Synchronization
 
 /// The thread of one inspection: it accepts clients, reads counters and answers. Nothing of it runs
 /// anywhere else.
-// Safe: `run` and all that it calls belong to the thread. The other fields never change, or are
-// atomic.
-final class Server: @unchecked Sendable {
+final class Server: Sendable {
   private let file: SocketFile
   private let allowsControl: Bool
   private let limits: Limits
   private let pipe: (read: Int32, write: Int32)
   private let isOver = Atomic<Bool>(false)
 
-  // What clients did.
+  // The counts of ``Inspection/Counts``.
   let clientCount = Atomic<Int>(0)
   let refusedCount = Atomic<Int>(0)
   let malformedCount = Atomic<Int>(0)
@@ -46,7 +44,7 @@ final class Server: @unchecked Sendable {
 
   /// Ends the thread soon. From any thread.
   func stop() {
-    isOver.store(true, ordering: .releasing)
+    isOver.publish(true)
     _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) }
   }
 

@@ -13,8 +13,23 @@ struct SocketFile: Sendable {
   let path: String
   let descriptor: Int32
   /// The file, so that no other one is removed.
-  private let device: UInt64
-  private let inode: UInt64
+  private let identity: Identity
+
+  /// A number of a file may be given to the next one, so its time belongs to the identity.
+  private struct Identity: Equatable {
+    let (device, inode, seconds, nanoseconds): (UInt64, UInt64, Int, Int)
+
+    init(_ file: stat) {
+      #if canImport(Darwin)
+        let time = file.st_ctimespec
+      #else
+        let time = file.st_ctim
+      #endif
+      device = UInt64(truncatingIfNeeded: file.st_dev)
+      inode = UInt64(truncatingIfNeeded: file.st_ino)
+      (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
+    }
+  }
 
   /// Makes the file, with mode 0600, and listens.
   ///
@@ -32,7 +47,7 @@ struct SocketFile: Sendable {
         let code: InspectionError.Code = errno == EADDRINUSE ? .pathTaken : .system
         throw InspectionError(code, "cannot bind \(path): \(SocketFile.lastError)")
       }
-      // Nobody can connect before `listen`.
+      // No client can connect before `listen`.
       guard unsafe chmod(path, 0o600) == 0, let file = SocketFile.status(path),
         SocketFile.isSocket(file), file.st_uid == geteuid(), file.st_mode & 0o777 == 0o600
       else {
@@ -45,8 +60,7 @@ struct SocketFile: Sendable {
       }
       self.path = path
       self.descriptor = descriptor
-      device = UInt64(truncatingIfNeeded: file.st_dev)
-      inode = UInt64(truncatingIfNeeded: file.st_ino)
+      identity = Identity(file)
     } catch {
       close(descriptor)
       throw error as? InspectionError ?? InspectionError(.system, "\(error)")
@@ -55,10 +69,7 @@ struct SocketFile: Sendable {
 
   /// Removes the file, if it is still the same one.
   func remove() {
-    guard let file = SocketFile.status(path), UInt64(truncatingIfNeeded: file.st_dev) == device,
-      UInt64(truncatingIfNeeded: file.st_ino) == inode
-    else { return }
-    unsafe unlink(path)
+    if SocketFile.status(path).map(Identity.init) == identity { unsafe unlink(path) }
   }
 
   // MARK: Checks
@@ -76,7 +87,7 @@ struct SocketFile: Sendable {
   private static func kind(_ file: stat) -> mode_t { file.st_mode & S_IFMT }
   private static func isSocket(_ file: stat) -> Bool { kind(file) == S_IFSOCK }
 
-  /// The folder must be the user's own, or sticky, so that nobody else can exchange the file.
+  /// The folder must be the user's own, or sticky, so that no other user can exchange the file.
   private static func checkFolder(of path: String) throws(InspectionError) {
     guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count <= longest, path.last != "/" else {
       throw InspectionError(.badPath, "expected a path of 1 to \(longest) bytes, got \"\(path)\"")
@@ -86,7 +97,7 @@ struct SocketFile: Sendable {
     guard var file = status(folder) else { throw InspectionError(.badPath, "there is no folder \(folder)") }
     if kind(file) == S_IFLNK {
       #if canImport(Darwin)
-        // /tmp is a link of root's there, which nobody else can exchange.
+        // /tmp is a link of root's there, which no other user can exchange.
         var target = stat()
         guard file.st_uid == 0, unsafe stat(folder, &target) == 0 else {
           throw InspectionError(.link, "the folder \(folder) is a link")
@@ -106,7 +117,7 @@ struct SocketFile: Sendable {
     }
   }
 
-  /// Removes the user's own socket on which nobody listens any more. Refuses anything else.
+  /// Removes the user's own socket on which no program listens any more. Refuses anything else.
   private static func removeStale(_ path: String, _ address: sockaddr_un) throws(InspectionError) {
     guard let file = status(path) else { return }
     if kind(file) == S_IFLNK { throw InspectionError(.link, "\(path) is a link") }
