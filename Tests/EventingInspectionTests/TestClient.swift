@@ -58,8 +58,8 @@ final class TestClient {
     return hello
   }
 
-  /// Sends a request, and returns its answer. Pushes before it are dropped.
-  func request(_ request: [String: Any]) async throws -> [String: Any] {
+  /// Sends a request, and returns its answer. Lines before it go to a closure.
+  func request(_ request: [String: Any], _ before: ([String: Any]) -> Void = { _ in }) async throws -> [String: Any] {
     lastID += 1
     var request = request
     request["id"] = lastID
@@ -67,6 +67,7 @@ final class TestClient {
     while true {
       let line = try await line()
       if line["id"] as? Int == lastID { return line }
+      before(line)
     }
   }
 

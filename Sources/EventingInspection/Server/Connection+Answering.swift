@@ -19,6 +19,7 @@ extension Connection {
       jobs.append(Job(answering: id, name == "warnings" ? .warnings : parts, events, isAlone: name == "warnings"))
     case "subscribe": subscribe(id, json, at: now)
     case "unsubscribe": unsubscribe(id, json)
+    case "trace": answerTrace(id, json)
     case "lock", "unlock": setLock(id, json, isLocked: name == "lock")
     default: mistake(id, "unknown", "there is no request \"\(name.prefix(64))\"")
     }
@@ -149,7 +150,7 @@ extension Connection {
   // MARK: Errors
 
   /// Answers a line that is no request. The eighth one ends the connection.
-  private func mistake(_ id: RequestID?, _ code: String, _ message: String) {
+  func mistake(_ id: RequestID?, _ code: String, _ message: String) {
     mistakes += 1
     malformed += 1
     if hasGreeted {

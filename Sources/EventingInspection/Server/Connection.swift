@@ -18,6 +18,8 @@ final class Connection {
   var jobs: [Job] = []
   var subscriptions: [Subscription] = []
   var lastSubscription: UInt64 = 0
+  /// The trace that the client has begun, with its number.
+  var trace: (id: UInt64, trace: EventTrace)?
   var mistakes = 0
   var hasGreeted = false
   var hasControl = false

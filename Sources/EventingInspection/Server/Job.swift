@@ -11,6 +11,7 @@ struct Job {
     case line([UInt8])
     case answer(RequestID, RowCursor, isAlone: Bool)
     case update(Update, RowCursor)
+    case trace(UInt64, TraceFile, from: Int)
   }
 
   /// The head of an update, which all of its lines repeat.
@@ -37,6 +38,12 @@ struct Job {
   init(_ update: Update, of subscription: UInt64, _ cursor: RowCursor) {
     self.subscription = subscription
     content = .update(update, cursor)
+  }
+
+  /// Sends the records of a trace that has ended.
+  init(_ file: TraceFile, of trace: UInt64) {
+    subscription = nil
+    content = .trace(trace, file, from: 0)
   }
 
   /// Makes the next line, and returns whether it is the last.
@@ -78,6 +85,24 @@ struct Job {
       isDone = cursor.isAtEnd
       if !isDone { line.pair("more", true) }
       content = .update(update, cursor)
+    case .trace(let trace, let file, var place):
+      line.beginObject()
+      line.pair("push", "trace")
+      line.pair("trace", trace)
+      line.key("records")
+      line.beginArray()
+      while place < file.count {
+        let mark = line.mark
+        file.write(place, to: &line)
+        if line.bytes.count > room {
+          line.goBack(to: mark)
+          break
+        }
+        place += 1
+      }
+      line.endArray()
+      isDone = place == file.count
+      content = .trace(trace, file, from: place)
     }
     line.endObject()
     return (line.line(), isDone)

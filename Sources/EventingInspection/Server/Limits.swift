@@ -14,6 +14,8 @@ struct Limits: Sendable {
   /// The intervals of updates, in milliseconds.
   var intervals = 50...60_000
   var subscriptions = 4
+  /// The largest size of a trace.
+  var megabytes = 64
   /// The lines that are no request, after which a connection ends.
   var mistakes = 8
   /// The requests that wait for room. A client with more is not read.

@@ -169,7 +169,7 @@ final class Server: Sendable {
     line.pair("minInterval", limits.intervals.lowerBound)
     line.pair("maxInterval", limits.intervals.upperBound)
     line.pair("subscriptions", limits.subscriptions)
-    line.pair("megabytes", 64)
+    line.pair("megabytes", limits.megabytes)
     line.endObject()
     line.endObject()
     return line.line()

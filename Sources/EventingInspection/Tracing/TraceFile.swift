@@ -68,26 +68,25 @@ struct TraceFile {
     json.endObject()
     json.key("traceEvents")
     json.beginArray()
-    writeRecords { write in write(&json) }
+    for place in 0..<count { write(place, to: &json) }
     json.endArray()
     json.endObject()
     json.endLine()
     return json.bytes
   }
 
-  /// Calls a closure with each record of the file, in order: a closure that writes the record.
-  func writeRecords(_ body: ((inout JSONWriter) -> Void) -> Void) {
-    for (place, name) in rows.names.enumerated() {
-      body { json in
-        begin(&json, "M", "__metadata", "thread_name", row: place + 1, at: 0)
-        json.key("args")
-        json.beginObject()
-        json.pair("name", name)
-        json.endObject()
-        json.endObject()
-      }
-    }
-    for (_, _, entry) in entries { body { json in write(entry, &json) } }
+  /// The number of records of the file.
+  var count: Int { rows.names.count + entries.count }
+
+  /// Writes the record at a place: first the names of the rows, then what happened, in order.
+  func write(_ place: Int, to json: inout JSONWriter) {
+    guard place < rows.names.count else { return write(entries[place - rows.names.count].entry, &json) }
+    begin(&json, "M", "__metadata", "thread_name", row: place + 1, at: 0)
+    json.key("args")
+    json.beginObject()
+    json.pair("name", rows.names[place])
+    json.endObject()
+    json.endObject()
   }
 
   private func write(_ entry: Entry, _ json: inout JSONWriter) {
