@@ -10,7 +10,7 @@ let races = [
   "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "EventBus/BusTests+AllPayloads.swift",
   "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift", "LaterPosts",
   "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Observed/CombinedValuesTests.swift",
-  "Observed/CombinedValuesTests+Order.swift",
+  "Observed/CombinedValuesTests+Order.swift", "Observed/ObservedTests+Tracking.swift",
   "Question/QuestionTests.swift", "Registry/OnceTests.swift", "Sequences/SequenceTests.swift",
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
@@ -31,6 +31,8 @@ let package = Package(
     .library(name: "EventingSwiftUI", targets: ["EventingSwiftUI"]),
     // For tests of what uses events: a recorder, a clock that stands still, and simulations from seeds.
     .library(name: "EventingTesting", targets: ["EventingTesting"]),
+    // For a look at the events of a running program, over a Unix socket.
+    .library(name: "EventingInspection", targets: ["EventingInspection"]),
     // For events that reach other processes: the contract of an engine, and one in memory.
     .library(name: "EventingTransport", targets: ["EventingTransport"]),
     // The engine NATS, with JetStream. Empty without the trait `NATS`.
@@ -45,13 +47,17 @@ let package = Package(
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
     .target(name: "EventingCombine", dependencies: ["Eventing"]),
     .target(name: "EventingSwiftUI", dependencies: ["Eventing"]),
+    .target(name: "EventingInspection", dependencies: ["Eventing", "CEventingInspection"]),
+    // A constructor that runs before `main`, for the environment variable EVENTING_INSPECT.
+    .target(name: "CEventingInspection"),
     .target(name: "EventingTransport", dependencies: ["Eventing"]),
     .target(name: "EventingTesting", dependencies: ["Eventing", "EventingTransport"]),
     .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
     .target(
       name: "EventingNATS",
       dependencies: ["Eventing", "EventingTransport", .target(name: "CNats", condition: .when(traits: ["NATS"]))]),
-    .executableTarget(name: "stress", dependencies: ["Eventing", "EventingTransport"], path: "Stress"),
+    .executableTarget(
+      name: "stress", dependencies: ["Eventing", "EventingInspection", "EventingTransport"], path: "Stress"),
     // Processes, a broker that dies, and a ledger. Says how to switch it on without the trait.
     .executableTarget(
       name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
@@ -60,6 +66,8 @@ let package = Package(
     .testTarget(
       name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"],
       sources: testedSources),
+    .testTarget(
+      name: "EventingInspectionTests", dependencies: ["Eventing", "EventingInspection", "EventingTesting"]),
     .testTarget(name: "EventingTransportTests", dependencies: ["Eventing", "EventingTesting", "EventingTransport"]),
     .testTarget(
       name: "EventingNATSTests", dependencies: ["Eventing", "EventingNATS", "EventingTesting", "EventingTransport"]),
@@ -68,7 +76,7 @@ let package = Package(
 )
 
 // The compiler features of every target.
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && !target.name.hasPrefix("C") {
   target.swiftSettings = [
     // SE-0335: an existential type is written `any`, so that its cost can be seen.
     .enableUpcomingFeature("ExistentialAny"),

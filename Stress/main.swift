@@ -1,3 +1,4 @@
+import EventingInspection
 import Foundation
 
 // Runs workers that race on events, and checks every guarantee. Scenarios/ has the races, Oracle/
@@ -26,6 +27,11 @@ do {
     let isSame = try await Task.detached { try await Replay.run(path) }.value
     exit(isSame ? 0 : 1)
   case .run:
+    if let path = options.inspectPath {
+      do {
+        Print.out("An inspector can look at \(try Inspection.serve(at: path).path)")
+      } catch { throw UsageError("--inspect: \(error)") }
+    }
     let isClean = try await Task.detached { try await Director(options).run() }.value
     exit(isClean ? 0 : 1)
   }

@@ -28,7 +28,9 @@ extension Options {
         faults = given
       case "--scenario": scenarioNames.append(try Options.scenarioName(&rest))
       case "--json": jsonPath = try Options.value(word, "a file", &rest)
+      case "--inspect": inspectPath = try Options.value(word, "a path such as /tmp/stress-%p.sock", &rest)
       case "--plot": plotPath = try Options.value(word, "a file", &rest)
+      case "--trace": tracePath = try Options.value(word, "a file", &rest)
       default: throw UsageError("expected an option such as --seconds, or replay FILE; got \"\(word)\" (see --help)")
       }
     }

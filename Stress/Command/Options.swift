@@ -30,6 +30,9 @@ struct Options: Sendable {
   var faults = FaultRates.usual
   var jsonPath: String?
   var plotPath: String?
+  var tracePath: String?
+  /// The path at which an inspector can look at the run.
+  var inspectPath: String?
 
   /// Returns the command line that repeats the run with these scenarios only.
   func commandLine(only names: [String]) -> String {
@@ -59,7 +62,9 @@ struct Options: Sendable {
       --faults none                    injects no faults, except those that are part of a scenario
       --scenario NAME                  runs only this scenario; may be repeated
       --json FILE                      also writes all figures to FILE
+      --inspect PATH                   lets an inspector look at the run; %p is the process
       --plot FILE.svg                  draws throughput and latency over the time of the run
+      --trace FILE                     writes a trace of the last round of the last scenario, for Perfetto
       --list                           lists the scenarios and the faults
       --help                           prints this text
 

@@ -1,3 +1,4 @@
+import EventingInspection
 import Foundation
 import Synchronization
 
@@ -14,6 +15,7 @@ struct Director: Sendable {
   func run() async throws -> Bool {
     if let path = options.jsonPath { try Report.checkWritable(path, "--json") }
     if let path = options.plotPath { try Report.checkWritable(path, "--plot") }
+    if let path = options.tracePath { try Report.checkWritable(path, "--trace") }
     MainQueue.mark()
     let chosen = scenarios.filter { options.scenarioNames.isEmpty || options.scenarioNames.contains($0.name) }
     let contexts = chosen.map { ScenarioContext($0.name, options) }
@@ -32,6 +34,7 @@ struct Director: Sendable {
     Print.out(report.text)
     if let path = options.jsonPath { try report.writeJSON(to: path) }
     if let path = options.plotPath { try report.writePlot(to: path) }
+    if let path = options.tracePath { try contexts.last?.trace?.write(to: path) }
     return report.isClean
   }
 }

@@ -1,4 +1,5 @@
 import Eventing
+import EventingInspection
 import Foundation
 import Synchronization
 
@@ -23,6 +24,8 @@ final class ScenarioContext: @unchecked Sendable {
   var overlaps = 0
   /// The events of the current round, which must be deallocated after it.
   private var events: [WeakLook] = []
+  /// The trace of the current round; `nil` without `--trace`.
+  private(set) var trace: EventTrace?
   /// The number of isolated calls that no worker made.
   var looks = 0
   var lookLatency = Histogram()
@@ -56,6 +59,7 @@ final class ScenarioContext: @unchecked Sendable {
     if options.plotPath != nil { timeline = Timeline(of: options.seconds) }
     repeat {
       rounds.add()
+      if options.tracePath != nil { trace = EventTrace(of: [], lastMegabytes: 16) }
       luck = Random(seed: options.seed, nameNumber, rounds.value, -2)
       for worker in workers { worker.reset(Random(seed: options.seed, nameNumber, rounds.value, worker.index)) }
       await scenario.round(self)
@@ -77,7 +81,10 @@ final class ScenarioContext: @unchecked Sendable {
   }
 
   /// Registers an event that must be deallocated when the round is over.
-  func watch(_ event: any AnyObject & Sendable) { events.append(WeakLook(object: event)) }
+  func watch(_ event: any AnyObject & Sendable) {
+    events.append(WeakLook(object: event))
+    if let trace, let event = event as? any Inspectable { trace.add(event) }
+  }
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 

@@ -36,6 +36,9 @@ import Synchronization
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
   @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
+  /// The notes for inspections and traces; `nil` for most occurrences. Set before another thread
+  /// has the completion.
+  @exclusivity(unchecked) private(set) var notes: CompletionNotes?
   /// The sender, which is held weakly.
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
@@ -168,6 +171,18 @@ import Synchronization
   @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()
     return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
+  }
+
+  /// Notes when the occurrence was sent, and by which call, for a trace. Before another thread has
+  /// the completion.
+  func noteOrigin() {
+    unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: notes?.kind, anchor: notes?.anchor)
+  }
+
+  /// Notes what waits, and at which event, for an inspection. Before another thread has the
+  /// completion.
+  func note(_ kind: PolledWait.Kind, at anchor: EventAnchor?) {
+    unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
   }
 
   /// Whether a buffer that suspends senders takes the occurrence even if it is full.

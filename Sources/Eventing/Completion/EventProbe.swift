@@ -12,7 +12,7 @@ package final class EventProbe: Sendable {
 
   init(_ core: EventCore) {
     // In the order of the event, directly before the barrier.
-    core.enqueue(.change({ [self] in lastSequence.publish(unsafe core.sequence) }, by: Thread.current))
+    core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }
 

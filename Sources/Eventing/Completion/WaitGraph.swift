@@ -123,6 +123,12 @@ enum WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
+  /// The number of the handler whose calls a wait at this node waits for; `nil` if there are
+  /// several or none.
+  var handlerID: UInt64? { nil }
+  /// The anchor of the event of that handler.
+  var eventAnchor: EventAnchor? { nil }
+
   #if DEBUG
     /// The name of the node in a ``CycleReport``.
     var title: String { "what runs there" }
@@ -132,6 +138,9 @@ enum WaitNeeds {
 /// A place where one call runs at a time.
 // Safe: each field says what guards it.
 @usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
+  /// The number of the handler whose calls alone run here; 0 if there is no such handler.
+  let handler: UInt64
+
   /// The waits of the calls on this slot. Waits of invocations that are over do not count.
   /// Guarded by: WaitGraph.mutex.
   var waits: [(invocation: Invocation, completion: Completion, waiter: Int)] = []
@@ -147,7 +156,9 @@ enum WaitNeeds {
     override var title: String { lane?.title ?? super.title }
   #endif
 
-  @inlinable override init() {}
+  init(of handler: UInt64 = 0) { self.handler = handler }
+
+  override var handlerID: UInt64? { handler == 0 ? nil : handler }
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if self === goal.executionSlot { return .blocked }

@@ -5,18 +5,23 @@ import Synchronization
 ///
 /// Without such diagnostics a wait costs two loads of atomic counters.
 enum WaitingSends {
-  private struct Entry {
+  fileprivate struct Entry {
     let completion: Completion
     /// The anchor of the event, if its core may still have to deliver.
     let anchor: EventAnchor?
     let start: StableInstant
+    /// The number of the wait, which no other wait has.
+    let number: UInt64
+    /// When the wait began, on the ``InspectionClock``.
+    let since: UInt64
     /// The number of tasks that wait.
     var waiters = 0
   }
 
+  private static let lastNumber = Atomic<UInt64>(0)
   private static let watchers = Atomic<Int>(0)
   private static let count = Atomic<Int>(0)
-  private static let entries = Guarded<[ObjectIdentifier: Entry]>([:])
+  fileprivate static let entries = Guarded<[ObjectIdentifier: Entry]>([:])
 
   /// Whether waits are noted.
   static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
@@ -30,16 +35,21 @@ enum WaitingSends {
   }
 
   /// Notes that a task waits for a completion.
+  ///
+  /// Inspections and diagnostics watch: see ``WaitWatch``.
   static func begin(_ completion: Completion) {
     if isWatched { note(completion, nil, waiters: 1) }
   }
 
   @inline(never) private static func note(_ completion: Completion, _ anchor: EventAnchor?, waiters: Int) {
     let start = StableInstant.now
+    let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    let since = InspectionClock.now
     let isNew = entries.withLock { entries -> Bool in
       let id = ObjectIdentifier(completion)
       let isNew = entries[id] == nil
-      entries[id, default: Entry(completion: completion, anchor: anchor, start: start)].waiters += waiters
+      entries[id, default: Entry(completion: completion, anchor: anchor, start: start, number: number, since: since)]
+        .waiters += waiters
       return isNew
     }
     if isNew { count.wrappingAdd(1, ordering: .relaxed) }
@@ -81,6 +91,14 @@ enum WaitingSends {
       return .init(event: observed?.observers.event, sequence: observed?.sequence, duration: duration)
     }
     return waits.sorted { $0.duration > $1.duration }
+  }
+}
+
+extension WaitingSends {
+  /// The waits of tasks, as an inspection shows them.
+  static var polled: [PolledWait] {
+    let entries = entries.withLock { $0.values.filter { $0.waiters > 0 } }
+    return entries.compactMap { $0.completion.polledWait(id: $0.number, since: $0.since, at: $0.anchor) }
   }
 }
 

@@ -93,6 +93,9 @@
     return completion
   }
 
+  /// Whether the occurrence is traced.
+  var isTraced: Bool { observed?.cell != nil }
+
   /// Reports the occurrence, and its outcomes from now on, to observers.
   @usableFromInline mutating func observe(_ observers: Observers?) {
     guard let observers else { return }

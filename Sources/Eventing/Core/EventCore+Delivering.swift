@@ -51,7 +51,7 @@ extension EventCore {
   @inlinable @inline(__always) func deliver(
     _ payload: BorrowedPayload, isPost: Bool, _ known: Unmanaged<EventAnchor>? = nil
   ) -> DeliveryCursor? {
-    unsafe sequence &+= 1
+    sequence &+= 1
     guard let first = unsafe table.first else { return nil }
     // Safe: there is a handler, so there is an anchor, and the core retains it.
     let anchor = unsafe known ?? anchorReference.lend().unsafelyUnwrapped
@@ -162,13 +162,19 @@ extension EventCore {
     if completion == nil, !mustEnqueue, let anchor = unsafe anchorReference.lend() {
       return unsafe deliverPost(payload, anchor)
     }
-    unsafe sequence &+= 1
+    sequence &+= 1
     let isAwaited = completion?.isAwaited ?? false
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
       path: completion?.path, isClocked: clockedCount > 0)
     if mustEnqueue { tally.observe(livingObservers()) }
-    if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
+    if tally.isTraced {
+      traced(payload, completion, &tally) { tally in
+        if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
+      }
+    } else if let first = unsafe table.first {
+      unsafe walk(payload, first, 0, isWhole: true, &tally)
+    }
     if mustEnqueue { reportIfUnheard(payload, tally) }
     if isAwaited { completion?.finishDelivery(tally.report) }
   }
@@ -188,7 +194,7 @@ extension EventCore {
     if let make = unsafe pendingWork.replayValue.make, let value = make(payload) {
       unsafe pendingWork.replayValue.value = consume value
     }
-    if let history = pendingWork.history { unsafe history.note(payload, sequence &+ 1, from: completion?.sender) }
+    if let history = pendingWork.history { history.note(payload, sequence &+ 1, from: completion?.sender) }
     guard let keyIndex = unsafe pendingWork.keyIndex else { return false }
     let isAwaited = completion?.isAwaited ?? false
     let tally = unsafe deliver(

@@ -55,6 +55,7 @@ extension EventCore {
       var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []
       syncPoint(.draining)
       mutex.lock()
+      unsafe pendingWork.drained.note(pendingWork.mailbox.occurrenceCount, at: sequence)
       unsafe pendingWork.mailbox.takeItems(into: &pendingWork.batch)
       if drainer != Drainer.pool { unsafe swap(&pendingWork.mailbox.unregistering, &unregistering) }
       let mustUnregister = unsafe !pendingWork.mailbox.unregistering.isEmpty

@@ -5,6 +5,7 @@ extension EventCore {
   /// Posts to a busy event, or to one with a history.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     let isCarrying = CarriedContext.isCarrying
+    if isTraced { return postTraced(payload, from: sender) }
     if stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil,
       postWithReplay(payload)
     {
@@ -19,6 +20,7 @@ extension EventCore {
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
     let completion = Completion(.send, from: sender)
+    if isTraced { completion.noteOrigin() }
     WaitingSends.expect(completion, at: anchorReference.load())
     enqueue(payload, completion)
     return PendingSend(report: SendReport(), completion: completion)

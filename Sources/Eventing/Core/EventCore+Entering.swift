@@ -58,6 +58,13 @@ extension EventCore {
     if !tryLeave(own) { drain(own & ~CoreState.flags) }
   }
 
+  /// The sequence number of the last occurrence whose delivery began. Isolation: core, to change
+  /// it.
+  @inlinable var sequence: UInt64 {
+    @inline(__always) get { sequenceWord.load(ordering: .relaxed) }
+    @inline(__always) set { sequenceWord.store(newValue, ordering: .relaxed) }
+  }
+
   // MARK: Anchor
 
   /// The anchor. It is created with the first handler.

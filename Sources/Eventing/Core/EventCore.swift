@@ -40,11 +40,12 @@ public import Synchronization
   /// The handlers. Walked by the thread inside the core, or under `mutex`. Changed by the thread
   /// inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
-  /// The sequence number of the last occurrence whose delivery began. Isolation: core.
+  /// The value of ``sequence``. The thread inside the core changes it, with a load and a store that
+  /// the compiler makes one plain instruction. Any thread may read it.
   ///
   /// The number, and `table.first` before it, lie at least 64 bytes behind the state word and the
   /// mutex. So contending threads never take the cache line that a delivery needs.
-  @usableFromInline @exclusivity(unchecked) var sequence: UInt64 = 0
+  @usableFromInline let sequenceWord = Atomic<UInt64>(0)
 
   @usableFromInline init(_ type: PayloadType) { self.type = type }
 

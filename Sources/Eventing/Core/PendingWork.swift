@@ -10,11 +10,15 @@ import Synchronization
 @usableFromInline final class PendingWork: @unchecked Sendable {
   /// The queue of the event. Written by contending threads. Guarded by: core.mutex.
   @exclusivity(unchecked) var mailbox: Mailbox
+  /// The occurrences that the drain took out of the mailbox last. Guarded by: core.mutex.
+  @exclusivity(unchecked) var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 
   // Read with each occurrence.
   /// The flag that slows down posters because of an overload elsewhere.
   @usableFromInline let overload = OverloadFlag()
+  /// Whether the event is traced.
+  let isTraced = Atomic<Bool>(false)
   /// The past payloads that new handlers receive. Set before the event is shared.
   let historyReference = OnceReference<History>()
   var history: History? { historyReference.load() }

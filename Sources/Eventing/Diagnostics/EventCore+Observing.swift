@@ -1,3 +1,5 @@
+import Synchronization
+
 // An event with observers, or with an `unheard` event, has no fast path, like an event with a
 // history. Each occurrence is enqueued, even if the event is idle, and the queue is drained at
 // once. Events without either pay nothing.
@@ -16,6 +18,16 @@ extension EventCore {
         if unsafe record.index >= 0 { only.added(HandlerToken(record, anchor)) }
       }
       unsafe anchor.observers = anchor.observers?.adding(observation) ?? only
+      self.updateMustEnqueue()
+    }
+  }
+
+  /// Enqueues a trace of the event. Callable from any thread.
+  func trace(with tracing: EventTracing, _ name: String?) {
+    let (anchor, event) = (anchor, identity(named: name))
+    change {
+      unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)
+      self.pendingWork.isTraced.store(true, ordering: .relaxed)
       self.updateMustEnqueue()
     }
   }
@@ -40,6 +52,7 @@ extension EventCore {
     let living = before.living
     if living !== before {
       unsafe anchor.observers = living
+      pendingWork.isTraced.store(living?.traces.isEmpty == false, ordering: .relaxed)
       updateMustEnqueue()
     }
     return living

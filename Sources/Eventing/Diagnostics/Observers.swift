@@ -32,22 +32,33 @@ final class Observation: @unchecked Sendable {
 /// The observers of an event at one time. Immutable.
 @usableFromInline final class Observers: Sendable {
   private let observations: [Observation]
+  /// The traces of the event. They are told by ``ObservedOccurrence``, beside the observers.
+  let traces: [EventTracing]
   let event: EventIdentity
 
-  init(_ observations: [Observation], of event: EventIdentity) {
+  init(_ observations: [Observation], _ traces: [EventTracing] = [], of event: EventIdentity) {
     self.observations = observations
+    self.traces = traces
     self.event = event
   }
 
   /// Returns the observers together with one more.
-  func adding(_ observation: Observation) -> Observers { Observers(observations + [observation], of: event) }
+  func adding(_ observation: Observation) -> Observers { Observers(observations + [observation], traces, of: event) }
+
+  /// Returns the observers together with one more trace.
+  func adding(_ trace: EventTracing) -> Observers { Observers(observations, traces + [trace], of: event) }
 
   /// The observers whose observation has not ended: this object if that is all of them, `nil` if
   /// there are none.
   var living: Observers? {
     let rest = observations.filter { $0.current != nil }
-    return rest.isEmpty ? nil : rest.count == observations.count ? self : Observers(rest, of: event)
+    let traces = traces.filter(\.isOn)
+    if rest.count == observations.count, traces.count == self.traces.count { return self }
+    return rest.isEmpty && traces.isEmpty ? nil : Observers(rest, traces, of: event)
   }
+
+  /// Whether only traces are told, so that no call is noted for observers.
+  var areTracesOnly: Bool { observations.isEmpty }
 
   func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
   /// Tells the observers that a handler was added. Isolation: core.
@@ -75,15 +86,33 @@ final class Observation: @unchecked Sendable {
 @usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
+  /// The place of the current call, by which a trace finds the cause of a post; `nil` if the event
+  /// is not traced.
+  var cell: CallCell?
+
+  init(observers: Observers, sequence: UInt64) {
+    self.observers = observers
+    self.sequence = sequence
+    cell = observers.traces.isEmpty ? nil : CallCell()
+  }
 
   @usableFromInline func skipped(_ handler: HandlerToken) {
     observers.tell { $0.skipped(handler, sequence: sequence, in: observers.event) }
+    trace { $0.noCall(.skipped, handler: handler, event: observers.event, sequence: sequence) }
   }
   @usableFromInline func dropped(_ handler: HandlerToken) {
     observers.tell { $0.dropped(handler, sequence: sequence, in: observers.event) }
+    trace { $0.noCall(.dropped, handler: handler, event: observers.event, sequence: sequence) }
   }
   @usableFromInline func held(_ handler: HandlerToken) {
     observers.tell { $0.held(handler, sequence: sequence, in: observers.event) }
+    trace { $0.noCall(.held, handler: handler, event: observers.event, sequence: sequence) }
+  }
+
+  /// Calls a closure with the sink of each trace that has not ended.
+  @inline(__always) func trace(_ body: (any TraceSink) -> Void) {
+    guard cell != nil else { return }
+    for trace in observers.traces where trace.isOn { body(trace.sink) }
   }
 
   /// Tells the observers that a call begins. Returns a value that tells them when it ends.
@@ -98,6 +127,7 @@ final class Observation: @unchecked Sendable {
   func handedOver(_ handler: HandlerToken) {
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
     observers.tell { $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event) }
+    if cell != nil { beginTraced(handler, on: nil)?.end(false) }
   }
 }
 
@@ -105,17 +135,29 @@ final class Observation: @unchecked Sendable {
 @usableFromInline struct ObservedCall: Sendable {
   fileprivate let observed: ObservedOccurrence
   fileprivate let handler: HandlerToken
-  private let start = StableInstant.now
-  private let place: RunningCalls.Place
+  private let start: StableInstant
+  /// The place of the call among the running calls; `nil` if no observer is told of it.
+  private let place: RunningCalls.Place?
+  /// The call, as traces know it.
+  private let traced: TracedCall?
 
   fileprivate init(observed: ObservedOccurrence, handler: HandlerToken, on lane: DeliveryTarget?) {
     self.observed = observed
     self.handler = handler
-    place = RunningCalls.begin(handler, observed, start, on: lane)
+    if observed.observers.areTracesOnly {
+      start = StableInstant(sinceOrigin: .zero)
+      place = nil
+    } else {
+      start = .now
+      place = RunningCalls.begin(handler, observed, start, on: lane)
+    }
+    traced = observed.cell == nil ? nil : observed.beginTraced(handler, on: lane)
   }
 
   /// Tells the observers that the call has ended, and with which error. Called once.
   @usableFromInline func ended(_ error: (any Error)?) {
+    traced?.end(error != nil)
+    guard let place else { return }
     let duration = StableInstant.now.since(start)
     RunningCalls.end(place)
     observed.observers.tell {
@@ -146,6 +188,7 @@ enum NewEvents {
 
   /// Adds the observers to a new event, before any other thread knows it.
   static func tell(_ core: EventCore, _ name: String?) {
+    if EventRegistry.isOn { EventRegistry.join(core.anchor, name, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
     // Copied: an array that is changed in place under the mutex must not leave it.
     let observations = registry.withLock { $0.map { $0 } }

@@ -89,6 +89,7 @@ extension EventCore {
   /// Waits until no call for an occurrence sent before is running or queued.
   nonisolated(nonsending) func quiesce() async {
     let completion = Completion(.ticket)
+    if WaitingSends.isWatched { completion.note(.quiesce, at: anchorReference.load()) }
     WaitingSends.expect(completion, at: anchorReference.load())
     enqueue(.barrier(completion))
     _ = await completion.wait()

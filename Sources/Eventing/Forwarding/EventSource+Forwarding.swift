@@ -149,6 +149,7 @@ extension Event {
   fileprivate nonisolated func take(_ payload: Payload, _ context: ForwardingContext) {
     let path = context.path
     let completion = Completion(along: path, from: context.sender, waiting: context.waiting)
+    if core.isTraced { completion.noteOrigin() }
     let own = path.isDeep ? 0 : core.enter()
     if own != 0 {
       unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }

@@ -81,9 +81,9 @@ extension EventCore {
     else {
       return _ = unsafe deliver(payload, to: borrowed, index, isForAny: isForAny, isAwaited: false, sender: sender, nil)
     }
-    unsafe sequence &+= 1
-    if isForAny { unsafe index.offeredToAny += 1 }
-    unsafe keyTable._withUnsafeGuaranteedRef { unsafe $0.offered += 1 }
+    sequence &+= 1
+    if isForAny { index.countForAny() }
+    unsafe keyTable._withUnsafeGuaranteedRef { $0.countOffered() }
     if let cursor = unsafe callEach(
       payload, from: first, anchor,
       epoch: { _ in unsafe keyTable._withUnsafeGuaranteedRef { unsafe $0.fastPathEpoch } })
@@ -117,15 +117,36 @@ extension EventCore {
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
   ) -> DeliveryTally {
     let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: its last handler may go meanwhile
-    unsafe sequence &+= 1
+    sequence &+= 1
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
       isClocked: clockedCount > 0)
     tally.observe(livingObservers())
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = PathNeeded.fast
-    if isForAny { unsafe index.offeredToAny += 1 }
-    if let keyTable { unsafe keyTable.offered += 1 }
+    if isForAny { index.countForAny() }
+    if let keyTable { keyTable.countOffered() }
+    if tally.isTraced {
+      traced(payload, completion, &tally) { needed = visitEach(payload, keyTable, isForAny: isForAny, &$0) }
+    } else {
+      needed = visitEach(payload, keyTable, isForAny: isForAny, &tally)
+    }
+    unregisterDead()
+    reportIfUnheard(payload, tally)
+    if let keyTable {
+      unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
+      compact(keyTable)
+    }
+    return tally
+  }
+
+  /// Visits the slots of a key, and those of `anyKey` if they receive the payload. Isolation: core.
+  ///
+  /// - Returns: The path that is needed next time.
+  private func visitEach(
+    _ payload: BorrowedPayload, _ keyTable: KeyTable?, isForAny: Bool, _ tally: inout DeliveryTally
+  ) -> PathNeeded {
+    var needed = PathNeeded.fast
     unsafe merge(keyTable?.table.first, isForAny ? table.first : nil) { slot in
       if tally.isStopped {
         unsafe skip(slot, &tally)
@@ -135,13 +156,7 @@ extension EventCore {
         if path.rawValue > needed.rawValue { needed = path }
       }
     }
-    unregisterDead()
-    reportIfUnheard(payload, tally)
-    if let keyTable {
-      unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
-      compact(keyTable)
-    }
-    return tally
+    return needed
   }
 
   /// Calls a closure with the slots of two tables as if they were one: by descending priority, then

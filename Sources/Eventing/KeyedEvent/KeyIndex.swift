@@ -1,3 +1,5 @@
+public import Synchronization
+
 /// The key tables of a keyed event. The core's own table has the handlers of `anyKey`.
 ///
 /// The thread inside the core finds a table by its key, with a ``KeyTableLookup``. It never does so
@@ -10,12 +12,15 @@
   /// The first table of the linked list. Walked by the thread inside the core, or under
   /// `core.mutex`. Changed by the thread inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var first: KeyTable?
-  /// The number of occurrences for handlers of `anyKey`. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var offeredToAny: UInt64 = 0
+  /// The number of occurrences for handlers of `anyKey`. Isolation: core, to change it.
+  @usableFromInline let offeredToAny = Atomic<UInt64>(0)
   /// The table whose handlers are swept next; `nil` for the first. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
 
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
+
+  /// Counts an occurrence for handlers of `anyKey`. Isolation: core.
+  func countForAny() { offeredToAny.store(offeredToAny.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
   deinit {
     // Iterative: a million tables, each released by the one before, would overflow the stack.

@@ -1,3 +1,5 @@
+public import Synchronization
+
 /// The handlers of one key, or of `untargeted`.
 // Safe: each field says what guards it.
 @usableFromInline final class KeyTable: @unchecked Sendable {
@@ -6,8 +8,9 @@
   /// Walked by the thread inside the core, or under `core.mutex`. Changed by the thread inside, and
   /// under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
-  /// The number of occurrences for this key since the table was created. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var offered: UInt64 = 0
+  /// The number of occurrences for this key since the table was created. Isolation: core, to change
+  /// it.
+  @usableFromInline let offered = Atomic<UInt64>(0)
   /// The value of ``EventAnchor/changes`` before the last delivery in which neither a handler of
   /// this key nor one of `anyKey` needed the slow path. 0 if a handler needs it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
@@ -23,6 +26,9 @@
   @exclusivity(unchecked) unowned(unsafe) var before: KeyTable?
 
   init(_ key: AnyKeyBox) { self.key = key }
+
+  /// Counts an occurrence for this key. Isolation: core.
+  func countOffered() { offered.store(offered.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 }
 
 /// A ``KeyBox`` with its key type erased.
@@ -35,7 +41,7 @@
 }
 
 /// A key box whose key is known without its type.
-protocol HashableKey {
+protocol HashableKey: Sendable {
   /// The key; `nil` for occurrences that are sent to no key.
   var hashableKey: (any Hashable & Sendable)? { get }
 }

@@ -16,6 +16,8 @@ public import Synchronization
   @usableFromInline final let over = Atomic<Bool>(false)
   /// The number of calls that have begun.
   @usableFromInline final let calls = Atomic<Int>(0)
+  /// The number of calls that have ended, of a lane whose calls take time.
+  @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped for want of room.
@@ -35,6 +37,9 @@ public import Synchronization
     super.init()
   }
 
+  override var handlerID: UInt64? { record.id }
+  override var eventAnchor: EventAnchor? { anchor }
+
   /// The target that counts the calls of the handler.
   var counters: DeliveryTarget { self }
 
@@ -53,6 +58,10 @@ public import Synchronization
   /// The number of occurrences that wait on the lane, without those whose calls run. For a
   /// snapshot, from any thread that holds no mutex.
   var waitingCount: Int { 0 }
+
+  /// The calls that run now, for a poll; `nil` if calls take no time. From any thread that holds no
+  /// mutex.
+  var runningCalls: RunningCount? { nil }
 
   /// Resumes the lane if a holding lock paused it: the handler is not locked any more.
   /// Isolation: core.
@@ -103,6 +112,12 @@ public import Synchronization
   /// Counts a call without a read-modify-write, where no other thread counts calls at that time.
   @usableFromInline @inline(__always) final func countCallAlone() {
     calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
+
+  @usableFromInline @inline(__always) final func countEnd() { ended.wrappingAdd(1, ordering: .relaxed) }
+  /// Counts the end of a call, where no other thread counts one at that time.
+  @usableFromInline @inline(__always) final func countEndAlone() {
+    ended.store(ended.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
   @usableFromInline final func countSkipped(_ completion: Completion?) {

@@ -49,8 +49,17 @@
       _ = unsafe clock_gettime(clock, &time)
       return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
+
+    /// The time of the exact monotonic clock, in nanoseconds.
+    static var exactNow: UInt64 {
+      var time = timespec()
+      _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+      return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
   #else
     /// The time of a monotonic clock, in nanoseconds.
     @usableFromInline static var now: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
+
+    static var exactNow: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
   #endif
 }

@@ -26,6 +26,12 @@ import Synchronization
     isPlain ? record.claim() : claim(&owner)
   }
 
+  override var runningCalls: RunningCount? {
+    let ended = ended.load(ordering: .acquiring)  // first, so that no call has ended that has not begun
+    let begun = calls.load(ordering: .relaxed)
+    return RunningCount(count: max(0, begun - ended), oldest: UInt64(begun))
+  }
+
   // MARK: One call
 
   /// Calls a synchronous handler, with the sender's task-local values and with reports to
@@ -58,6 +64,12 @@ import Synchronization
   )
     -> HandlerOutcome
   {
+    if let traced = unsafe completion.observed?.withNewCell() {
+      return CallCell.$current.withValue(traced.cell) {
+        guard let context = completion.context else { return callNow(payload, body, traced) }
+        return context.run { callNow(payload, body, traced) }
+      }
+    }
     let observed = unsafe completion.observed
     guard let context = completion.context else { return callNow(payload, body, observed) }
     return context.run { callNow(payload, body, observed) }
@@ -66,6 +78,16 @@ import Synchronization
   @usableFromInline @inline(never) final func callBound(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
+    if let traced = unsafe completion.observed?.withNewCell() {
+      return await CallCell.$current.withValue(traced.cell) {
+        _ = place
+        guard let context = completion.context else { return await callNow(payload, body, traced, on: place) }
+        return await context.run(on: place) {
+          _ = place
+          return await callNow(payload, body, traced, on: place)
+        }
+      }
+    }
     let observed = unsafe completion.observed
     guard let context = completion.context else { return await callNow(payload, body, observed, on: place) }
     return await context.run(on: place) {
@@ -82,6 +104,7 @@ import Synchronization
   {
     guard record.claim() else { return .skipped }
     countCallAlone()
+    defer { countEndAlone() }
     do { try body(payload) } catch { return failure(error, payload, type) }
     return .delivered
   }
@@ -94,6 +117,7 @@ import Synchronization
   ) async -> HandlerOutcome {
     guard record.claim() else { return .skipped }
     countCallAlone()
+    defer { countEndAlone() }
     do { try await body(payload, on: place) } catch { return failure(error, payload, type) }
     return .delivered
   }
@@ -107,6 +131,7 @@ import Synchronization
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
+    defer { countEnd() }
     let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
@@ -139,6 +164,7 @@ import Synchronization
     var owner: (any AnyObject & Sendable)?
     guard claimed(&owner), let body else { return .skipped }
     countCall()
+    defer { countEnd() }
     let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       switch body.body {

@@ -104,7 +104,7 @@
       let core = unsafe Unmanaged.passUnretained(core)
       return .of(
         { payload in
-          let sequence = unsafe core._withUnsafeGuaranteedRef { unsafe $0.sequence }
+          let sequence = unsafe core._withUnsafeGuaranteedRef { $0.sequence }
           if !target.keepPost(payload, sequence) { throw SlotSignal.decide }
         }, type)
     case .serial, .sequence, .relay, .retried: return nil

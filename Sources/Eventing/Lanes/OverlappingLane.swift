@@ -38,7 +38,7 @@ import Synchronization
   }
 
   final func makeSlot() -> ExecutionSlot {
-    let executionSlot = ExecutionSlot()
+    let executionSlot = ExecutionSlot(of: record.id)
     #if DEBUG
       executionSlot.lane = self
     #endif
@@ -46,6 +46,11 @@ import Synchronization
   }
 
   final override var waitingCount: Int { mutex.withLock { unsafe items.callCount } }
+
+  final override var runningCalls: RunningCount? {
+    let oldest = mutex.withLock { unsafe active.lazy.map(\.turn).min() } ?? 0
+    return super.runningCalls.map { RunningCount(count: $0.count, oldest: oldest) }
+  }
 
   // MARK: Active calls
 

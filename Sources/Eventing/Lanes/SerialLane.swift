@@ -69,7 +69,7 @@ public import Synchronization
       executor = nil
     default:
       self.isMain = isMain
-      executionSlot = shared?.scheduler.onlySlot ?? ExecutionSlot()
+      executionSlot = shared?.scheduler.onlySlot ?? ExecutionSlot(of: record.id)
       executor = Scheduling.executorOfThisTask
     }
     if case .queue(let queue, _) = record.place {

@@ -109,7 +109,7 @@ extension Observed {
       unsafe version &+= 1
       core.endChange(pendingWork)
       if unsafe core.table.first == nil {
-        unsafe core.sequence &+= 1
+        core.sequence &+= 1
       } else {
         lend(Change(old: old, new: new)) { change in
           if let cursor = unsafe core.deliver(change, isPost: true) {

@@ -14,6 +14,8 @@ import Synchronization
 /// an answer would be a deadlock, that answer is not waited for.
 public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   private let event: Event<Inquiry<Query, Answer>>
+  /// The event that brings the inquiries, for an inspection.
+  var asked: Event<Inquiry<Query, Answer>> { event }
 
   /// Creates a question without responders.
   ///

@@ -1,3 +1,5 @@
+import Synchronization
+
 // Adding handlers to the table.
 extension EventCore {
   // MARK: From any thread
@@ -22,8 +24,13 @@ extension EventCore {
   }
 
   /// Adds an inline handler without options.
-  @usableFromInline func attachInline(once: Bool, _ source: SourceLine, _ body: ErasedHandler) -> HandlerToken {
+  ///
+  /// - Parameter name: The name of the event, for the ``EventRegistry``.
+  @usableFromInline func attachInline(
+    once: Bool, _ source: SourceLine, _ body: ErasedHandler, _ name: String?
+  ) -> HandlerToken {
     let anchor = anchor  // made before the handler, which may be called before the return
+    if EventRegistry.isOn { EventRegistry.join(anchor, name, hasHandler: true) }
     let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
     if own != 0 {
@@ -82,7 +89,7 @@ extension EventCore {
       mutex.unlock()
       return insert(PendingHandler(body, record))
     }
-    unsafe record.offeredBefore = unsafe sequence
+    record.offeredBefore.store(sequence, ordering: .relaxed)
     unsafe table.append(body, record, priority: 0)
     mutex.unlock()
     if record.has(HandlerFlags.once) { withAnchor { $0.invalidateFastPath() } }
@@ -93,7 +100,7 @@ extension EventCore {
   @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?) {
     let record = handler.record
     if unsafe isEventLocked, !mutant(.newHandlerIsNotLocked) { applyEventLock(to: record) }
-    unsafe record.offeredBefore = offered(to: keyTable)
+    record.offeredBefore.store(offered(to: keyTable), ordering: .relaxed)
     let options = record.details?.options
     if let options {
       if options.isClocked { unsafe clockedCount += 1 }
@@ -125,7 +132,7 @@ extension EventCore {
   @usableFromInline func welcome(_ record: HandlerRecord) {
     reportHandler(record, isAdded: true)
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
-      unsafe deliver(value.borrowed, to: details, sequence: sequence, from: nil)
+      deliver(value.borrowed, to: details, sequence: sequence, from: nil)
     }
     if let history = pendingWorkReference.load()?.history {
       for _ in 0..<(mutant(.replayComesTwice) ? 2 : 1) { replay(history, to: record) }
@@ -139,7 +146,8 @@ extension EventCore {
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    unsafe record.offeredBefore &-= 1  // the snapshot counts the payload as a call
+    // The snapshot counts the payload as a call.
+    record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
@@ -196,7 +204,7 @@ extension EventCore {
     if case .view(let view, _) = handler.body {
       unsafe record.view = view
       let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
-      slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { unsafe $0.unheard &+= 1 } }
+      slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { $0.countUnheard(1) } }
     }
     let runner = HandlerRunner(handler.place, handler.body, handler.type, record, anchor)
     unsafe record.runner = runner

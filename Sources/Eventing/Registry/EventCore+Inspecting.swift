@@ -72,10 +72,11 @@ extension EventCore {
     return owner.object != nil
   }
 
-  /// Returns the number of occurrences so far for the handlers of a table. Isolation: core.
+  /// Returns the number of occurrences so far for the handlers of a table. The caller is inside the
+  /// core, or holds `mutex`.
   @usableFromInline func offered(to keyTable: KeyTable?) -> UInt64 {
-    if let keyTable { return unsafe keyTable.offered }
-    return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny ?? sequence
+    if let keyTable { return keyTable.offered.load(ordering: .relaxed) }
+    return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny.load(ordering: .relaxed) ?? sequence
   }
 
   /// Returns a snapshot of each handler that matches. Isolation: core.
@@ -104,7 +105,8 @@ extension EventCore {
           waitingCount: lane?.waitingCount ?? 0,
           runningFor: isObserved ? RunningCalls.oldestStart(of: record).map { StableInstant.now.since($0) } : nil,
           attempt: lane?.attempt.load(ordering: .relaxed) ?? 1,
-          callCount: unsafe lane?.calls.load(ordering: .acquiring) ?? Int(offered(to: keyTable) &- record.offeredBefore)
+          callCount: lane?.calls.load(ordering: .acquiring)
+            ?? Int(offered(to: keyTable) &- record.offeredBefore.load(ordering: .relaxed))
             - skipped - held, failedCount: failedCounts[record.id] ?? 0,
           skippedCount: skipped + (lane?.skipped.load(ordering: .acquiring) ?? 0),
           droppedCount: lane?.dropped.load(ordering: .acquiring) ?? 0, heldCount: held))
@@ -113,9 +115,10 @@ extension EventCore {
       let record = unsafe slot.pointee.record
       unsafe include(
         record, record.details?.runner?.lane,
-        skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard ?? 0))
+        skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard.load(ordering: .relaxed) ?? 0)
+      )
     }
-    forEachRetiring { lane in unsafe include(lane.record, lane, skipped: lane.record.unheard) }
+    forEachRetiring { lane in include(lane.record, lane, skipped: lane.record.unheard.load(ordering: .relaxed)) }
     return found
   }
 }

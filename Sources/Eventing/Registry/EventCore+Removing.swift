@@ -130,7 +130,7 @@ extension EventCore {
       // While the lane holds items, inspecting, locking and removing find the handler there.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
-      unsafe details.unheard += slot.skipped.load(ordering: .relaxed)
+      details.countUnheard(slot.skipped.load(ordering: .relaxed))
     }
     mutex.unlock()
     if let keyTable { dropIfEmpty(keyTable) }

@@ -15,8 +15,8 @@ public import Synchronization
   /// A number that no other handler of any event has, had or will have.
   @usableFromInline final let id: UInt64
   /// The number of occurrences for its table before the handler was added, less the payloads that
-  /// the handler received outside of occurrences. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) final var offeredBefore: UInt64 = 0
+  /// the handler received outside of occurrences. Isolation: core, to change it.
+  @usableFromInline final let offeredBefore = Atomic<UInt64>(0)
 
   #if DEBUG
     /// The place in the source where the handler was made.
@@ -116,8 +116,9 @@ public import Synchronization
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that the slot does not count: posts on the fast path of
-  /// which the view made no payload, and all of them after the slot has gone. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var unheard = 0
+  /// which the view made no payload, and all of them after the slot has gone. Isolation: core, to
+  /// change it.
+  @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. It enqueues the payload on the lane,
   /// gives it to the sequence, or retains the owner of an inline handler and calls the handler.
   /// Isolation: core.
@@ -142,6 +143,9 @@ public import Synchronization
     #endif
     super.init(flags | HandlerFlags.detailed, source)
   }
+
+  /// Counts skipped occurrences in ``unheard``. Isolation: core.
+  func countUnheard(_ count: Int) { unheard.store(unheard.load(ordering: .relaxed) &+ count, ordering: .relaxed) }
 
   /// Whether the handler hands the payload over, to a sequence or another event, and calls nothing.
   var isHandedOver: Bool { if case .sequence = place { true } else { options.isForward } }

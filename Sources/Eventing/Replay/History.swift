@@ -152,9 +152,9 @@ extension EventCore {
         let isPlain =
           unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unheardReference.lend() == nil
           && withAnchor { unsafe $0.observers == nil }
-        if isPlain { replaced = unsafe history.replaceLatestNow(payload, sequence &+ 1) }
+        if isPlain { replaced = history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()
-        if let replaced { unsafe history.destroyReplaced(replaced, payload, sequence &+ 1) }
+        if let replaced { history.destroyReplaced(replaced, payload, sequence &+ 1) }
       }
     }
     if replaced == nil {

@@ -48,7 +48,6 @@ package struct Deque<Element> {
     return nil
   }
 
-  /// Calls `body` with each element, in order. O(n)
   /// Changes the last element, if there is one.
   mutating func updateLast(_ change: (inout Element) -> Void) {
     guard head < elements.count, var last = elements[elements.count - 1] else { return }
@@ -57,7 +56,8 @@ package struct Deque<Element> {
     elements[elements.count - 1] = last
   }
 
-  func forEach(_ body: (Element) -> Void) {
+  /// Calls a closure with each element, in order. O(n).
+  package func forEach(_ body: (Element) -> Void) {
     for i in head..<elements.count { if let element = elements[i] { body(element) } }
   }
 

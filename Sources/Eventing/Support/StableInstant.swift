@@ -8,6 +8,8 @@
 
   @usableFromInline static var now: StableInstant { StableInstant(.now) }
 
+  init(sinceOrigin: Duration) { self.sinceOrigin = sinceOrigin }
+
   init(_ instant: ContinuousClock.Instant) { sinceOrigin = StableInstant.origin.duration(to: instant) }
 
   /// Returns the time since an earlier instant.

@@ -62,6 +62,9 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     if let completion { unsafe completions = [completion] }
   }
 
+  override var handlerID: UInt64? { lane.record.id }
+  override var eventAnchor: EventAnchor? { lane.anchor }
+
   /// Creates a batch without payloads.
   init(gatheringFor lane: UnitLane, _ key: UnitKey?) {
     self.lane = lane

@@ -101,6 +101,12 @@ import Synchronization
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
 
+  override var runningCalls: RunningCount? {
+    let ended = ended.load(ordering: .acquiring)
+    let count = max(0, calls.load(ordering: .relaxed) - ended)
+    return RunningCount(count: count, oldest: UInt64(ended + 1))
+  }
+
   // MARK: The end, barriers and locks
 
   @usableFromInline override func finish() -> Bool {
@@ -210,6 +216,7 @@ import Synchronization
     }
     unsafe unit.stage = .ended
     unsafe liveCount -= 1
+    if unsafe unit.attempts > 0 { self.ended.wrappingAdd(unsafe unit.count, ordering: .relaxed) }
     if unsafe gathering === unit { unsafe gathering = nil }
     if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
     if unsafe current === unit { unsafe current = nil }

@@ -1,0 +1,122 @@
+/// The counters of one event, as a poll last read them. It belongs to one thread at a time.
+package final class EventReading {
+  /// The number of occurrences whose delivery began.
+  package internal(set) var sequence: UInt64 = 0
+  /// The number of occurrences that wait in the event's queue.
+  package internal(set) var waiting = 0
+  /// The number of handlers that have not ended.
+  package internal(set) var handlerCount = 0
+  /// The number of occurrences that reached no handler; `nil` if the event does not count them.
+  package internal(set) var unheard: UInt64?
+  package internal(set) var isLocked = false
+  package internal(set) var isFinished = false
+  /// Whether a thread was inside the event.
+  package internal(set) var isBusy = false
+  /// The numbers of the events of what was unheard, and of the failures; 0 if there are none.
+  package internal(set) var children: (unheard: UInt64, failures: UInt64) = (0, 0)
+  /// The handlers, in the order in which they are called. Those whose lane still runs calls after
+  /// their removal come last.
+  package internal(set) var handlers: ContiguousArray<HandlerReading> = []
+  /// Whether the last poll read the handlers. If it did not, nothing showed that they changed.
+  package internal(set) var hasReadHandlers = false
+
+  /// The handlers that a walk found, until the mutex is released.
+  var found: ContiguousArray<Found> = []
+  /// The state by which the next poll finds out whether the handlers must be read.
+  var shape = Shape()
+  /// Whether handlers may change without a new occurrence.
+  var isRestless = true
+
+  /// A handler that a walk found under the mutex.
+  struct Found {
+    let record: HandlerRecord
+    let key: AnyKeyBox?
+    let target: DeliveryTarget?
+    let skipped: Int
+    let held: Int
+    let offered: UInt64
+  }
+
+  /// A state that changes with each change of the handlers of an event whose lanes rest.
+  struct Shape: Equatable {
+    var changes: UInt64 = 0
+    var count: Int32 = 0
+    var deadCount: Int32 = 0
+    var newCount = 0
+    var isBusy = false
+  }
+
+  package init() {}
+}
+
+/// The counters of one handler, as a poll read them.
+package struct HandlerReading: Equatable, Sendable {
+  /// The end of a handler with an owner.
+  package enum OwnerState: String, Sendable { case none, alive, gone }
+
+  let record: HandlerRecord
+  /// The key that the handler listens to; `nil` for all keys.
+  let keyBox: AnyKeyBox?
+  /// The number of the lane; `nil` for an inline handler. Handlers on one queue, actor or shared
+  /// lane have one number.
+  package internal(set) var lane: UInt64?
+  package internal(set) var isLocked = false
+  package internal(set) var owner = OwnerState.none
+  /// The number of calls that have begun.
+  package internal(set) var calls = 0
+  /// The number of calls that have ended.
+  package internal(set) var ended = 0
+  /// The number of calls that threw.
+  package internal(set) var failed = 0
+  package internal(set) var skipped = 0
+  package internal(set) var dropped = 0
+  package internal(set) var held = 0
+  /// The number of occurrences that wait on the lane.
+  package internal(set) var waiting = 0
+  /// The number of calls that run; `nil` for an inline handler.
+  package internal(set) var running: Int?
+  /// A number that stays while the oldest running call is the same one.
+  package internal(set) var oldestCall: UInt64 = 0
+
+  /// The number of the handler, as ``HandlerToken/id``.
+  package var id: UInt64 { record.id }
+
+  package static func == (a: HandlerReading, b: HandlerReading) -> Bool {
+    a.record === b.record && a.calls == b.calls && a.ended == b.ended && a.waiting == b.waiting
+      && a.running == b.running && a.oldestCall == b.oldestCall && a.skipped == b.skipped && a.dropped == b.dropped
+      && a.held == b.held && a.failed == b.failed && a.isLocked == b.isLocked && a.owner == b.owner && a.lane == b.lane
+  }
+}
+
+/// The calls of a lane that run, as a poll read them.
+struct RunningCount {
+  var count: Int
+  /// A number that stays while the oldest running call is the same one.
+  var oldest: UInt64
+}
+
+/// The part of a handler's state that never changes.
+package struct HandlerInfo: Sendable {
+  package let name: String?
+  package let fileID: String?
+  package let line: Int?
+  package let delivery: String
+  package let priority: Int
+  package let tags: [String]
+  package let isOnce: Bool
+  package let isForward: Bool
+  /// The type of the owner, if it was there when this was read.
+  package let ownerType: String?
+}
+
+extension HandlerReading {
+  /// Reads what never changes. Not for every poll: it makes strings.
+  package var info: HandlerInfo {
+    let options = record.details?.options
+    return HandlerInfo(
+      name: options?.name, fileID: record.source.fileID, line: record.source.line,
+      delivery: (record.details?.place ?? .inline).description, priority: options?.priority ?? 0,
+      tags: options?.tags?.sorted() ?? [], isOnce: record.has(HandlerFlags.once),
+      isForward: options?.isForward ?? false, ownerType: options?.owner?.object.map { "\(type(of: $0))" })
+  }
+}

@@ -1,0 +1,174 @@
+import Synchronization
+
+/// The living events of the process, for an inspection. Off until something asks for it.
+///
+/// While it is off, making an event and adding a handler load one atomic flag, and a post, a send
+/// and a delivery do nothing for it. While it is on, an event joins when it is made, when a handler
+/// is added to it, or by ``include(_:)``. The registry keeps no event alive.
+///
+/// **For other modules of the package.** This is the whole interface of the folder:
+///
+/// - ``EventRegistry``: ``start()`` and ``stop()`` count; ``events`` are the living events.
+/// - ``RegisteredEvent/poll(into:isWhole:)`` reads the counters of an event and of its handlers
+///   into an ``EventReading``. It takes the core's mutex for a walk over the handlers, runs no
+///   delivery, and enqueues nothing. ``EventReading`` says which fields are exact.
+/// - ``HandlerReading/info`` has what never changes of a handler: read it once.
+/// - ``PolledWait/all()`` reads the waits that are noted between ``WaitWatch/begin()`` and
+///   ``WaitWatch/end()``.
+/// - ``GraphEdge/all(of:)`` reads forwards, buses, keys and lanes.
+/// - ``InspectedEvent/trace(with:)`` tells a ``TraceSink`` of each occurrence and call of an event,
+///   with causes, until ``EventTracing/end()``.
+/// - ``InspectionClock`` is the clock of all of these.
+///
+/// All of it may be called from any thread that holds no mutex. A poll may hold the last reference
+/// to an event for a moment, so that its handlers are released on the thread that polls.
+package enum EventRegistry {
+  /// The number of inspections.
+  private static let users = Atomic<Int>(0)
+  private static let entries = Guarded(Entries())
+  private static let revisionWord = Atomic<UInt64>(0)
+
+  /// A number that changes when an event joins. An event that goes does not change it: its next
+  /// poll returns false.
+  package static var revision: UInt64 { revisionWord.load(ordering: .acquiring) }
+
+  private struct Entries {
+    var events: [UInt64: RegisteredEvent] = [:]
+    var buses: [RegisteredBus] = []
+    var lastBus: UInt64 = 0
+    /// The number of events above which a search removes the ones that are gone.
+    var limit = 64
+  }
+
+  /// Whether events join. One relaxed load.
+  static var isOn: Bool { users.load(ordering: .relaxed) > 0 }
+
+  /// Lets events join from now on, until ``stop()`` was called as often.
+  package static func start() {
+    _ = InspectionClock.now
+    users.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Ends what ``start()`` began. The last call empties the registry.
+  package static func stop() {
+    guard users.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
+    let gone = entries.withLock { entries -> ([RegisteredEvent], [RegisteredBus]) in
+      defer { (entries.events, entries.buses) = ([:], []) }
+      return (Array(entries.events.values), entries.buses)
+    }
+    withExtendedLifetime(gone) {}  // released after the mutex
+  }
+
+  /// Adds events that were made before, and buses with the events that they make.
+  package static func include(_ events: InspectedEvents) {
+    for event in events.events {
+      let hasHandlers = event.anchor.core.map { core in core.mutex.withLock { unsafe core.table.count > 0 } } ?? false
+      join(event.anchor, event.name, event.kind, hasHandler: hasHandlers)
+    }
+    for bus in events.buses { include(bus) }
+  }
+
+  private static func include(_ inspected: InspectedBus) {
+    guard let bus = inspected.bus else { return }
+    let id = ObjectIdentifier(bus)
+    entries.withLock { entries in
+      // A bus that is gone may have had the address.
+      if let at = entries.buses.firstIndex(where: { $0.address == id }) {
+        if entries.buses[at].wasSeen(bus) { return }
+        entries.buses.remove(at: at)
+      }
+      entries.lastBus += 1
+      entries.buses.append(RegisteredBus(id: entries.lastBus, bus))
+    }
+  }
+
+  /// Adds an event, unless it is there. Called while the registry is on.
+  ///
+  /// - Parameter hasHandler: Whether the event has or had a handler.
+  @inline(never) static func join(
+    _ anchor: EventAnchor, _ name: String?, _ kind: InspectedEvent.Kind? = nil, hasHandler: Bool
+  ) {
+    let core = anchor.core
+    let known = kind ?? core.map { $0.inspectedKind } ?? .event
+    let event = RegisteredEvent(anchor, name, core?.contentType ?? Any.self, known, sequence: core?.sequence ?? 0)
+    let mustSweep = entries.withLock { entries -> Bool in
+      let joined = entries.events[event.id] ?? event
+      if joined === event {
+        entries.events[event.id] = event
+        revisionWord.wrappingAdd(1, ordering: .releasing)
+      }
+      if hasHandler { joined.hasHadHandler.store(true, ordering: .relaxed) }
+      if let kind { joined.note(kind) }
+      return entries.events.count > entries.limit
+    }
+    if mustSweep { _ = events }
+  }
+
+  /// The living events, by number. Forgets the others.
+  package static var events: [RegisteredEvent] {
+    let all = entries.withLock { Array($0.events.values) }
+    let gone = all.filter { $0.anchor.core == nil }
+    let ids = Set(gone.map(\.id))
+    entries.withLock { entries in
+      for id in ids { entries.events[id] = nil }
+      entries.limit = max(64, 2 * entries.events.count)
+    }
+    return all.filter { !ids.contains($0.id) }.sorted { $0.id < $1.id }
+  }
+
+  /// The number of events that the registry knows, including events that have just gone.
+  package static var count: Int { entries.withLock { $0.events.count } }
+
+  /// The buses that exist.
+  static var buses: [(id: UInt64, bus: EventBus)] {
+    let all = entries.withLock { $0.buses }
+    return all.compactMap { entry in entry.bus.map { (entry.id, $0) } }
+  }
+}
+
+/// A bus in the registry, which does not keep it alive.
+final class RegisteredBus: Sendable {
+  let id: UInt64
+  let address: ObjectIdentifier
+  private weak let weakBus: EventBus?
+
+  init(id: UInt64, _ bus: EventBus) {
+    self.id = id
+    address = ObjectIdentifier(bus)
+    weakBus = bus
+  }
+
+  /// The bus; `nil` if it is gone. Never read under a mutex.
+  var bus: EventBus? {
+    assertNoMutexIsHeld("read a weak reference")
+    return weakBus
+  }
+
+  /// Returns whether a living bus is this one. The caller retains it, so this releases nothing.
+  func wasSeen(_ bus: EventBus) -> Bool { weakBus === bus }
+}
+
+extension EventCore {
+  /// The kind of the event, as far as its core knows. Complexity: O(1).
+  var inspectedKind: InspectedEvent.Kind {
+    if let pendingWork = pendingWorkReference.load() {
+      if unsafe pendingWork.keyIndex != nil { return .keyed }
+    }
+    switch type {
+    case is any QuestionPayload.Type: return .question
+    case is any ChangePayload.Type: return .observed
+    default: return .event
+    }
+  }
+
+  /// The type of the payloads, as users know it.
+  var contentType: Any.Type { (type as? any PayloadEnvelope.Type)?.contents ?? type }
+}
+
+/// The payload of the event of a question.
+protocol QuestionPayload {}
+extension Inquiry: QuestionPayload {}
+
+/// The payload of the event of an observed value.
+protocol ChangePayload {}
+extension Change: ChangePayload {}

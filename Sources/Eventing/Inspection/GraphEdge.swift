@@ -1,0 +1,81 @@
+import Dispatch
+
+/// A way of occurrences from one place to another, as a poll saw it.
+package struct GraphEdge: Hashable, Sendable {
+  package enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
+
+  /// An end of an edge: `event:12`, `handler:7`, `lane:3`, `bus:1`.
+  package struct Place: Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: String, Sendable { case event, handler, lane, bus }
+    package let kind: Kind
+    package let number: UInt64
+    package var description: String { "\(kind.rawValue):\(number)" }
+  }
+
+  package let from: Place
+  package let to: Place
+  package let kind: Kind
+  /// The number of occurrences that went that way; `nil` if it is not known.
+  package let count: Int?
+  /// The key or the queue.
+  package let label: String?
+
+  /// Returns the edges that begin at an event, from the handlers that a poll has read.
+  package static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
+    reading.handlers.flatMap { handler -> [GraphEdge] in
+      let details = handler.record.details
+      var edges: [GraphEdge] = []
+      let source = Place(kind: .event, number: event.id)
+      let itself = Place(kind: .handler, number: handler.id)
+      if details?.options.isForward == true, let target = details?.options.owner?.object as? any CoreHolder {
+        let to = Place(kind: .event, number: target.core.anchor.number)
+        edges.append(GraphEdge(from: source, to: to, kind: .forward, count: handler.calls, label: nil))
+      }
+      if let key = handler.keyLabel {
+        edges.append(GraphEdge(from: source, to: itself, kind: .key, count: handler.calls, label: key))
+      }
+      if let lane = handler.lane {
+        let to = Place(kind: .lane, number: lane)
+        edges.append(
+          GraphEdge(from: itself, to: to, kind: .lane, count: handler.calls, label: details?.place.laneLabel))
+      }
+      return edges
+    }
+  }
+
+  /// Returns the edges from the included buses to their events.
+  package static func ofBuses() -> [GraphEdge] {
+    EventRegistry.buses.flatMap { id, bus in
+      bus.inspected.events.map { event in
+        GraphEdge(
+          from: Place(kind: .bus, number: id), to: Place(kind: .event, number: event.id), kind: .bus, count: nil,
+          label: event.name)
+      }
+    }
+  }
+}
+
+extension HandlerReading {
+  /// The key that the handler listens to, if it is text or a number. No description that a client
+  /// wrote runs here.
+  fileprivate var keyLabel: String? {
+    switch (keyBox as? any HashableKey)?.hashableKey {
+    case let text as String: text
+    case let number as any FixedWidthInteger: "\(number)"
+    case let truth as Bool: "\(truth)"
+    case let key?: "\(type(of: key))"
+    case nil: nil
+    }
+  }
+}
+
+extension ExecutionPlace {
+  fileprivate var laneLabel: String? {
+    switch self {
+    case .main: "main"
+    case .queue(let queue, _): queue.label
+    case .lane(let lane, _): lane.description
+    default: nil
+    }
+  }
+}

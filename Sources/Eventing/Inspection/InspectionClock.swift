@@ -1,0 +1,28 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The clock of inspections and traces: nanoseconds since its first use, on a clock that does not
+/// go back.
+package enum InspectionClock {
+  private static let origin: (instant: UInt64, wall: UInt64) = {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return (DrainQuota.exactNow, UInt64(time.tv_sec) &* 1_000 &+ UInt64(time.tv_nsec) / 1_000_000)
+  }()
+
+  /// The time since the origin, in nanoseconds.
+  package static var now: UInt64 {
+    let origin = origin
+    return DrainQuota.exactNow &- origin.instant
+  }
+
+  /// The milliseconds from the year 1970 to the origin.
+  package static var epoch: UInt64 { origin.wall }
+}

@@ -1,0 +1,59 @@
+/// The numbers of lanes: all handlers of one queue, actor, shared lane, or of the main actor, have
+/// one. A number is used once in a process.
+package enum LaneNumbers {
+  private struct Table {
+    var entries: [ObjectIdentifier: Entry] = [:]
+    var last: UInt64 = 0
+    /// The number of entries above which a search removes the ones whose object is gone.
+    var limit = 256
+  }
+
+  private final class Entry: Sendable {
+    let number: UInt64
+    private weak let object: (any AnyObject & Sendable)?
+
+    init(_ number: UInt64, _ object: any AnyObject & Sendable) {
+      self.number = number
+      self.object = object
+    }
+
+    /// The object; `nil` if it is gone. Never read under a mutex.
+    var living: (any AnyObject & Sendable)? { object }
+  }
+
+  private static let table = Guarded(Table())
+
+  /// An object that stands for the main actor.
+  private final class Main: Sendable {}
+  private static let main = Main()
+
+  /// Returns the number of the lane on which the calls of a target run; `nil` for inline calls.
+  static func number(of target: DeliveryTarget) -> UInt64? {
+    switch target.record.place {
+    case .main: objectNumber(main)
+    case .queue(let queue, _): objectNumber(queue)
+    case .lane(let lane, _): objectNumber(lane)
+    case .actor: target.record.options.owner?.object.flatMap { objectNumber($0) }
+    case .inline: nil
+    default: objectNumber(target)
+    }
+  }
+
+  private static func objectNumber(_ object: any AnyObject & Sendable) -> UInt64 {
+    let id = ObjectIdentifier(object)
+    let known = table.withLock { $0.entries[id] }
+    // The object is alive, so an entry whose object is alive, too, is its own.
+    if let known, known.living != nil { return known.number }
+    let all = table.withLock { $0.entries.count > $0.limit ? Array($0.entries) : [] }
+    let gone = all.filter { $0.value.living == nil }.map(\.key)
+    return table.withLock { table in
+      if !all.isEmpty {
+        for id in gone { table.entries[id] = nil }
+        table.limit = max(256, 2 * table.entries.count)
+      }
+      table.last += 1
+      table.entries[id] = Entry(table.last, object)
+      return table.last
+    }
+  }
+}

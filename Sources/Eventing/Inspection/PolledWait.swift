@@ -1,0 +1,66 @@
+/// A wait of a task, as a poll saw it.
+package struct PolledWait: Equatable, Sendable {
+  package enum Kind: String, Sendable { case send, ticket, quiesce, next }
+
+  /// A number that no other wait has.
+  package let id: UInt64
+  package let kind: Kind
+  /// The number of the event.
+  package let event: UInt64
+  /// The sequence number of the occurrence, if it is known.
+  package let sequence: UInt64?
+  /// The numbers of the handlers that the wait is for, at most 64.
+  package let handlers: [UInt64]
+  /// The amount of work that the wait is for.
+  package let waitsFor: Int
+  /// The number of the handler whose call waits; `nil` if no handler's call does, or if that is not
+  /// known.
+  package let by: UInt64?
+  /// When the wait began, on the ``InspectionClock``.
+  package let since: UInt64
+  /// The numbers of the handlers that the wait is not for, since they wait for it.
+  package let deferred: [UInt64]
+
+  /// The waits that are noted now. The event of each is known.
+  package static func all() -> [PolledWait] { WaitingSends.polled.sorted { $0.id < $1.id } }
+}
+
+/// Lets waits be noted.
+///
+/// Meanwhile each `send` that suspends takes part in the wait graph, and takes the mutex of a table
+/// when it begins and when it ends. A `send` that does not suspend, and a post, pay nothing.
+package enum WaitWatch {
+  package static func begin() { WaitingSends.watch(1) }
+  package static func end() { WaitingSends.watch(-1) }
+}
+
+extension Completion {
+  /// Returns the wait for this completion; `nil` if its event is not known.
+  func polledWait(id: UInt64, since: UInt64, at anchor: EventAnchor?) -> PolledWait? {
+    let notes = unsafe notes
+    let known = anchor ?? notes?.anchor
+    var (handlers, deferred): (Set<UInt64>, Set<UInt64>) = ([], [])
+    var (count, by, sequence): (Int, UInt64?, UInt64) = (0, nil, 0)
+    var found: EventAnchor?
+    withMutex {
+      let waiter = waiters.first
+      by = waiter?.invocation?.executionSlot.handlerID
+      sequence = report.sequence
+      count = open
+      for (id, work) in outstanding {
+        if work.isCounted, found == nil { found = work.node.eventAnchor }
+        guard let handler = work.node.handlerID else { continue }
+        if waiter?.deferredNodes.contains(id) == true {
+          deferred.insert(handler)
+        } else {
+          handlers.insert(handler)
+        }
+      }
+    }
+    guard let event = known ?? found else { return nil }
+    let kind = notes?.kind ?? (purpose == .send ? .send : .ticket)
+    return PolledWait(
+      id: id, kind: kind, event: event.number, sequence: sequence == 0 ? nil : sequence,
+      handlers: Array(handlers.sorted().prefix(64)), waitsFor: count, by: by, since: since, deferred: deferred.sorted())
+  }
+}

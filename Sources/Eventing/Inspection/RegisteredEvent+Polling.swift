@@ -1,0 +1,134 @@
+import Synchronization
+
+extension RegisteredEvent {
+  /// Reads the counters of the event, and those of its handlers if they may have changed.
+  ///
+  /// Takes the core's mutex for a walk over the handlers, and a lane's mutex for what waits there.
+  /// An idle event costs about as much as reading two cache lines.
+  ///
+  /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
+  ///   What shows nothing is the release of an owner.
+  /// - Returns: Whether the event exists.
+  package func poll(into reading: EventReading, isWhole: Bool) -> Bool {
+    guard let core = anchor.core else { return false }
+    let state = core.stateWord.load(ordering: .relaxed)
+    let sequence = core.sequence
+    let pendingWork = core.pendingWorkReference.load()
+    var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
+    shape.isBusy = state & ~CoreState.flags != 0
+    core.mutex.lock()
+    (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
+    (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
+    var waiting = 0
+    if let pendingWork {
+      waiting = unsafe pendingWork.mailbox.occurrenceCount + pendingWork.drained.left(at: sequence)
+      shape.newCount = unsafe pendingWork.mailbox.newHandlers.count
+    }
+    let mustRead = isWhole || reading.isRestless || shape != reading.shape || sequence != reading.sequence
+    if mustRead { core.find(reading, pendingWork) }
+    core.mutex.unlock()
+    (reading.sequence, reading.waiting, reading.isBusy, reading.shape) = (sequence, waiting, shape.isBusy, shape)
+    reading.hasReadHandlers = mustRead
+    if mustRead { readHandlers(reading, pendingWork) }
+    readChildren(reading, pendingWork)
+    return true
+  }
+
+  /// Reads the counters of the handlers that a walk found.
+  private func readHandlers(_ reading: EventReading, _ pendingWork: PendingWork?) {
+    let failedCounts = anchor.failureReference.load()?.counts ?? [:]
+    let before = reading.handlers
+    reading.handlers.removeAll(keepingCapacity: true)
+    var isRestless = unsafe pendingWork?.keyIndex != nil
+    var living = 0
+    for (index, found) in reading.found.enumerated() {
+      let record = found.record
+      let known = index < before.count && before[index].record === record ? before[index] : nil
+      var handler = HandlerReading(record: record, keyBox: found.key, lane: known?.lane)
+      let flags = record.state.load(ordering: .acquiring)
+      if let owner = record.details?.options.owner { handler.owner = owner.object == nil ? .gone : .alive }
+      let isOver = flags & HandlerFlags.ended != 0
+      handler.isLocked = flags & HandlerFlags.lockedByCaller != 0
+      (handler.held, handler.failed) = (found.held, failedCounts[record.id] ?? 0)
+      if let target = found.target {
+        if known?.lane == nil { handler.lane = LaneNumbers.number(of: target) }
+        let counters = target.counters
+        let running = counters.runningCalls
+        // A call that begins meanwhile is running, and is counted as begun.
+        handler.ended = counters.ended.load(ordering: .acquiring)
+        handler.calls = counters.calls.load(ordering: .acquiring)
+        handler.skipped = found.skipped + counters.skipped.load(ordering: .acquiring)
+        handler.dropped = counters.dropped.load(ordering: .acquiring)
+        handler.waiting = target.waitingCount
+        handler.running = max(0, running == nil ? 0 : handler.calls - handler.ended)
+        handler.oldestCall = handler.running ?? 0 > 0 ? running?.oldest ?? 0 : 0
+        if running == nil { handler.ended = handler.calls }
+        isRestless =
+          isRestless || handler.running ?? 0 > 0 || handler.waiting > 0 || known?.calls != handler.calls
+          || target is PacedTarget
+        if isOver, handler.running == 0, handler.waiting == 0 { continue }
+      } else {
+        if isOver { continue }
+        let offered = found.offered &- record.offeredBefore.load(ordering: .relaxed)
+        handler.skipped = found.skipped
+        handler.calls = max(0, Int(truncatingIfNeeded: offered) - found.skipped - found.held)
+        handler.ended = handler.calls
+      }
+      if !isOver, handler.owner != .gone { living += 1 }
+      reading.handlers.append(handler)
+    }
+    reading.found.removeAll(keepingCapacity: true)  // here, after the mutex, may be the last reference
+    (reading.handlerCount, reading.isRestless) = (living, isRestless)
+  }
+
+  /// Reads the events that belong to this one.
+  private func readChildren(_ reading: EventReading, _ pendingWork: PendingWork?) {
+    let unheard = (pendingWork?.unheardReference.load()?.event as? any CoreHolder)?.core
+    reading.unheard = unheard?.sequence
+    let failures = anchor.failureReference.load()?.knownEvent
+    reading.children = (unheard?.anchor.number ?? 0, failures?.core.anchor.number ?? 0)
+  }
+}
+
+extension EventCore {
+  /// Notes each handler, and what can only be read under the mutex. The caller holds `mutex`.
+  fileprivate func find(_ reading: EventReading, _ pendingWork: PendingWork?) {
+    func held(_ record: HandlerRecord) -> Int {
+      guard record.has(HandlerFlags.hasHoldingBuffer), let pendingWork else { return 0 }
+      return unsafe pendingWork.holding.count(for: record)
+    }
+    unsafe forEachSlot { slot in
+      let record = unsafe slot.pointee.record
+      guard unsafe record.index >= 0 else { return }
+      let details = record.details
+      let skipped = unsafe slot.pointee.skipped.load(ordering: .relaxed)
+      reading.found.append(
+        unsafe EventReading.Found(
+          record: record, key: details?.key, target: details?.runner?.lane,
+          skipped: skipped + (details?.unheard.load(ordering: .relaxed) ?? 0), held: held(record),
+          offered: offered(to: details?.keyTable)))
+    }
+    guard let pendingWork else { return }
+    for lane in unsafe pendingWork.retiringLanes {
+      reading.found.append(
+        EventReading.Found(
+          record: lane.record, key: nil, target: lane, skipped: lane.record.unheard.load(ordering: .relaxed),
+          held: held(lane.record), offered: 0))
+    }
+  }
+}
+
+/// The occurrences that the drain took out of the mailbox.
+struct DrainedOccurrences {
+  private var count = 0
+  private var sequence: UInt64 = 0
+
+  /// Notes a batch. Called by the drain, under the mutex.
+  mutating func note(_ count: Int, at sequence: UInt64) {
+    self.count = count
+    self.sequence = sequence
+  }
+
+  /// Returns the number of occurrences of the batch whose delivery has not begun.
+  func left(at now: UInt64) -> Int { max(0, count - Int(truncatingIfNeeded: now &- sequence)) }
+}

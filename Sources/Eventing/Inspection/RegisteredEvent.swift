@@ -1,0 +1,63 @@
+import Synchronization
+
+/// An event in the ``EventRegistry``, which does not keep it alive.
+package final class RegisteredEvent: Sendable {
+  /// The number of the event, which no other event has.
+  package let id: UInt64
+  package let name: String?
+  /// The type of the payloads, as users know it.
+  package let type: Any.Type
+  /// When the event joined, on the ``InspectionClock``.
+  package let joinedAt: UInt64
+  /// The number of occurrences before the event joined.
+  package let sequenceBefore: UInt64
+  let anchor: EventAnchor
+  /// Whether the event has or had a handler, as far as the registry knows.
+  let hasHadHandler = Atomic<Bool>(false)
+  private let kindWord: Atomic<UInt8>
+
+  private static let kinds: [InspectedEvent.Kind] = [.event, .keyed, .observed, .question]
+
+  init(_ anchor: EventAnchor, _ name: String?, _ type: Any.Type, _ kind: InspectedEvent.Kind, sequence: UInt64) {
+    self.anchor = anchor
+    self.name = name
+    self.type = type
+    id = anchor.number
+    joinedAt = InspectionClock.now
+    sequenceBefore = sequence
+    kindWord = Atomic(RegisteredEvent.number(of: kind))
+  }
+
+  /// The name, the number and the payload type.
+  package var identity: EventIdentity { EventIdentity(name: name, number: id, payloadType: type) }
+
+  /// The kind of thing that the event belongs to.
+  package var kind: InspectedEvent.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
+
+  /// Whether some handler was added, as far as the registry knows.
+  package var wasEverHandled: Bool { hasHadHandler.load(ordering: .relaxed) }
+
+  func note(_ kind: InspectedEvent.Kind) { kindWord.store(RegisteredEvent.number(of: kind), ordering: .relaxed) }
+
+  private static func number(of kind: InspectedEvent.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
+
+  /// Locks or unlocks the event itself, or one of its handlers. A lock holds on return. A block of
+  /// the pool unlocks, because that may deliver what was held.
+  ///
+  /// - Returns: Whether the event, and the handler if one is named, exists.
+  package func setLocked(_ isLocked: Bool, handler: UInt64?, holding: Holding) -> Bool {
+    guard let core = anchor.core else { return false }
+    guard let handler else {
+      if isLocked {
+        core.setEventLock(true, holding)
+      } else {
+        Scheduling.concurrentBlock { core.setEventLock(false) }
+      }
+      return true
+    }
+    guard let record = core.livingRecords(where: { record, _ in record.id == handler }).first else { return false }
+    if isLocked { return core.begin(.handler, of: record, holding) && core.isAlive(record) }
+    Scheduling.concurrentBlock { _ = core.end(.handler, of: [record]) }
+    return true
+  }
+}

@@ -1,0 +1,220 @@
+import Synchronization
+
+/// The receiver of a trace of an event. No mutex is held during a call.
+///
+/// The calls about one occurrence come on the thread that delivers it, between
+/// ``began(_:payload:)`` and ``ended(event:sequence:)``. The calls about handlers on lanes come on
+/// the lane. A trace is no handler and no observer: reports, occurrences that reach no handler, and
+/// the number of handlers are as without it.
+///
+/// Three kinds of payloads bring calls without an occurrence around them: one that a lock held, one
+/// that is replayed to a new handler, and one that waited for a handler's pace.
+package protocol TraceSink: AnyObject, Sendable {
+  /// A delivery begins. The deliveries of one event come one at a time, in order.
+  func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
+  /// A delivery has ended. Calls on lanes may still come.
+  func ended(event: EventIdentity, sequence: UInt64)
+  /// A call begins.
+  func began(_ call: TracedCall)
+  /// A call has ended.
+  func ended(_ call: TracedCall, threw: Bool)
+  /// A handler was not called.
+  func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64)
+}
+
+/// The reason for which a traced occurrence was not given to a handler.
+package enum TracedNoCall: String, Sendable { case skipped, dropped, held }
+
+/// An occurrence of a traced event.
+package struct TracedOccurrence: Sendable {
+  package let event: EventIdentity
+  package let sequence: UInt64
+  /// When it was sent, on the ``InspectionClock``.
+  package let postedAt: UInt64
+  /// The number of the traced call that sent it; 0 if no traced call did.
+  package let cause: UInt64
+  /// The object that was named as the sender, if there is one.
+  package let sender: (any AnyObject & Sendable)?
+}
+
+/// The payload of a traced occurrence, for the length of one call of a sink.
+package struct TracedPayload {
+  package let type: Any.Type
+  fileprivate let payload: BorrowedPayload
+
+  init(_ payload: BorrowedPayload, _ type: Any.Type) {
+    self.payload = payload
+    self.type = type
+  }
+
+  /// Returns a copy of a keyed event's key and payload, if these have the types. The key is `nil` if
+  /// the payload was sent to no key.
+  package func copy<Key: Hashable & Sendable, Payload: Sendable>(
+    key: Key.Type, as type: Payload.Type
+  ) -> (key: Key?, payload: Payload)? {
+    copy(as: KeyedPayload<Key, Payload>.self).map { ($0.key, $0.payload) }
+  }
+
+  /// Returns a copy, if the payload has that type. That of a keyed event is a `KeyedPayload`.
+  package func copy<Payload: Sendable>(as type: Payload.Type) -> Payload? {
+    self.type == type ? payload.payload(Payload.self) : nil
+  }
+}
+
+/// A call of a handler of a traced event.
+package struct TracedCall: Sendable {
+  /// The number of the call, which no other call of the process has.
+  package let number: UInt64
+  package let handler: HandlerToken
+  package let event: EventIdentity
+  package let sequence: UInt64
+  /// The number of the lane, as ``HandlerReading/lane``; `nil` for a call that runs inline.
+  package let lane: UInt64?
+  let observed: ObservedOccurrence
+  /// The number of the call around this one on the same thread.
+  let outer: UInt64
+
+  static let last = Atomic<UInt64>(0)
+
+  func end(_ threw: Bool) {
+    observed.cell?.call.store(outer, ordering: .relaxed)
+    observed.trace { $0.ended(self, threw: threw) }
+  }
+}
+
+/// The place of the call that runs in a delivery, or in a call on a lane. What is sent meanwhile
+/// finds its cause there.
+///
+/// One cell is bound for a delivery, and not one for each call: a binding takes about 40 ns. So a
+/// task that an inline handler starts, and that posts after the handler has returned, finds the
+/// call that runs then, or none.
+final class CallCell: Sendable {
+  /// The number of the call; 0 if none runs.
+  let call = Atomic<UInt64>(0)
+
+  @TaskLocal static var current: CallCell?
+}
+
+/// When an occurrence was sent, and by which call.
+struct TraceOrigin: Sendable {
+  let postedAt = InspectionClock.now
+  let cause = CallCell.current?.call.load(ordering: .relaxed) ?? 0
+}
+
+/// The notes of a completion for inspections and traces. Immutable.
+final class CompletionNotes: Sendable {
+  let origin: TraceOrigin?
+  let kind: PolledWait.Kind?
+  let anchor: EventAnchor?
+
+  init(origin: TraceOrigin?, kind: PolledWait.Kind?, anchor: EventAnchor?) {
+    (self.origin, self.kind, self.anchor) = (origin, kind, anchor)
+  }
+}
+
+/// A trace of one event, until it is ended. Dropping it changes nothing.
+package final class EventTracing: Sendable {
+  let sink: any TraceSink
+  private let isOver = Atomic<Bool>(false)
+  private weak let core: EventCore?
+
+  init(_ sink: any TraceSink, _ core: EventCore) {
+    self.sink = sink
+    self.core = core
+  }
+
+  var isOn: Bool { !isOver.load(ordering: .relaxed) }
+
+  /// Ends the trace. Deliveries that begin after the return are not traced.
+  package func end() {
+    if isOver.exchange(true, ordering: .relaxed) { return }
+    core?.forgetObservers()
+  }
+}
+
+extension InspectedEvent {
+  /// Tells a sink of each delivery that begins after the return, and of its calls.
+  ///
+  /// While an event is traced it has no fast path, like an event with observers.
+  ///
+  /// - Returns: The trace; `nil` if the event is gone.
+  package func trace(with sink: any TraceSink) -> EventTracing? {
+    guard let core = anchor.core else { return nil }
+    let tracing = EventTracing(sink, core)
+    core.trace(with: tracing, name)
+    return tracing
+  }
+}
+
+extension RegisteredEvent {
+  /// Traces the event: see ``InspectedEvent/trace(with:)``.
+  package func trace(with sink: any TraceSink) -> EventTracing? {
+    guard let core = anchor.core else { return nil }
+    let tracing = EventTracing(sink, core)
+    core.trace(with: tracing, name)
+    return tracing
+  }
+}
+
+extension HandlerToken {
+  /// The name of the event's handler, or its file and line, for a trace.
+  package var traceName: String {
+    name ?? SourceLine.text(record.source.fileID, record.source.line) ?? "handler \(id)"
+  }
+}
+
+// MARK: In the core
+
+extension ObservedOccurrence {
+  /// Tells traces that a call begins, and notes it in the cell.
+  func beginTraced(_ handler: HandlerToken, on lane: DeliveryTarget?) -> TracedCall? {
+    guard let cell else { return nil }
+    let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
+    let call = TracedCall(
+      number: number, handler: handler, event: observers.event, sequence: sequence,
+      lane: lane.flatMap { LaneNumbers.number(of: $0) }, observed: self, outer: cell.call.load(ordering: .relaxed))
+    cell.call.store(number, ordering: .relaxed)
+    trace { $0.began(call) }
+    return call
+  }
+
+  /// Returns the occurrence with a cell of its own, for a call on a lane; `nil` if it is not
+  /// traced.
+  func withNewCell() -> ObservedOccurrence? {
+    guard cell != nil else { return nil }
+    var observed = self
+    observed.cell = CallCell()
+    return observed
+  }
+}
+
+extension EventCore {
+  /// Whether the event is traced. Only a hint: a delivery asks the observers.
+  var isTraced: Bool {
+    unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
+  }
+
+  /// Posts to a traced event. The completion says when, and because of which call.
+  @inline(never) func postTraced(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
+    let completion = Completion(.post, from: sender)
+    completion.noteOrigin()
+    if enqueue(payload, completion) { OverloadControl.slowDown() }
+  }
+
+  /// Runs a delivery whose occurrence is traced, and tells the traces when it begins and ends.
+  /// Isolation: core.
+  @inline(never) func traced(
+    _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout DeliveryTally,
+    _ deliver: (inout DeliveryTally) -> Void
+  ) {
+    guard let observed = tally.observed else { return deliver(&tally) }
+    let origin = unsafe completion?.notes?.origin ?? TraceOrigin()
+    let event = observed.observers.event
+    let occurrence = TracedOccurrence(
+      event: event, sequence: observed.sequence, postedAt: origin.postedAt, cause: origin.cause,
+      sender: tally.sender)
+    observed.trace { $0.began(occurrence, payload: TracedPayload(payload, type)) }
+    CallCell.$current.withValue(observed.cell) { deliver(&tally) }
+    observed.trace { $0.ended(event: event, sequence: observed.sequence) }
+  }
+}

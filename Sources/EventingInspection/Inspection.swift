@@ -1,0 +1,136 @@
+public import Eventing
+import Foundation
+import Synchronization
+
+/// Lets an inspector look at the events of this process, over a Unix socket that only its user can
+/// open.
+///
+///     let inspection = try Inspection.serve(at: "/tmp/app-%p.sock")
+///
+/// Or without a line of code: a program that links this module serves at the path that the
+/// environment variable `EVENTING_INSPECT` names.
+///
+/// Every event that is made from now on is seen. An event that was made before is seen when a
+/// handler is added to it, or when it is given to ``include(_:)``. Payloads never leave the
+/// process.
+///
+/// While no client is connected, an event and a handler join a table when they are made, and
+/// nothing else is done. A client has counters read, by one thread of the inspection's own. It
+/// slows no post. While a client is connected, a `send` that suspends takes part in the graph of
+/// waits, so that it can be shown for which handlers it waits.
+///
+/// Dropping an inspection changes nothing: ``end()``, or the end of the process, closes the socket
+/// and removes its file.
+public final class Inspection: Sendable {
+  /// The path of the socket, with the number of the process instead of `%p`.
+  public let path: String
+  /// Whether clients may lock and unlock handlers and events.
+  public let allowsControl: Bool
+
+  private let file: SocketFile
+  let server: Server
+  private let isOver = Atomic<Bool>(false)
+
+  private static let all = Guarded<[Inspection]>([])
+
+  private init(at path: String, control allowsControl: Bool, _ limits: Limits) throws(InspectionError) {
+    file = try SocketFile(path)
+    self.path = file.path
+    self.allowsControl = allowsControl
+    do {
+      server = try Server(file, allowsControl: allowsControl, limits)
+    } catch {
+      file.remove()
+      throw error
+    }
+  }
+
+  deinit { end() }
+
+  /// Opens the socket. A process may have several.
+  ///
+  /// - Parameters:
+  ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
+  ///     number of the process. The folder must be the user's own or sticky, and not a link. Of the
+  ///     files at the path, only the user's own socket on which no program listens is replaced.
+  ///   - allowsControl: Whether clients may lock and unlock.
+  /// - Returns: The inspection.
+  /// - Throws: An ``InspectionError``, before any client could connect.
+  @discardableResult public static func serve(
+    at path: String, control allowsControl: Bool = false
+  ) throws(InspectionError) -> Inspection {
+    try serve(at: path, control: allowsControl, Limits())
+  }
+
+  static func serve(
+    at path: String, control allowsControl: Bool, _ limits: Limits
+  ) throws(InspectionError) -> Inspection {
+    let inspection = try Inspection(at: path, control: allowsControl, limits)
+    EventRegistry.start()
+    let isFirst = all.withLock { all in
+      all.append(inspection)
+      return all.count == 1
+    }
+    if isFirst { _ = removal }
+    inspection.server.start()
+    return inspection
+  }
+
+  /// The inspections that serve now, also the one that the environment variable started.
+  public static var serving: [Inspection] { all.withLock { $0.map { $0 } } }
+
+  /// Removes the files when the process ends. Registered once.
+  private static let removal: Void = {
+    atexit { for inspection in Inspection.serving { inspection.file.remove() } }
+  }()
+
+  /// Shows events that were made before, and all events that a bus makes.
+  ///
+  /// Callable from any thread and inside any handler. The events are not kept alive.
+  ///
+  /// - Parameter events: Events, keyed events, observed values, questions or buses.
+  /// - Complexity: O(events).
+  public func include(_ events: any Inspectable...) {
+    for each in events { EventRegistry.include(each.inspected) }
+  }
+
+  /// Closes the socket and all connections, and removes the file. A second time does nothing.
+  ///
+  /// The file is gone on return; clients are told soon after. Callable from any thread and inside
+  /// any handler.
+  public func end() {
+    if isOver.exchange(true, ordering: .acquiringAndReleasing) { return }
+    file.remove()
+    server.stop()
+    let gone = Inspection.all.withLock { all in
+      defer { all.removeAll { $0 === self } }
+      return all.contains { $0 === self }
+    }
+    if gone { EventRegistry.stop() }
+  }
+
+  /// The counts of what clients did. Callable from any thread.
+  public var counts: Counts {
+    Counts(
+      clients: server.clientCount.load(ordering: .relaxed), refused: server.refusedCount.load(ordering: .relaxed),
+      malformed: server.malformedCount.load(ordering: .relaxed), missed: server.missedCount.load(ordering: .relaxed))
+  }
+
+  /// The counts of what clients did.
+  public struct Counts: Sendable {
+    /// The number of clients that are connected now.
+    public let clients: Int
+    /// The number of clients that were turned away: too many, another user's, or without a hello in
+    /// time.
+    public let refused: Int
+    /// The number of lines that were no request: no JSON, too long, or of an unknown kind.
+    public let malformed: Int
+    /// The number of updates that slow readers missed.
+    public let missed: Int
+  }
+}
+
+extension Inspection: CustomStringConvertible {
+  /// The path.
+  public var description: String { "inspection at \(path)" }
+}

@@ -1,0 +1,84 @@
+import Eventing
+
+/// One event, as the last polls saw it. A version is the number of the tick that changed the row.
+final class PolledEvent {
+  let event: RegisteredEvent
+  let type: String
+  let reading = EventReading()
+  var version: UInt64 = 0
+  /// When a poll first saw the delivery that is still running.
+  var busyAt: UInt64?
+  /// The event whose failures, or unheard occurrences, this one brings.
+  var parent: UInt64?
+  var handlers: [PolledHandler] = []
+  /// Changes when a handler comes or goes.
+  var listVersion: UInt64 = 0
+  var edges: [(edge: GraphEdge, version: UInt64)] = []
+  /// The backlog at a poll at least a second ago, and when that poll was.
+  var before: (at: UInt64, waiting: Int) = (0, 0)
+  /// Whether some handler was seen to be called.
+  var wasHeard = false
+
+  init(_ event: RegisteredEvent) {
+    self.event = event
+    type = "\(event.type)"
+    before = (event.joinedAt, 0)
+  }
+
+  var id: UInt64 { event.id }
+}
+
+/// One handler, as the last polls saw it.
+struct PolledHandler {
+  var reading: HandlerReading
+  let info: HandlerInfo
+  var version: UInt64
+  /// When a poll first saw the oldest call that is still running.
+  var runningAt: UInt64?
+  /// The backlog at a poll at least a second ago, and when that poll was.
+  var before: (at: UInt64, waiting: Int)
+  /// The counts of the last poll that saw no new failure.
+  var base: (calls: Int, failed: Int)
+  /// When a poll last saw a new drop.
+  var droppedAt: UInt64?
+
+  init(_ reading: HandlerReading, version: UInt64, at now: UInt64) {
+    self.reading = reading
+    self.version = version
+    info = reading.info
+    before = (now, 0)
+    base = (0, 0)
+    if reading.dropped > 0 { droppedAt = now }
+    if reading.running ?? 0 > 0 { runningAt = now }
+  }
+}
+
+/// The parts that a client can ask for.
+struct Parts: OptionSet {
+  let rawValue: UInt8
+  static let events = Parts(rawValue: 1)
+  static let handlers = Parts(rawValue: 2)
+  static let graph = Parts(rawValue: 4)
+  static let waits = Parts(rawValue: 8)
+  static let warnings = Parts(rawValue: 16)
+  static let all: Parts = [.events, .handlers, .graph, .waits, .warnings]
+
+  static let named: [(name: StaticString, part: Parts)] = [
+    ("events", .events), ("handlers", .handlers), ("graph", .graph), ("waits", .waits), ("warnings", .warnings),
+  ]
+}
+
+/// A row that is no more.
+struct GoneRow {
+  enum Row {
+    case event(UInt64)
+    case handler(UInt64)
+    case edge(GraphEdge)
+    case wait(UInt64)
+    case warning(UInt64)
+  }
+  let row: Row
+  /// The event that the row was of, for clients that asked for some events only.
+  let event: UInt64
+  let version: UInt64
+}

@@ -1,0 +1,222 @@
+import Eventing
+
+/// Reads the counters of all events, and finds out what changed. It belongs to the thread of an
+/// inspection.
+///
+/// A client that asks gets rows that are formatted then; what did not change is not formatted.
+final class Poller {
+  /// The events by number, ascending.
+  private(set) var events: [PolledEvent] = []
+  private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
+  private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
+  let warnings = Warnings()
+  /// The number of the last poll.
+  private(set) var tick: UInt64 = 0
+  /// When the last poll was, on the ``InspectionClock``.
+  private(set) var polledAt: UInt64 = 0
+  /// The rows that went lately, in order.
+  private(set) var gone: [GoneRow] = []
+  /// The last tick whose gone rows are not all in ``gone``.
+  private(set) var forgottenTick: UInt64 = 0
+  private var revision: UInt64?
+  private var isWatching = false
+
+  /// The largest number of gone rows that are remembered: a client that misses one starts anew.
+  static let mostGone = 4_096
+
+  deinit { rest() }
+
+  /// Begins to have waits noted. Called before the first poll for a client.
+  func wake() {
+    if isWatching { return }
+    isWatching = true
+    WaitWatch.begin()
+  }
+
+  /// Forgets everything: no client is connected.
+  func rest() {
+    guard isWatching else { return }
+    isWatching = false
+    WaitWatch.end()
+    (events, waits, busEdges, gone, revision) = ([], [], [], [], nil)
+    warnings.removeAll()
+    forgottenTick = tick
+  }
+
+  /// Reads all counters.
+  func poll() {
+    tick += 1
+    polledAt = InspectionClock.now
+    findEvents()
+    var (parents, hasGone): ([UInt64: UInt64], Bool) = ([:], false)
+    for polled in events {
+      let isWhole = polled.version == 0 || (tick &+ polled.id) % 8 == 0
+      if !poll(polled, isWhole: isWhole) {
+        forget(polled)
+        hasGone = true
+      }
+      let children = polled.reading.children
+      if children.unheard != 0 { parents[children.unheard] = polled.id }
+      if children.failures != 0 { parents[children.failures] = polled.id }
+    }
+    if hasGone { events.removeAll { $0.version == .max } }
+    for (child, parent) in parents { if let at = index(of: child) { note(parent, of: events[at]) } }
+    pollWaits()
+    pollBuses()
+    warnings.find(in: self)
+    if gone.count > Self.mostGone {
+      let surplus = gone.count - Self.mostGone / 2
+      forgottenTick = gone[surplus - 1].version
+      gone.removeFirst(surplus)
+    }
+  }
+
+  /// Returns the index of an event, or where it would be.
+  func place(of id: UInt64) -> Int {
+    var (low, high) = (0, events.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if events[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Returns the index of an event; `nil` if it is not known.
+  func index(of id: UInt64) -> Int? {
+    let place = place(of: id)
+    return place < events.count && events[place].id == id ? place : nil
+  }
+
+  func noteGone(_ row: GoneRow.Row, of event: UInt64) { gone.append(GoneRow(row: row, event: event, version: tick)) }
+
+  // MARK: Events
+
+  private func findEvents() {
+    let now = EventRegistry.revision
+    guard revision != now else { return }
+    revision = now
+    var known: [UInt64: PolledEvent] = [:]
+    for polled in events { known[polled.id] = polled }
+    let found = EventRegistry.events
+    var all = found.map { known.removeValue(forKey: $0.id) ?? PolledEvent($0) }
+    // An event that is gone stays until its own poll says so.
+    all += known.values
+    events = all.sorted { $0.id < $1.id }
+  }
+
+  private func forget(_ polled: PolledEvent) {
+    noteGone(.event(polled.id), of: polled.id)
+    for handler in polled.handlers { noteGone(.handler(handler.reading.id), of: polled.id) }
+    for edge in polled.edges { noteGone(.edge(edge.edge), of: polled.id) }
+    polled.version = .max
+  }
+
+  private func note(_ parent: UInt64, of polled: PolledEvent) {
+    guard polled.parent != parent else { return }
+    polled.parent = parent
+    polled.version = tick
+  }
+
+  /// Reads one event. Returns whether it exists.
+  private func poll(_ polled: PolledEvent, isWhole: Bool) -> Bool {
+    let reading = polled.reading
+    let before = (
+      reading.sequence, reading.waiting, reading.handlerCount, reading.unheard, reading.isLocked, reading.isFinished
+    )
+    let wasBusyAt = polled.busyAt
+    guard polled.event.poll(into: reading, isWhole: isWhole) else { return false }
+    if !reading.isBusy {
+      polled.busyAt = nil
+    } else if polled.busyAt == nil || before.0 != reading.sequence {
+      polled.busyAt = polledAt
+    }
+    let after = (
+      reading.sequence, reading.waiting, reading.handlerCount, reading.unheard, reading.isLocked, reading.isFinished
+    )
+    if polled.version == 0 || before != after || wasBusyAt != polled.busyAt { polled.version = tick }
+    if reading.hasReadHandlers { mergeHandlers(polled) }
+    return true
+  }
+
+  private func mergeHandlers(_ polled: PolledEvent) {
+    let readings = polled.reading.handlers
+    var hasChanged = false
+    let isSameList =
+      readings.count == polled.handlers.count && zip(readings, polled.handlers).allSatisfy { $0.id == $1.reading.id }
+    if isSameList {
+      for index in readings.indices where update(&polled.handlers[index], readings[index]) { hasChanged = true }
+    } else {
+      hasChanged = true
+      polled.listVersion += 1
+      var known: [UInt64: PolledHandler] = [:]
+      for handler in polled.handlers { known[handler.reading.id] = handler }
+      polled.handlers = readings.map { reading in
+        guard var handler = known.removeValue(forKey: reading.id) else {
+          return PolledHandler(reading, version: tick, at: polledAt)
+        }
+        _ = update(&handler, reading)
+        return handler
+      }
+      for id in known.keys { noteGone(.handler(id), of: polled.id) }
+    }
+    if hasChanged {
+      polled.wasHeard = polled.wasHeard || readings.contains { $0.calls > 0 }
+      mergeEdges(polled)
+    }
+  }
+
+  /// Takes over a new reading. Returns whether the row changed.
+  private func update(_ handler: inout PolledHandler, _ reading: HandlerReading) -> Bool {
+    let old = handler.reading
+    if reading == old { return false }
+    if reading.dropped > old.dropped { handler.droppedAt = polledAt }
+    if reading.failed == old.failed { handler.base = (reading.calls, reading.failed) }
+    if reading.running ?? 0 == 0 {
+      handler.runningAt = nil
+    } else if handler.runningAt == nil || reading.oldestCall != old.oldestCall {
+      handler.runningAt = polledAt
+    }
+    handler.reading = reading
+    handler.version = tick
+    return true
+  }
+
+  // MARK: The rest
+
+  private func mergeEdges(_ polled: PolledEvent) {
+    let edges = GraphEdge.all(of: polled.event, polled.reading)
+    if edges.isEmpty, polled.edges.isEmpty { return }
+    polled.edges = merge(edges, polled.edges, of: polled.id)
+  }
+
+  private func pollBuses() { busEdges = merge(GraphEdge.ofBuses(), busEdges, of: 0) }
+
+  private func merge(
+    _ edges: [GraphEdge], _ before: [(edge: GraphEdge, version: UInt64)], of event: UInt64
+  ) -> [(edge: GraphEdge, version: UInt64)] {
+    var known: [EdgeKey: (edge: GraphEdge, version: UInt64)] = [:]
+    for each in before { known[EdgeKey(each.edge)] = each }
+    let merged = edges.map { edge in
+      let old = known.removeValue(forKey: EdgeKey(edge))
+      return (edge: edge, version: old?.edge == edge ? old?.version ?? tick : tick)
+    }
+    for each in known.values { noteGone(.edge(each.edge), of: event) }
+    return merged
+  }
+
+  private func pollWaits() {
+    var known: [UInt64: (wait: PolledWait, version: UInt64)] = [:]
+    for each in waits { known[each.wait.id] = each }
+    waits = PolledWait.all().map { wait in
+      let old = known.removeValue(forKey: wait.id)
+      return (wait: wait, version: old?.wait == wait ? old?.version ?? tick : tick)
+    }
+    for each in known.values { noteGone(.wait(each.wait.id), of: each.wait.event) }
+  }
+}
+
+/// The fields that tell an edge from others.
+private struct EdgeKey: Hashable {
+  let (from, to, kind, label): (GraphEdge.Place, GraphEdge.Place, GraphEdge.Kind, String?)
+  init(_ edge: GraphEdge) { (from, to, kind, label) = (edge.from, edge.to, edge.kind, edge.label) }
+}

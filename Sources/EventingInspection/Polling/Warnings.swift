@@ -1,0 +1,159 @@
+import Eventing
+
+/// A thing that a developer should look at.
+struct PolledWarning {
+  enum Code: String { case stuck, backlog, dropping, flood, unheard, many, failing, deferred }
+
+  let id: UInt64
+  let code: Code
+  let event: UInt64
+  let handler: UInt64?
+  let since: UInt64
+  var count: Int
+  let limit: Int
+  var text: String
+  var version: UInt64
+  /// When a poll last found the cause.
+  var seenAt: UInt64
+}
+
+/// Finds warnings in what polls saw. A warning stays until its cause has been gone for a time.
+final class Warnings {
+  private struct Key: Hashable {
+    let code: PolledWarning.Code
+    let event: UInt64
+    let handler: UInt64?
+  }
+
+  private static let second: UInt64 = 1_000_000_000
+  private static let backlogLimit = 1_024
+
+  private var known: [Key: PolledWarning] = [:]
+  private var last: UInt64 = 0
+
+  /// All warnings, by number.
+  var all: [PolledWarning] { known.values.sorted { $0.id < $1.id } }
+
+  func removeAll() { known = [:] }
+
+  /// Looks at what a poll saw.
+  func find(in poller: Poller) {
+    let (now, tick) = (poller.polledAt, poller.tick)
+    func found(
+      _ code: PolledWarning.Code, _ polled: PolledEvent, _ handler: UInt64? = nil, count: Int, limit: Int,
+      _ text: @autoclosure () -> String
+    ) { note(Key(code: code, event: polled.id, handler: handler), count, limit, text(), now, tick) }
+    for polled in poller.events {
+      let reading = polled.reading
+      if let busyAt = polled.busyAt, now - busyAt >= Self.second {
+        found(
+          .stuck, polled, count: milliseconds(now - busyAt), limit: 1_000,
+          "A delivery of \(title(polled)) has run for \(milliseconds(now - busyAt)) ms.")
+      }
+      if grows(&polled.before, reading.waiting, now) {
+        found(
+          .backlog, polled, count: reading.waiting, limit: Self.backlogLimit,
+          "\(reading.waiting) occurrences wait for \(title(polled)), and their number grows.")
+      }
+      if reading.waiting > Self.backlogLimit {
+        found(
+          .flood, polled, count: reading.waiting, limit: Self.backlogLimit,
+          "Posts to \(title(polled)) are slowed down, because \(reading.waiting) occurrences wait.")
+      }
+      let sent = reading.sequence - min(reading.sequence, polled.event.sequenceBefore)
+      if sent > 0, !polled.wasHeard, now - polled.event.joinedAt >= 10 * Self.second,
+        reading.handlerCount > 0 || !polled.event.wasEverHandled
+      {
+        found(
+          .unheard, polled, count: Int(clamping: sent), limit: 0,
+          "\(title(polled)) was sent \(sent) times, and no handler was called.")
+      }
+      if polled.handlers.count > 100 { findMany(polled, now, tick) }
+      for index in polled.handlers.indices {
+        let id = polled.handlers[index].reading.id
+        look(at: &polled.handlers[index], of: polled, now) { code, count, limit, text in
+          found(code, polled, id, count: count, limit: limit, text)
+        }
+      }
+    }
+    for (wait, _) in poller.waits {
+      for handler in wait.deferred {
+        let text = "A \(wait.kind) does not wait for handler \(handler), which waits for it: it would not end."
+        note(Key(code: .deferred, event: wait.event, handler: handler), 1, 0, text, now, tick)
+      }
+    }
+    for (key, warning) in known {
+      let stays: UInt64 = key.code == .stuck || key.code == .flood ? 1 : 10
+      if now - warning.seenAt >= stays * Self.second || (warning.seenAt < now && poller.index(of: key.event) == nil) {
+        known[key] = nil
+        poller.noteGone(.warning(warning.id), of: key.event)
+      }
+    }
+  }
+
+  private func look(
+    at handler: inout PolledHandler, of polled: PolledEvent, _ now: UInt64,
+    _ found: (PolledWarning.Code, Int, Int, String) -> Void
+  ) {
+    let reading = handler.reading
+    if let runningAt = handler.runningAt, now - runningAt >= Self.second {
+      let time = milliseconds(now - runningAt)
+      found(.stuck, time, 1_000, "A call of \(title(handler)) of \(title(polled)) has run for \(time) ms.")
+    }
+    if reading.waiting > 0 || handler.before.waiting > 0, grows(&handler.before, reading.waiting, now) {
+      let text = "\(reading.waiting) occurrences wait for \(title(handler)) of \(title(polled)), and more each second."
+      found(.backlog, reading.waiting, Self.backlogLimit, text)
+    }
+    if let droppedAt = handler.droppedAt, now - droppedAt < 10 * Self.second {
+      let text = "\(title(handler)) of \(title(polled)) dropped occurrences, \(reading.dropped) in all."
+      found(.dropping, reading.dropped, 0, text)
+    }
+    let (calls, failed) = (reading.calls - handler.base.calls, reading.failed - handler.base.failed)
+    if failed >= 10, failed >= calls {
+      found(.failing, failed, 10, "The last \(failed) calls of \(title(handler)) of \(title(polled)) all failed.")
+    }
+  }
+
+  /// Returns whether a backlog has grown for a second.
+  private func grows(_ before: inout (at: UInt64, waiting: Int), _ waiting: Int, _ now: UInt64) -> Bool {
+    let isLarge = waiting >= Self.backlogLimit && waiting > before.waiting
+    guard now - before.at >= Self.second else { return false }
+    before = (now, waiting)
+    return isLarge
+  }
+
+  private func findMany(_ polled: PolledEvent, _ now: UInt64, _ tick: UInt64) {
+    var counts: [String: (count: Int, handler: UInt64)] = [:]
+    for handler in polled.handlers {
+      let line = handler.info.fileID.map { "\($0):\(handler.info.line ?? 0)" } ?? ""
+      counts[line, default: (0, handler.reading.id)].count += 1
+    }
+    for (line, (count, handler)) in counts where count > 100 {
+      let place = line.isEmpty ? "" : " from \(line)"
+      let text = "\(title(polled)) has \(count) handlers\(place). Perhaps they are not removed."
+      note(Key(code: .many, event: polled.id, handler: line.isEmpty ? nil : handler), count, 100, text, now, tick)
+    }
+  }
+
+  private func note(_ key: Key, _ count: Int, _ limit: Int, _ text: String, _ now: UInt64, _ tick: UInt64) {
+    if var warning = known[key] {
+      if warning.count != count || warning.text != text {
+        (warning.count, warning.text, warning.version) = (count, text, tick)
+      }
+      warning.seenAt = now
+      known[key] = warning
+      return
+    }
+    last += 1
+    known[key] = PolledWarning(
+      id: last, code: key.code, event: key.event, handler: key.handler, since: now, count: count, limit: limit,
+      text: text, version: tick, seenAt: now)
+  }
+
+  private func milliseconds(_ time: UInt64) -> Int { Int(clamping: time / 1_000_000) }
+  private func title(_ polled: PolledEvent) -> String { polled.event.name ?? "event \(polled.id) of \(polled.type)" }
+  private func title(_ handler: PolledHandler) -> String {
+    handler.info.name ?? handler.info.fileID.map { "\($0):\(handler.info.line ?? 0)" }
+      ?? "handler \(handler.reading.id)"
+  }
+}

@@ -1,0 +1,145 @@
+public import Eventing
+public import Foundation
+
+/// Writes what events are sent to a file, which an ``EventReplay`` sends again.
+///
+///     let recording = try EventRecording(to: "monday.jsonl")
+///     recording.record(orders, as: "orders")
+///     recording.record(signal: cancelled, as: "cancelled")
+///     // …
+///     let count = try await recording.end()
+///
+/// Each line of the file is a JSON object: the time of an occurrence, its sender, the occurrence
+/// whose handler sent it, and the payload. The lines of all events stand in one order, in which
+/// their deliveries began.
+///
+/// A recording is no handler: reports, the occurrences that nobody heard, and the number of
+/// handlers are as without it. While an event is recorded it has no fast path: each occurrence is
+/// enqueued, as for an observer. Payloads are encoded on the thread that delivers, before the
+/// handlers are called, and no mutex is held meanwhile. The file has mode 0600, since it holds
+/// payloads.
+///
+/// Dropping a recording ends it, as ``end()`` does.
+public final class EventRecording: Sendable {
+  private let journal: Journal
+  private let tracings = Guarded<[EventTracing]>([])
+
+  /// Creates the file. One that is there is replaced.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - clock: The clock of the times in the file.
+  /// - Throws: An ``InspectionError`` if the file cannot be created.
+  public convenience init(to path: String, clock: any Clock<Duration> = ContinuousClock()) throws {
+    self.init(Journal(try RecordingFile(creating: path), timedBy: clock))
+  }
+
+  /// Creates the file. One that is there is replaced.
+  ///
+  /// - Parameters:
+  ///   - file: The location of the file.
+  ///   - clock: The clock of the times in the file.
+  /// - Throws: An ``InspectionError`` if the file cannot be created.
+  public convenience init(to file: URL, clock: any Clock<Duration> = ContinuousClock()) throws {
+    try self.init(to: file.path, clock: clock)
+  }
+
+  /// Creates a recording at the end of a file or a device that is there. For tests.
+  package convenience init(appendingTo path: String) throws {
+    self.init(Journal(try RecordingFile(appendingTo: path), timedBy: ContinuousClock()))
+  }
+
+  private init(_ journal: Journal) { self.journal = journal }
+
+  deinit {
+    endTracings()
+    journal.close { _ in }
+  }
+
+  /// Records what an event is sent from now on.
+  ///
+  /// Effective for each delivery that begins after the return. Callable from any thread.
+  ///
+  /// - Parameters:
+  ///   - event: The event.
+  ///   - name: The name in the file, by which a replay finds the event. A name is taken once: the
+  ///     second event of that name is not recorded, and ``end()`` throws.
+  public func record<Payload: Codable & Sendable>(_ event: Event<Payload>, as name: String) {
+    record(event, as: name) { payload in payload }
+  }
+
+  /// Records what an event is sent from now on, in the form that a closure makes of each payload.
+  ///
+  /// - Parameters:
+  ///   - event: The event.
+  ///   - name: The name in the file: see ``record(_:as:)``.
+  ///   - encoding: A closure that returns what is stored. It runs on the thread that delivers.
+  public func record<Payload: Sendable>(
+    _ event: Event<Payload>, as name: String,
+    encoding: @escaping @Sendable (Payload) throws -> some Encodable & Sendable
+  ) {
+    add(event, name, Payload.self) { payload in
+      guard let payload = payload.copy(as: Payload.self) else { return [:] }
+      return ["payload": try JSONFragment.bytes(encoding(payload))]
+    }
+  }
+
+  /// Records what a signal is sent from now on. Its payload is `null`.
+  ///
+  /// - Parameters:
+  ///   - signal: The signal.
+  ///   - name: The name in the file: see ``record(_:as:)``.
+  public func record(_ signal: Event<Void>, as name: String) {
+    add(signal, name, Void.self) { _ in ["payload": JSONFragment.null] }
+  }
+
+  /// Records a signal: see ``record(_:as:)``.
+  public func record(signal: Event<Void>, as name: String) { record(signal, as: name) }
+
+  /// Records what a keyed event is sent from now on, with the keys.
+  ///
+  /// - Parameters:
+  ///   - event: The keyed event.
+  ///   - name: The name in the file: see ``record(_:as:)``.
+  public func record<Key: Codable, Payload: Codable & Sendable>(_ event: KeyedEvent<Key, Payload>, as name: String) {
+    add(event, name, Payload.self) { payload in
+      guard let (key, payload) = payload.copy(key: Key.self, as: Payload.self) else { return [:] }
+      return ["key": try JSONFragment.bytes(key), "payload": try JSONFragment.bytes(payload)]
+    }
+  }
+
+  /// Ends the recording: writes the rest, and closes the file.
+  ///
+  /// Further calls return, or throw, that again. Deliveries that begin after the return are not
+  /// recorded. A delivery that has begun before is waited for until its payload is encoded.
+  ///
+  /// - Returns: The number of occurrences in the file.
+  /// - Throws: The first error of encoding or writing, or an ``InspectionError`` if a name was used
+  ///   twice. Nothing is recorded after an error of encoding or writing; the lines before it can
+  ///   be replayed.
+  @discardableResult public func end() async throws -> Int {
+    endTracings()
+    let outcome = await withCheckedContinuation { continuation in
+      journal.close { outcome in continuation.resume(returning: outcome) }
+    }
+    return try outcome.get()
+  }
+
+  private func add(
+    _ event: some Inspectable, _ name: String, _ type: Any.Type,
+    _ encode: @escaping RecordingSink.Encode
+  ) {
+    guard journal.admit(name, type: String(reflecting: type)) else { return }
+    let sink = RecordingSink(name, journal, encode)
+    let added = event.inspected.events.compactMap { $0.trace(with: sink) }
+    tracings.withLock { $0 += added }
+  }
+
+  private func endTracings() {
+    let ended = tracings.withLock { tracings in
+      defer { tracings = [] }
+      return tracings
+    }
+    for tracing in ended { tracing.end() }
+  }
+}

@@ -1,0 +1,148 @@
+public import Eventing
+public import Foundation
+
+/// Sends again what an ``EventRecording`` has written.
+///
+///     let replay = try EventReplay("monday.jsonl")
+///     try await replay.run(at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
+///
+/// The order of the occurrences is that of the file, over all events, and each sender of the file
+/// has an object of its own. With a `Simulation`'s clock a replay runs in a simulation, too: the
+/// same seed gives the same schedule.
+public struct EventReplay: Sendable {
+  /// The times at which occurrences are sent.
+  public struct Pace: Sendable {
+    /// The factor by which the replay is faster than the recording; `nil` for no waiting.
+    let factor: Double?
+
+    /// As far apart as they were recorded.
+    public static var asRecorded: Pace { Pace(factor: 1) }
+    /// As far apart as they were recorded, divided by a factor.
+    ///
+    /// - Parameter factor: The factor. One that is not above 0 counts as 1.
+    public static func times(_ factor: Double) -> Pace { Pace(factor: factor > 0 ? factor : 1) }
+    /// One after the other, each when all handlers of the one before have finished.
+    public static var asFastAsPossible: Pace { Pace(factor: nil) }
+  }
+
+  /// The treatment of a line that is cut or cannot be decoded, or whose event has no target.
+  public struct Damage: Sendable {
+    let isSkipped: Bool
+
+    /// The line is left out, and listed in ``Outcome/damaged``.
+    public static var skip: Damage { Damage(isSkipped: true) }
+    /// The line is an error, which is thrown before anything is sent.
+    public static var refuse: Damage { Damage(isSkipped: false) }
+  }
+
+  /// The result of a replay.
+  public struct Outcome: Sendable {
+    /// The number of occurrences that were sent.
+    public let sentCount: Int
+    /// The lines that were left out because of damage, with their numbers, from 1 for the first
+    /// line of the file.
+    public let damaged: [(line: Int, reason: String)]
+    /// Whether the recording has its last line, so that it was ended and not cut.
+    public let isComplete: Bool
+  }
+
+  private let file: ReplayFile
+  private let damage: Damage
+
+  /// Reads a recording.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - damaged: The treatment of damaged lines.
+  /// - Throws: An ``InspectionError`` if the file cannot be read, is no recording, or is one of
+  ///   another version; and for the first damaged line, if these are refused.
+  public init(_ path: String, damaged: Damage = .refuse) throws {
+    try self.init(URL(fileURLWithPath: path), damaged: damaged)
+  }
+
+  /// Reads a recording.
+  ///
+  /// - Parameters:
+  ///   - file: The location of the file.
+  ///   - damaged: The treatment of damaged lines.
+  /// - Throws: See ``init(_:damaged:)``.
+  public init(_ file: URL, damaged: Damage = .refuse) throws {
+    self.file = try ReplayFile(file)
+    damage = damaged
+    if !damaged.isSkipped, let first = self.file.damaged.first { throw ReplayFile.error(first.line, first.reason) }
+  }
+
+  /// Sends all occurrences, and returns when their handlers have finished.
+  ///
+  /// An occurrence that a handler of another recorded one sent is left out, since that handler
+  /// sends it again.
+  ///
+  /// - Parameters:
+  ///   - pace: The times at which occurrences are sent.
+  ///   - targets: The events by the names that they were recorded under.
+  ///   - withCaused: Whether to send what handlers of recorded occurrences sent, too. Then handlers
+  ///     that send it again should be missing.
+  ///   - clock: The clock of the pace.
+  /// - Returns: The number of occurrences that were sent, and the damage.
+  /// - Throws: An ``InspectionError`` for a damaged line, if these are refused: before anything is
+  ///   sent. `CancellationError` if the task is cancelled during a pause.
+  /// - Complexity: O(*n*) for *n* lines, which are decoded before the first one is sent.
+  @discardableResult public nonisolated(nonsending) func run(
+    at pace: Pace = .asRecorded, into targets: [String: Target], withCaused: Bool = false,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) async throws -> Outcome {
+    var damaged = file.damaged
+    let deliveries = try decode(into: targets, withCaused, &damaged)
+    let pause = EventReplay.pause(pace, on: clock)
+    var senders: [Int: ReplayedSender] = [:]
+    for delivery in deliveries {
+      try await pause(delivery.time)
+      let sender = delivery.sender.map { number in
+        let sender = senders[number] ?? ReplayedSender()
+        senders[number] = sender
+        return sender
+      }
+      await delivery.body(sender, pace.factor == nil)
+    }
+    for target in targets.values { await target.quiesce() }
+    return Outcome(
+      sentCount: deliveries.count, damaged: damaged.sorted { $0.line < $1.line }, isComplete: file.isComplete)
+  }
+
+  private struct Delivery {
+    let time: Duration
+    let sender: Int?
+    let body: Target.Delivery
+  }
+
+  private func decode(
+    into targets: [String: Target], _ withCaused: Bool, _ damaged: inout [(line: Int, reason: String)]
+  ) throws -> [Delivery] {
+    var deliveries: [Delivery] = []
+    for entry in file.entries where withCaused || entry.cause == nil {
+      do {
+        guard let target = targets[entry.name] else {
+          let names = targets.keys.sorted().joined(separator: ", ")
+          throw InspectionError(.noTarget, "expected a target for \(entry.name), got some for: \(names)", line: entry.line)
+        }
+        guard let decode = target.decode else { continue }
+        let body: Target.Delivery
+        do { body = try decode(entry.text) } catch {
+          let type = file.types[entry.name] ?? "an unknown type"
+          throw ReplayFile.error(entry.line, "expected a payload that was recorded as \(type), got: \(error)")
+        }
+        deliveries.append(Delivery(time: .nanoseconds(entry.time), sender: entry.sender, body: body))
+      } catch let error as InspectionError where damage.isSkipped { damaged.append((entry.line, error.description)) }
+    }
+    return deliveries
+  }
+
+  /// Returns a closure that waits until a time of the recording.
+  private static func pause<Time: Clock>(
+    _ pace: Pace, on clock: Time
+  ) -> @Sendable (Duration) async throws -> Void where Time.Duration == Duration {
+    guard let factor = pace.factor else { return { _ in try Task.checkCancellation() } }
+    let start = clock.now
+    return { time in try await clock.sleep(until: start.advanced(by: time / factor), tolerance: nil) }
+  }
+}

@@ -1,0 +1,204 @@
+import Eventing
+import Foundation
+
+/// The lines of a recording, from the beginning of a delivery to the file.
+///
+/// A delivery takes its place in the order first, encodes its payload without a mutex, and then
+/// hands in its line. A line is written as soon as all lines before it are there, by the thread
+/// that finds it so: one thread at a time, and never under a mutex.
+final class Journal: Sendable {
+  /// The place of an occurrence in the recording.
+  struct Place: Sendable {
+    let number: Int
+    let time: UInt64
+    let sender: Int?
+    let cause: Int?
+  }
+
+  private struct State {
+    var names: Set<String> = []
+    /// The number of places that were given.
+    var lastPlace = 0
+    /// The number of the next line to be written.
+    var nextLine = 1
+    /// The number of the first line that is not written because of an error.
+    var end = Int.max
+    /// The lines that wait for one before them, by their numbers.
+    var lines: [Int: [UInt8]] = [:]
+    /// The lines that stand before the line with a number.
+    var headers: [(before: Int, line: [UInt8])] = []
+    var senders = SenderNumbers()
+    var causes = CauseNumbers()
+    var isWriting = false
+    var isClosing = false
+    var failure: (any Error)?
+    var outcome: Result<Int, any Error>?
+    var waiters: [@Sendable (Result<Int, any Error>) -> Void] = []
+
+    /// Whether no line is missing before the end of the recording.
+    var isWhole: Bool { nextLine > lastPlace || nextLine >= end }
+
+    /// Removes and returns the lines that can be written now.
+    mutating func takeLines() -> [UInt8] {
+      var taken: [UInt8] = []
+      while nextLine < end {
+        while let header = headers.first, header.before <= nextLine {
+          taken += header.line
+          headers.removeFirst()
+        }
+        guard let line = lines.removeValue(forKey: nextLine) else { break }
+        taken += line
+        nextLine += 1
+      }
+      return taken
+    }
+  }
+
+  private let state = Guarded(State())
+  private let file: RecordingFile
+  /// The nanoseconds since the recording began.
+  private let elapsed: @Sendable () -> Int
+
+  init(_ file: RecordingFile, timedBy clock: any Clock<Duration>) {
+    self.file = file
+    elapsed = Journal.elapsed(on: clock)
+    let epoch = Int(Date().timeIntervalSince1970 * 1_000)
+    state.withLock { $0.headers = [(1, Array("{\"recording\":1,\"epoch\":\(epoch)}\n".utf8))] }
+    writeLines()
+  }
+
+  private static func elapsed<Time: Clock>(on clock: Time) -> @Sendable () -> Int where Time.Duration == Duration {
+    let start = clock.now
+    return {
+      let (seconds, attoseconds) = start.duration(to: clock.now).components
+      return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+    }
+  }
+
+  /// Takes a name for an event. Returns false if the name is taken, or the recording has ended.
+  func admit(_ name: String, type: String) -> Bool {
+    let line = Array("{\"event\":\(JSONFragment.text(name)),\"type\":\(JSONFragment.text(type))}\n".utf8)
+    let isNew = state.withLock { state in
+      guard !state.isClosing else { return false }
+      guard state.names.insert(name).inserted else {
+        state.failure =
+          state.failure
+          ?? InspectionError(
+            .nameTaken, "expected one event of the name \(name), got a second one, which is not recorded")
+        return false
+      }
+      state.headers.append((state.lastPlace + 1, line))
+      return true
+    }
+    writeLines()
+    return isNew
+  }
+
+  /// Gives an occurrence its place; `nil` after the end, or after an error.
+  func begin(_ occurrence: TracedOccurrence) -> Place? {
+    let time = elapsed()
+    // Released after the mutex.
+    var loaded: [any AnyObject & Sendable] = []
+    return state.withLock { state in
+      guard !state.isClosing, state.end == .max else { return nil }
+      state.lastPlace += 1
+      state.causes.began(occurrence, as: state.lastPlace)
+      return Place(
+        number: state.lastPlace, time: UInt64(max(0, time)),
+        sender: occurrence.sender.map { state.senders.number(of: $0, &loaded) },
+        cause: state.causes.cause(of: occurrence))
+    }
+  }
+
+  /// Notes the call of a handler, which may send further occurrences.
+  func began(_ call: TracedCall) { state.withLock { $0.causes.began(call) } }
+
+  /// Hands in the line of a place.
+  func write(_ line: [UInt8], at place: Place) {
+    state.withLock { $0.lines[place.number] = line }
+    writeLines()
+  }
+
+  /// Ends the recording before a place.
+  func fail(at place: Place, _ error: any Error) {
+    state.withLock { state in
+      if place.number < state.end { (state.end, state.failure) = (place.number, state.failure ?? error) }
+    }
+    writeLines()
+  }
+
+  /// Ends the recording. The closure gets the number of occurrences in the file, or the first
+  /// error, once the file is closed.
+  func close(_ body: @escaping @Sendable (Result<Int, any Error>) -> Void) {
+    let outcome = state.withLock { state in
+      state.isClosing = true
+      if state.outcome == nil { state.waiters.append(body) }
+      return state.outcome
+    }
+    if let outcome { body(outcome) } else { writeLines() }
+  }
+
+  // MARK: The file
+
+  private enum Step { case write([UInt8]), close([UInt8]), wait }
+
+  /// Writes what can be written, unless another thread does.
+  private func writeLines() {
+    while true {
+      let time = elapsed()
+      let step = state.withLock { state -> Step in
+        guard !state.isWriting, state.outcome == nil else { return .wait }
+        let lines = state.takeLines()
+        let isEnd = state.isClosing && state.isWhole
+        guard !lines.isEmpty || isEnd else { return .wait }
+        state.isWriting = true
+        guard isEnd else { return .write(lines) }
+        let isComplete = state.end == .max
+        let last = "{\"end\":true,\"t\":\(max(0, time)),\"count\":\(state.nextLine - 1)}\n"
+        return .close(lines + (isComplete ? Array(last.utf8) : []))
+      }
+      switch step {
+      case .wait: return
+      case .write(let lines): written(Result { try file.write(lines) })
+      case .close(let lines): return closed(Result { try file.write(lines) }.flatMap { Result { try file.close() } })
+      }
+    }
+  }
+
+  private func written(_ result: Result<Void, any Error>) {
+    state.withLock { state in
+      state.isWriting = false
+      guard case .failure(let error) = result else { return }
+      (state.end, state.failure) = (min(state.end, state.nextLine), state.failure ?? error)
+    }
+  }
+
+  private func closed(_ result: Result<Void, any Error>) {
+    let (outcome, waiters) = state.withLock { state in
+      if case .failure(let error) = result { state.failure = state.failure ?? error }
+      let outcome: Result<Int, any Error> = state.failure.map { .failure($0) } ?? .success(state.nextLine - 1)
+      state.outcome = outcome
+      defer { state.waiters = [] }
+      return (outcome, state.waiters)
+    }
+    for waiter in waiters { waiter(outcome) }
+  }
+}
+
+extension Journal.Place {
+  /// Returns the line of the occurrence.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the event in the file, as a JSON string.
+  ///   - sequence: The sequence number of the occurrence.
+  ///   - body: The payload, and the key if there is one, as JSON.
+  func line(of name: String, _ sequence: UInt64, _ body: KeyValuePairs<String, [UInt8]>) -> [UInt8] {
+    var line = Array(
+      """
+      {"n":\(number),"t":\(time),"as":\(name),"sequence":\(sequence),\
+      "sender":\(JSONFragment.text(sender)),"cause":\(JSONFragment.text(cause))
+      """.utf8)
+    for (key, value) in body { line += Array(",\"\(key)\":".utf8) + value }
+    return line + Array("}\n".utf8)
+  }
+}

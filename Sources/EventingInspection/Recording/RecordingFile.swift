@@ -1,0 +1,69 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The file of a recording. Used by one thread at a time.
+final class RecordingFile: Sendable {
+  private let path: String
+  private let descriptor: Int32
+
+  /// Creates a file that only the user can read. A file or a symbolic link at the path is replaced.
+  init(creating path: String) throws {
+    guard !path.isEmpty else { throw InspectionError(.badPath, "expected the path of a file, got an empty one") }
+    self.path = path
+    var status = stat()
+    if unsafe lstat(path, &status) == 0 {
+      let kind = status.st_mode & S_IFMT
+      guard kind == S_IFREG || kind == S_IFLNK else {
+        throw InspectionError(.pathTaken, "expected a file or nothing at \(path), got something else")
+      }
+      _ = unlink(path)
+    }
+    descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw RecordingFile.error("create", path) }
+  }
+
+  /// Opens a file or a device that is there, and leaves what it holds.
+  init(appendingTo path: String) throws {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+    guard descriptor >= 0 else { throw RecordingFile.error("open", path) }
+  }
+
+  /// Writes bytes at the end of the file.
+  func write(_ bytes: [UInt8]) throws {
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        // Safe: `written` is below the number of bytes.
+        unsafe systemWrite(descriptor, buffer.baseAddress.unsafelyUnwrapped + written, buffer.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw RecordingFile.error("write to", path) }
+      written += count
+    }
+  }
+
+  /// Closes the file. Called once.
+  func close() throws {
+    // A full disk may be told as late as this.
+    guard systemClose(descriptor) == 0 || errno == EINTR else { throw RecordingFile.error("close", path) }
+  }
+
+  private static func error(_ verb: String, _ path: String) -> InspectionError {
+    let reason = unsafe String(cString: strerror(errno))
+    return InspectionError(.system, "expected to \(verb) \(path), got: \(reason)")
+  }
+}
+
+// Within the class, these names are those of its own methods.
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+  unsafe write(descriptor, bytes, count)
+}
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -1,0 +1,88 @@
+import Eventing
+
+/// A number for each sender, as long as it lives.
+struct SenderNumbers {
+  private struct Entry {
+    weak var sender: (any AnyObject & Sendable)?
+    let number: Int
+  }
+
+  private var entries: [ObjectIdentifier: Entry] = [:]
+  private var last = 0
+  /// The number of entries above which those of senders that are gone are removed.
+  private var limit = 64
+
+  /// Returns the number of a sender.
+  ///
+  /// - Parameters:
+  ///   - sender: The sender, which the caller holds.
+  ///   - loaded: Gets senders that this has loaded: the last reference to one must not be released
+  ///     under a mutex.
+  mutating func number(of sender: any AnyObject & Sendable, _ loaded: inout [any AnyObject & Sendable]) -> Int {
+    let id = ObjectIdentifier(sender)
+    // Another sender, which is gone, may have had the address.
+    if let entry = entries[id], let known = entry.sender {
+      loaded.append(known)
+      return entry.number
+    }
+    if entries.count >= limit { removeGone(&loaded) }
+    last += 1
+    entries[id] = Entry(sender: sender, number: last)
+    return last
+  }
+
+  private mutating func removeGone(_ loaded: inout [any AnyObject & Sendable]) {
+    entries = entries.filter { entry in
+      guard let sender = entry.value.sender else { return false }
+      loaded.append(sender)
+      return true
+    }
+    limit = max(64, entries.count * 2)
+  }
+}
+
+/// The recorded occurrence that each call handles, by which a post from that call finds its cause.
+///
+/// The last 500,000 occurrences and calls are known, at least. The cause of a post that waited
+/// behind more of them is lost.
+struct CauseNumbers {
+  private struct Occurrence: Hashable {
+    let event: UInt64
+    let sequence: UInt64
+  }
+
+  private var occurrences = RecentValues<Occurrence, Int>(limit: 500_000)
+  private var calls = RecentValues<UInt64, Int>(limit: 500_000)
+
+  mutating func began(_ occurrence: TracedOccurrence, as number: Int) {
+    occurrences[Occurrence(event: occurrence.event.number, sequence: occurrence.sequence)] = number
+  }
+
+  mutating func began(_ call: TracedCall) {
+    guard let number = occurrences[Occurrence(event: call.event.number, sequence: call.sequence)] else { return }
+    calls[call.number] = number
+  }
+
+  func cause(of occurrence: TracedOccurrence) -> Int? { occurrence.cause == 0 ? nil : calls[occurrence.cause] }
+}
+
+/// A dictionary that forgets what was set long ago: it keeps the last `limit` values at least, and
+/// twice as many at most. All of it is O(1), amortized.
+private struct RecentValues<Key: Hashable, Value> {
+  private let limit: Int
+  private var young: [Key: Value] = [:]
+  private var old: [Key: Value] = [:]
+
+  init(limit: Int) { self.limit = limit }
+
+  subscript(key: Key) -> Value? {
+    get { young[key] ?? old[key] }
+    set {
+      if young.count >= limit {
+        old = young
+        young = [:]
+      }
+      young[key] = newValue
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import Eventing
+
+/// Records the occurrences of one event.
+final class RecordingSink: TraceSink {
+  /// Makes the members of a line that hold the payload.
+  typealias Encode = @Sendable (TracedPayload) throws -> KeyValuePairs<String, [UInt8]>
+
+  /// The name of the event, as a JSON string.
+  private let name: String
+  private let journal: Journal
+  private let encode: Encode
+
+  init(_ name: String, _ journal: Journal, _ encode: @escaping Encode) {
+    self.name = JSONFragment.text(name)
+    self.journal = journal
+    self.encode = encode
+  }
+
+  func began(_ occurrence: TracedOccurrence, payload: TracedPayload) {
+    guard let place = journal.begin(occurrence) else { return }
+    do {
+      journal.write(place.line(of: name, occurrence.sequence, try encode(payload)), at: place)
+    } catch { journal.fail(at: place, error) }
+  }
+
+  func began(_ call: TracedCall) { journal.began(call) }
+
+  func ended(event: EventIdentity, sequence: UInt64) {}
+  func ended(_ call: TracedCall, threw: Bool) {}
+  func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {}
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// The lines of a recording.
+struct ReplayFile: Sendable {
+  /// The line of an occurrence.
+  struct Entry: Sendable {
+    /// The number of the line, from 1 for the first one of the file.
+    let line: Int
+    let name: String
+    let time: Int64
+    let sender: Int?
+    let cause: Int?
+    /// The line itself, in which the payload stands.
+    let text: Data
+  }
+
+  private(set) var entries: [Entry] = []
+  /// The types that events had when they were recorded, by the names of the events.
+  private(set) var types: [String: String] = [:]
+  private(set) var damaged: [(line: Int, reason: String)] = []
+  /// Whether the last line is there.
+  private(set) var isComplete = false
+
+  init(_ file: URL) throws {
+    let data: Data
+    do { data = try Data(contentsOf: file) } catch {
+      throw InspectionError(.system, "expected a recording at \(file.path), got: \(error.localizedDescription)")
+    }
+    var lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    // Behind the line break of a whole last line nothing follows.
+    let isCut = lines.removeLast().isEmpty == false
+    guard let first = lines.first, let header = try? JSONDecoder().decode(Header.self, from: first) else {
+      throw ReplayFile.error(1, "expected the header of a recording, as {\"recording\":1,…}, got another line")
+    }
+    guard header.recording == 1 else {
+      let text = "expected a recording of version 1, got version \(header.recording)"
+      throw InspectionError(.version, "line 1: \(text)", line: 1)
+    }
+    for (number, line) in zip(2..., lines.dropFirst()) where !line.isEmpty { read(line, number) }
+    if isCut { damaged.append((lines.count + 1, "expected a line break at the end, got a line that is cut")) }
+  }
+
+  private mutating func read(_ line: Data, _ number: Int) {
+    do {
+      let members = try JSONDecoder().decode(Members.self, from: line)
+      if members.end == true {
+        isComplete = true
+      } else if let name = members.as, let time = members.t {
+        entries.append(
+          Entry(line: number, name: name, time: time, sender: members.sender, cause: members.cause, text: line))
+      } else if let name = members.event {
+        types[name] = members.type
+      } else {
+        damaged.append((number, "expected an occurrence, an event or the end, got none of them"))
+      }
+    } catch { damaged.append((number, "expected a JSON object of a recording, got: \(error)")) }
+  }
+
+  /// Returns the error about a damaged line.
+  static func error(_ line: Int, _ reason: String) -> InspectionError {
+    InspectionError(.damagedLine, "line \(line): \(reason)", line: line)
+  }
+
+  private struct Header: Decodable {
+    let recording: Int
+  }
+
+  private struct Members: Decodable {
+    let end: Bool?
+    let event: String?
+    let type: String?
+    let `as`: String?
+    let t: Int64?
+    let sender: Int?
+    let cause: Int?
+  }
+}

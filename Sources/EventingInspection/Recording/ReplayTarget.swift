@@ -1,0 +1,91 @@
+public import Eventing
+import Foundation
+
+extension EventReplay {
+  /// The place where a replay sends the occurrences that were recorded under a name.
+  public struct Target: Sendable {
+    /// Sends an occurrence, for its sender.
+    typealias Delivery = @Sendable (_ sender: ReplayedSender?, _ isAwaited: Bool) async -> Void
+
+    /// Decodes a line; `nil` for a target that takes nothing.
+    let decode: (@Sendable (Data) throws -> Delivery)?
+    /// Waits until all that was sent has been handled.
+    let quiesce: @Sendable () async -> Void
+
+    /// Sends to an event.
+    ///
+    /// - Parameter event: The event. Its payload type decodes; the type's name in the file is for
+    ///   messages only.
+    public static func event<Payload: Codable & Sendable>(_ event: Event<Payload>) -> Target {
+      Target.event(event) { (payload: Payload) in payload }
+    }
+
+    /// Sends to an event what a closure makes of each stored value.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - decoding: A closure that makes a payload of a stored value. An error damages the line.
+    public static func event<Payload: Sendable, Stored: Decodable>(
+      _ event: Event<Payload>, decoding: @escaping @Sendable (Stored) throws -> Payload
+    ) -> Target {
+      Target(event) { line in try decoding(JSONDecoder().decode(StoredPayload<Stored>.self, from: line).payload) }
+    }
+
+    /// Sends to a signal.
+    ///
+    /// - Parameter signal: The signal.
+    public static func event(_ signal: Event<Void>) -> Target { Target(signal) { _ in () } }
+
+    /// Sends to a signal.
+    public static func signal(_ signal: Event<Void>) -> Target { .event(signal) }
+
+    /// Sends to a keyed event, to the recorded keys.
+    ///
+    /// - Parameter event: The keyed event.
+    public static func event<Key: Codable, Payload: Codable & Sendable>(_ event: KeyedEvent<Key, Payload>) -> Target {
+      Target(
+        decode: { line in
+          let stored = try JSONDecoder().decode(StoredKeyedPayload<Key, Payload>.self, from: line)
+          return { sender, isAwaited in
+            switch (stored.key, isAwaited) {
+            case (let key?, true): await event.send(stored.payload, to: key, from: sender)
+            case (let key?, false): event.post(stored.payload, to: key, from: sender)
+            case (nil, true): await event.sendUntargeted(stored.payload, from: sender)
+            case (nil, false): event.postUntargeted(stored.payload, from: sender)
+            }
+          }
+        },
+        quiesce: { await event.quiesce() })
+    }
+
+    /// Takes nothing: the occurrences of that name are left out.
+    public static var nothing: Target { Target(decode: nil, quiesce: {}) }
+
+    private init(decode: (@Sendable (Data) throws -> Delivery)?, quiesce: @escaping @Sendable () async -> Void) {
+      self.decode = decode
+      self.quiesce = quiesce
+    }
+
+    private init<Payload: Sendable>(_ event: Event<Payload>, _ payload: @escaping @Sendable (Data) throws -> Payload) {
+      decode = { line in
+        let payload = try payload(line)
+        return { sender, isAwaited in
+          if isAwaited { await event.send(payload, from: sender) } else { event.post(payload, from: sender) }
+        }
+      }
+      quiesce = { await event.quiesce() }
+    }
+  }
+}
+
+/// The object that a replay names as the sender in place of a recorded one.
+final class ReplayedSender: Sendable {}
+
+private struct StoredPayload<Payload: Decodable>: Decodable {
+  let payload: Payload
+}
+
+private struct StoredKeyedPayload<Key: Decodable & Sendable, Payload: Decodable & Sendable>: Decodable, Sendable {
+  let key: Key?
+  let payload: Payload
+}

@@ -1,0 +1,189 @@
+import Eventing
+
+/// One client: what it sent, what waits for it, and its subscriptions. It belongs to the thread of
+/// the server.
+final class Connection {
+  let descriptor: Int32
+  let limits: Limits
+  let poller: Poller
+  let allowsControl: Bool
+
+  /// The bytes that were read and are no whole line yet.
+  private var input: [UInt8] = []
+  /// The lines that wait, and how much of the first one is sent.
+  private var output: [[UInt8]] = []
+  private var sent = 0
+  private var queued = 0
+  /// The answers and updates that are made when there is room, in order.
+  var jobs: [Job] = []
+  var subscriptions: [Subscription] = []
+  var lastSubscription: UInt64 = 0
+  /// The trace that the client has begun, with its number.
+  var trace: (id: UInt64, trace: EventTrace)?
+  var mistakes = 0
+  var hasGreeted = false
+  var hasControl = false
+  /// Whether the connection ends as soon as all that waits is sent.
+  var isEnding = false
+  /// Whether the connection is over.
+  private(set) var isClosed = false
+  private let openedAt: UInt64
+  /// When the client last took something, or nothing waited.
+  private var tookAt: UInt64
+  /// The requests and bytes of the current second.
+  private var window: (start: UInt64, lines: Int, bytes: Int)
+  /// The lines of this client that were no request.
+  var malformed = 0
+  /// The updates that this client missed.
+  private(set) var missed = 0
+
+  init(_ descriptor: Int32, _ poller: Poller, _ limits: Limits, allowsControl: Bool, at now: UInt64) {
+    self.descriptor = descriptor
+    self.poller = poller
+    self.limits = limits
+    self.allowsControl = allowsControl
+    (openedAt, tookAt, window) = (now, now, (now, 0, 0))
+  }
+
+  // MARK: For the server
+
+  /// The bytes that wait for the client.
+  var waitingBytes: Int { queued }
+
+  /// Whether anything waits to be sent.
+  var wantsToWrite: Bool { queued > 0 || !jobs.isEmpty }
+
+  /// Whether requests are read: not from a client that does not take its answers, nor from one that
+  /// sends more than it may.
+  func wantsToRead(at now: UInt64) -> Bool {
+    !isEnding && jobs.count < limits.jobs && queued < limits.queue / 2 && !isOverBudget(at: now)
+  }
+
+  /// When the client must be looked at again, even if it sends nothing.
+  func deadline(at now: UInt64) -> UInt64 {
+    var next = hasGreeted ? UInt64.max : openedAt + limits.helloTime
+    if wantsToWrite { next = min(next, tookAt + limits.idleTime) }
+    if isOverBudget(at: now) { next = min(next, window.start + Limits.second) }
+    return subscriptions.reduce(next) { min($0, $1.nextAt) }
+  }
+
+  /// The shortest interval of the subscriptions; `nil` if there are none.
+  var interval: UInt64? { subscriptions.map(\.interval).min() }
+
+  /// Sends the server's first line.
+  func greet(_ hello: [UInt8]) { enqueue(hello) }
+
+  /// Makes the updates that are due, and ends a connection without a hello.
+  func tick(at now: UInt64) {
+    if !hasGreeted, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
+    if !wantsToWrite { tookAt = now }
+    for index in subscriptions.indices where now >= subscriptions[index].nextAt {
+      let id = subscriptions[index].id
+      let isWaiting = jobs.contains { $0.subscription == id } || queued > limits.queue / 2
+      if let update = subscriptions[index].update(at: now, isWaiting: isWaiting, poller) {
+        jobs.append(update)
+      } else {
+        missed += 1
+      }
+    }
+    fill()
+  }
+
+  /// Says goodbye, and sends what fits into the socket.
+  func end() {
+    jobs = []
+    var line = JSONWriter()
+    line.beginObject()
+    line.pair("push", "bye")
+    line.pair("reason", "ended")
+    line.endObject()
+    enqueue(line.line())
+    flush(at: InspectionClock.now)
+    isClosed = true
+  }
+
+  // MARK: Reading
+
+  /// Reads what has come, and answers it.
+  func receive(into buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
+    switch unsafe Descriptors.read(descriptor, into: buffer) {
+    case .wouldBlock: return
+    case .closed: isClosed = true
+    case .bytes(let count):
+      if now >= window.start + Limits.second { window = (now, 0, 0) }
+      window.bytes += count
+      unsafe take(UnsafeRawBufferPointer(buffer)[..<count], at: now)
+    }
+  }
+
+  private func isOverBudget(at now: UInt64) -> Bool {
+    now < window.start + Limits.second && (window.lines > limits.linesASecond || window.bytes > limits.bytesASecond)
+  }
+
+  private func take(_ bytes: Slice<UnsafeRawBufferPointer>, at now: UInt64) {
+    var rest = unsafe bytes
+    while !isEnding, let end = unsafe rest.firstIndex(of: UInt8(ascii: "\n")) {
+      unsafe input.append(contentsOf: rest[..<end])
+      unsafe rest = unsafe rest[rest.index(after: end)...]
+      if input.count > limits.line { return failLine() }
+      if input.last == UInt8(ascii: "\r") { input.removeLast() }
+      let line = input
+      input.removeAll(keepingCapacity: input.capacity <= 4_096)
+      if !line.isEmpty {
+        window.lines += 1
+        answer(line[...], at: now)
+      }
+    }
+    if isEnding { return }
+    if unsafe input.count + rest.count > limits.line { return failLine() }
+    unsafe input.append(contentsOf: rest)
+  }
+
+  private func failLine() {
+    input = []
+    malformed += 1
+    fail("line", "expected lines of at most \(limits.line) bytes", closes: true)
+  }
+
+  // MARK: Writing
+
+  /// Makes lines while there is room for them.
+  func fill() {
+    while queued + limits.reply <= limits.queue, let first = jobs.first {
+      var job = first
+      jobs.removeFirst()
+      let (line, isDone) = job.next(poller, limits)
+      enqueue(line)
+      if !isDone { jobs.insert(job, at: 0) }
+    }
+  }
+
+  private func enqueue(_ line: [UInt8]) {
+    output.append(line)
+    queued += line.count
+  }
+
+  /// Sends what the socket takes.
+  func flush(at now: UInt64) {
+    while !isClosed {
+      fill()
+      guard let line = output.first else { break }
+      switch Descriptors.write(descriptor, line[sent...]) {
+      case .wouldBlock:
+        // Only here: a thread that had no time may find that the client had.
+        if now >= tookAt + limits.idleTime { isClosed = true }
+        return
+      case .closed: isClosed = true
+      case .bytes(let count):
+        tookAt = now
+        sent += count
+        queued -= count
+        if sent == line.count {
+          output.removeFirst()
+          sent = 0
+        }
+      }
+    }
+    if isEnding, !wantsToWrite { isClosed = true }
+  }
+}

@@ -1,0 +1,74 @@
+import CEventingInspection
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Calls on descriptors that never block and raise no signal.
+enum Descriptors {
+  /// Makes a descriptor one that does not block, and that a child process does not inherit.
+  static func prepare(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    #if canImport(Darwin)
+      var on: Int32 = 1
+      _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+    #endif
+  }
+
+  /// Accepts a client; `nil` if none waits.
+  static func accept(_ listener: Int32) -> Int32? {
+    let descriptor = systemAccept(listener)
+    guard descriptor >= 0 else { return nil }
+    prepare(descriptor)
+    return descriptor
+  }
+
+  /// Returns whether the process at the other end is the user's own or root's.
+  static func isPeerAllowed(_ descriptor: Int32) -> Bool {
+    var user: uid_t = 0
+    guard unsafe eventing_inspection_peer(descriptor, &user) == 0 else { return false }
+    return user == geteuid() || user == 0
+  }
+
+  enum Result {
+    case bytes(Int)
+    case wouldBlock
+    case closed
+  }
+
+  static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Result {
+    result(unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0), isRead: true)
+  }
+
+  static func write(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Result {
+    #if canImport(Darwin)
+      let flags: Int32 = 0
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    return result(
+      unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, flags) }, isRead: false)
+  }
+
+  private static func result(_ count: Int, isRead: Bool) -> Result {
+    if count > 0 { return .bytes(count) }
+    if count == 0 { return isRead ? .closed : .wouldBlock }
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? .wouldBlock : .closed
+  }
+
+  /// Makes a pipe by which other threads wake the one that polls.
+  static func makePipe() throws(InspectionError) -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard unsafe pipe(&ends) == 0 else { throw InspectionError(.system, "cannot make a pipe") }
+    for end in ends { prepare(end) }
+    return (ends[0], ends[1])
+  }
+}
+
+/// Accepts a client. The name of the system's call is that of a method above.
+private func systemAccept(_ listener: Int32) -> Int32 { unsafe accept(listener, nil, nil) }

@@ -1,0 +1,177 @@
+import Eventing
+import Foundation
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The thread of one inspection: it accepts clients, reads counters and answers. Nothing of it runs
+/// anywhere else.
+final class Server: Sendable {
+  private let file: SocketFile
+  private let allowsControl: Bool
+  private let limits: Limits
+  private let pipe: (read: Int32, write: Int32)
+  private let isOver = Atomic<Bool>(false)
+
+  // The counts of ``Inspection/Counts``.
+  let clientCount = Atomic<Int>(0)
+  let refusedCount = Atomic<Int>(0)
+  let malformedCount = Atomic<Int>(0)
+  let missedCount = Atomic<Int>(0)
+  /// The most bytes that ever waited for a client, for a test.
+  let mostWaiting = Atomic<Int>(0)
+
+  init(_ file: SocketFile, allowsControl: Bool, _ limits: Limits) throws(InspectionError) {
+    self.file = file
+    self.allowsControl = allowsControl
+    self.limits = limits
+    pipe = try Descriptors.makePipe()
+  }
+
+  /// Starts the thread, which retains the server until ``stop()``.
+  func start() {
+    let thread = Thread { self.run() }
+    thread.name = "eventing.inspection"
+    thread.qualityOfService = .utility
+    thread.start()
+  }
+
+  /// Ends the thread soon. From any thread.
+  func stop() {
+    isOver.publish(true)
+    _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) }
+  }
+
+  // MARK: The thread
+
+  private func run() {
+    let poller = Poller()
+    var connections: [Connection] = []
+    var (lostMalformed, lostMissed) = (0, 0)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
+    defer { unsafe buffer.deallocate() }
+    while !isOver.load(ordering: .acquiring) {
+      var now = InspectionClock.now
+      if !connections.isEmpty, now >= poller.polledAt + pollInterval(connections) {
+        poller.poll()
+        now = InspectionClock.now
+      }
+      for connection in connections {
+        connection.tick(at: now)
+        connection.flush(at: now)
+      }
+      for connection in connections where connection.isClosed {
+        (lostMalformed, lostMissed) = (lostMalformed + connection.malformed, lostMissed + connection.missed)
+        if !connection.hasGreeted { refusedCount.wrappingAdd(1, ordering: .relaxed) }
+        close(connection.descriptor)
+      }
+      connections.removeAll { $0.isClosed }
+      if connections.isEmpty { poller.rest() }
+      clientCount.store(connections.count, ordering: .relaxed)
+      malformedCount.store(connections.reduce(lostMalformed) { $0 + $1.malformed }, ordering: .relaxed)
+      missedCount.store(connections.reduce(lostMissed) { $0 + $1.missed }, ordering: .relaxed)
+      let most = connections.map(\.waitingBytes).max() ?? 0
+      if most > mostWaiting.load(ordering: .relaxed) { mostWaiting.store(most, ordering: .relaxed) }
+
+      var descriptors = connections.map { connection -> pollfd in
+        var wanted: Int16 = 0
+        if connection.wantsToRead(at: now) { wanted |= Int16(POLLIN) }
+        if connection.waitingBytes > 0 { wanted |= Int16(POLLOUT) }
+        return pollfd(fd: connection.descriptor, events: wanted, revents: 0)
+      }
+      descriptors.append(pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0))
+      descriptors.append(pollfd(fd: pipe.read, events: Int16(POLLIN), revents: 0))
+      let timeout = timeout(connections, poller, now)
+      _ = unsafe poll(&descriptors, nfds_t(descriptors.count), timeout)
+      now = InspectionClock.now
+      for (index, connection) in connections.enumerated() {
+        let found = descriptors[index].revents
+        if found & Int16(POLLIN | POLLHUP | POLLERR) != 0 { unsafe connection.receive(into: buffer, at: now) }
+      }
+      if descriptors[connections.count].revents != 0 { accept(&connections, poller, now) }
+    }
+    for connection in connections {
+      connection.end()
+      close(connection.descriptor)
+    }
+    poller.rest()
+    clientCount.store(0, ordering: .relaxed)
+    close(file.descriptor)
+    close(pipe.read)
+    close(pipe.write)
+  }
+
+  /// The time between two polls: a second, or as subscriptions ask.
+  private func pollInterval(_ connections: [Connection]) -> UInt64 {
+    min(Limits.second, connections.compactMap(\.interval).min() ?? Limits.second)
+  }
+
+  private func timeout(_ connections: [Connection], _ poller: Poller, _ now: UInt64) -> Int32 {
+    guard !connections.isEmpty else { return -1 }
+    let next = connections.reduce(poller.polledAt + pollInterval(connections)) { min($0, $1.deadline(at: now)) }
+    return next <= now ? 0 : Int32(clamping: (next - now) / 1_000_000 + 1)
+  }
+
+  private func accept(_ connections: inout [Connection], _ poller: Poller, _ now: UInt64) {
+    for _ in 0..<16 {
+      guard let descriptor = Descriptors.accept(file.descriptor) else { return }
+      guard Descriptors.isPeerAllowed(descriptor) else {
+        refusedCount.wrappingAdd(1, ordering: .relaxed)
+        close(descriptor)
+        continue
+      }
+      guard connections.count < limits.clients else {
+        refusedCount.wrappingAdd(1, ordering: .relaxed)
+        var line = JSONWriter()
+        line.beginObject()
+        line.pair("push", "error")
+        line.error("busy", "expected at most \(limits.clients) clients")
+        line.endObject()
+        _ = Descriptors.write(descriptor, line.line()[...])
+        close(descriptor)
+        continue
+      }
+      if connections.isEmpty {
+        poller.wake()
+        poller.poll()
+      }
+      let connection = Connection(descriptor, poller, limits, allowsControl: allowsControl, at: now)
+      connection.greet(hello())
+      connections.append(connection)
+    }
+  }
+
+  /// The server's first line.
+  private func hello() -> [UInt8] {
+    var line = JSONWriter()
+    line.beginObject()
+    line.pair("push", "hello")
+    line.pair("protocol", 1)
+    line.pair("library", "0.9")
+    line.pair("pid", Int(getpid()))
+    line.pair("program", ProcessInfo.processInfo.processName)
+    line.pair("epoch", InspectionClock.epoch)
+    line.pair("t", InspectionClock.now)
+    line.pair("control", allowsControl)
+    line.pair("events", EventRegistry.events.count)
+    line.key("limits")
+    line.beginObject()
+    line.pair("line", limits.line)
+    line.pair("reply", limits.reply)
+    line.pair("queue", limits.queue)
+    line.pair("clients", limits.clients)
+    line.pair("minInterval", limits.intervals.lowerBound)
+    line.pair("maxInterval", limits.intervals.upperBound)
+    line.pair("subscriptions", limits.subscriptions)
+    line.pair("megabytes", limits.megabytes)
+    line.endObject()
+    line.endObject()
+    return line.line()
+  }
+}

@@ -1,0 +1,110 @@
+public import Eventing
+public import Foundation
+
+/// A record of what chosen events did last: occurrences, calls, lanes, threads, and what led to
+/// what.
+///
+///     let trace = EventTrace(of: orders, payments, lastMegabytes: 4)
+///     // …
+///     try trace.write(to: "run.json")  // opens in Perfetto and in chrome://tracing
+///
+/// A trace is no handler: reports, the occurrences that nobody heard, and the number of handlers
+/// are as without it. While an event is traced it has no fast path: each occurrence is enqueued, as
+/// for an observer. The records lie in a ring of fixed size, so that the newest stay. A post never
+/// waits for a reader of the trace.
+///
+/// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` has made a text of their type.
+/// Dropping a trace ends it.
+public final class EventTrace: Sendable {
+  private struct Traced {
+    var events: [EventIdentity] = []
+    var tracings: [EventTracing] = []
+  }
+
+  private let ring: TraceRing
+  private let sink: RingSink
+  private let traced = Guarded(Traced())
+
+  /// Begins a trace of deliveries that begin after the return.
+  ///
+  /// - Parameters:
+  ///   - events: What is traced. Events are not kept alive.
+  ///   - lastMegabytes: The size of the ring. A number below 1 counts as 1, and one above 64 as 64.
+  ///     A megabyte holds about 8,000 calls.
+  public convenience init(of events: any Inspectable..., lastMegabytes: Int = 4) {
+    self.init(of: events, lastMegabytes: lastMegabytes)
+  }
+
+  /// Begins a trace of deliveries that begin after the return.
+  ///
+  /// - Parameters:
+  ///   - events: What is traced. Events are not kept alive.
+  ///   - lastMegabytes: The size of the ring: see ``init(of:lastMegabytes:)``.
+  public convenience init(of events: [any Inspectable], lastMegabytes: Int = 4) {
+    self.init(lastMegabytes: lastMegabytes)
+    for event in events { add(event) }
+  }
+
+  /// Begins a trace of events of the registry.
+  convenience init(of events: [RegisteredEvent], lastMegabytes: Int) {
+    self.init(lastMegabytes: lastMegabytes)
+    for event in events { add(event.identity, event.trace(with: sink)) }
+  }
+
+  private init(lastMegabytes: Int) {
+    ring = TraceRing(megabytes: lastMegabytes)
+    sink = RingSink(ring)
+  }
+
+  /// Traces further events.
+  package func add(_ events: any Inspectable) {
+    for event in events.inspected.events { add(event.identity, event.trace(with: sink)) }
+  }
+
+  private func add(_ event: EventIdentity?, _ tracing: EventTracing?) {
+    traced.withLock { traced in
+      if let event { traced.events.append(event) }
+      if let tracing { traced.tracings.append(tracing) }
+    }
+  }
+
+  deinit { stop() }
+
+  /// Ends the trace. What was recorded stays. Further calls have no effect.
+  public func stop() {
+    let tracings = traced.withLock { traced in traced.tracings.map { tracing in tracing } }
+    for tracing in tracings { tracing.end() }
+  }
+
+  /// The number of records: occurrences, calls, and handlers that were not called.
+  public var count: Int { ring.count }
+
+  /// The number of records that were overwritten by newer ones.
+  public var overwrittenCount: Int { ring.overwritten }
+
+  /// Writes what the trace has now to a file, in Chrome's trace format.
+  ///
+  /// - Parameter path: The path of the file, which is replaced.
+  /// - Throws: The error of the file system.
+  /// - Complexity: O(*n* log *n*) for *n* records.
+  public func write(to path: String) throws { try write(to: URL(fileURLWithPath: path)) }
+
+  /// Writes what the trace has now to a file, in Chrome's trace format.
+  ///
+  /// - Parameter file: The location of the file, which is replaced.
+  /// - Throws: The error of the file system.
+  public func write(to file: URL) throws { try json().write(to: file, options: .atomic) }
+
+  /// Returns what the trace has now, in Chrome's trace format.
+  ///
+  /// A call that has not ended reaches up to the end of the trace, and its `outcome` is `running`.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* records.
+  public func json() -> Data { Data(file.bytes) }
+
+  /// What the trace has now.
+  var file: TraceFile {
+    let events = traced.withLock { traced in traced.events.map { event in event } }
+    return TraceFile(TraceSpans(ring.contents, until: InspectionClock.now), events)
+  }
+}

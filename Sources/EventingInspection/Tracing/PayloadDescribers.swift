@@ -1,0 +1,40 @@
+import Eventing
+import Synchronization
+
+/// The closures that make texts of payloads, by the payloads' types.
+enum PayloadDescribers {
+  private static let isOn = Atomic<Bool>(false)
+  private static let all = Guarded<[ObjectIdentifier: @Sendable (TracedPayload) -> String?]>([:])
+
+  static func add<Payload: Sendable>(_ type: Payload.Type, _ text: @escaping @Sendable (Payload) -> String) {
+    let describer: @Sendable (TracedPayload) -> String? = { payload in payload.copy(as: Payload.self).map(text) }
+    // Released after the mutex: the closure is the user's.
+    let replaced = all.withLock { $0.updateValue(describer, forKey: ObjectIdentifier(type)) }
+    withExtendedLifetime(replaced) {}
+    _ = isOn.exchange(true, ordering: .acquiringAndReleasing)
+  }
+
+  /// Returns the text of a payload, cut to the length of the protocol's texts; `nil` without a
+  /// describer for its type. Runs the user's closure, without a mutex.
+  static func text(of payload: TracedPayload) -> String? {
+    guard isOn.load(ordering: .acquiring) else { return nil }
+    guard let describer = all.withLock({ $0[ObjectIdentifier(payload.type)] }) else { return nil }
+    return describer(payload).map { JSONWriter.cut($0) }
+  }
+}
+
+extension Inspection {
+  /// Has payloads of a type shown in traces, as a text that is cut to 256 bytes.
+  ///
+  /// Without it, nothing of a payload leaves the process. A second describer of a type takes the
+  /// place of the first. Callable from any thread.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the payloads. A keyed event's payloads are not described.
+  ///   - text: A closure that makes the text, on the thread that delivers.
+  public static func describe<Payload: Sendable>(
+    _ type: Payload.Type, as text: @escaping @Sendable (Payload) -> String
+  ) {
+    PayloadDescribers.add(type, text)
+  }
+}

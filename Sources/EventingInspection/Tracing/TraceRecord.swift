@@ -1,0 +1,25 @@
+/// One record of a trace. Of an occurrence and of a call there are two: the beginning and the end.
+struct TraceRecord: Sendable {
+  enum Kind: UInt8, Sendable {
+    case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, skipped, dropped, held
+
+    /// Whether the record stands for something that begins.
+    var isBeginning: Bool { self != .occurrenceEnded && self != .callReturned && self != .callThrew }
+  }
+
+  let kind: Kind
+  /// The place of the payload's text among those of the chunk, counted from 1; 0 for none.
+  var payload: UInt32 = 0
+  /// The thread that told the trace.
+  let thread: UInt
+  /// The time on the `InspectionClock`.
+  let time: UInt64
+  let event: UInt64
+  let sequence: UInt64
+  /// The number of the handler; 0 for an occurrence.
+  var handler: UInt64 = 0
+  /// The number of the call; of an occurrence, that of the call that sent it. 0 for none.
+  var call: UInt64 = 0
+  /// Of a call, the number of its lane, or 0; of an occurrence, the time at which it was sent.
+  var detail: UInt64 = 0
+}

@@ -1,0 +1,111 @@
+import Eventing
+
+/// The last records of a trace, in chunks of fixed size. A new chunk replaces the oldest one.
+///
+/// A record takes a mutex for a few instructions. A reader takes it to retain the chunks and to
+/// copy the unfinished one, so a writer never waits for more than a copy of 64 KB.
+final class TraceRing: Sendable {
+  /// The bytes of a chunk. Texts and names count with theirs.
+  static let chunkBytes = 65_536
+
+  /// Records, with the texts and the names that belong to them.
+  struct Chunk: Sendable {
+    var records: [TraceRecord] = []
+    var payloads: [String] = []
+    /// The names of the handlers of the chunk's records.
+    var handlers: [UInt64: String] = [:]
+    var bytes = 0
+    /// The number of records that are beginnings.
+    var beginnings = 0
+
+    /// The chunk with arrays of its own: an array that is changed in place under a mutex must not
+    /// be read outside of it.
+    var copy: Chunk {
+      var copy = self
+      copy.records = records.map { record in record }
+      copy.payloads = payloads.map { payload in payload }
+      copy.handlers = Dictionary(uniqueKeysWithValues: handlers.map { ($0.key, $0.value) })
+      return copy
+    }
+  }
+
+  fileprivate struct State {
+    var filled = Deque<Chunk>()
+    var current = Chunk()
+    var overwritten = 0
+    /// The number of beginnings in all chunks.
+    var count = 0
+  }
+
+  /// The number of chunks beside the current one.
+  private let most: Int
+  private let state = Guarded(State())
+
+  init(megabytes: Int) {
+    most = max(1, min(64, megabytes)) * 1_048_576 / TraceRing.chunkBytes - 1
+  }
+
+  /// The number of occurrences, calls, and handlers that were not called.
+  var count: Int { state.withLock { $0.count } }
+  /// The number of those that were overwritten.
+  var overwritten: Int { state.withLock { $0.overwritten } }
+
+  /// What the ring holds now, the oldest chunk first.
+  var contents: (chunks: [Chunk], overwritten: Int) {
+    state.withLock { state in
+      var chunks: [Chunk] = []
+      state.filled.forEach { chunk in chunks.append(chunk) }
+      return (chunks + [state.current.copy], state.overwritten)
+    }
+  }
+
+  /// Adds a record.
+  ///
+  /// - Parameters:
+  ///   - record: The record.
+  ///   - payload: The text of the payload; `nil` for none.
+  ///   - name: Returns the name of the handler. Called without the mutex, for the first record of a
+  ///     handler in a chunk.
+  func append(_ record: TraceRecord, payload: String? = nil, name: () -> String = { "" }) {
+    let (needsName, gone) = state.withLock { state -> (Bool, Chunk?) in
+      let gone = state.makeRoom(most)
+      state.add(record, payload)
+      return (record.handler != 0 && state.current.handlers[record.handler] == nil, gone)
+    }
+    withExtendedLifetime(gone) {}  // released after the mutex
+    guard needsName else { return }
+    let name = name()
+    state.withLock { state in
+      guard state.current.handlers.updateValue(name, forKey: record.handler) == nil else { return }
+      state.current.bytes += name.utf8.count + 64
+    }
+  }
+}
+
+extension TraceRing.State {
+  /// Begins a new chunk if the current one is full. Returns the chunk that it replaces.
+  fileprivate mutating func makeRoom(_ most: Int) -> TraceRing.Chunk? {
+    guard current.bytes + MemoryLayout<TraceRecord>.stride > TraceRing.chunkBytes else { return nil }
+    filled.append(current)
+    current = TraceRing.Chunk()
+    current.records.reserveCapacity(TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride)
+    guard filled.count > most, let gone = filled.popFirst() else { return nil }
+    overwritten += gone.beginnings
+    count -= gone.beginnings
+    return gone
+  }
+
+  fileprivate mutating func add(_ record: TraceRecord, _ payload: String?) {
+    var record = record
+    if let payload {
+      current.payloads.append(payload)
+      current.bytes += payload.utf8.count + MemoryLayout<String>.stride
+      record.payload = UInt32(current.payloads.count)
+    }
+    current.records.append(record)
+    current.bytes += MemoryLayout<TraceRecord>.stride
+    guard record.kind.isBeginning else { return }
+    current.beginnings += 1
+    count += 1
+  }
+}

@@ -1,0 +1,45 @@
+/// The rows of a trace file, which its format calls threads: the threads that told the trace, and
+/// the slots of the lanes. Within a row, spans nest.
+struct TraceRows {
+  /// The names of the rows, by their numbers less 1.
+  private(set) var names: [String] = []
+  private var threads: [UInt: Int] = [:]
+  /// The row of each call, in the order of the calls.
+  private(set) var calls: [Int] = []
+
+  /// Gives each occurrence and each call a row.
+  init(_ spans: TraceSpans) {
+    let order = spans.calls.indices.sorted { spans.calls[$0].begin < spans.calls[$1].begin }
+    for occurrence in spans.occurrences { addThread(occurrence.thread) }
+    for call in spans.calls where call.lane == 0 { addThread(call.thread) }
+    for noCall in spans.noCalls { addThread(noCall.thread) }
+    calls = Array(repeating: 0, count: spans.calls.count)
+    /// The rows of the lanes' slots, and the times at which these become free.
+    var slots: [UInt64: [(row: Int, freeAt: UInt64)]] = [:]
+    for place in order {
+      let call = spans.calls[place]
+      if call.lane == 0 {
+        calls[place] = thread(call.thread)
+        continue
+      }
+      var ofLane = slots[call.lane] ?? []
+      let slot = ofLane.firstIndex { $0.freeAt <= call.begin } ?? ofLane.count
+      if slot == ofLane.count {
+        names.append("lane \(call.lane)\(slot == 0 ? "" : ", slot \(slot + 1)"): \(call.name)")
+        ofLane.append((names.count, 0))
+      }
+      ofLane[slot].freeAt = call.end
+      slots[call.lane] = ofLane
+      calls[place] = ofLane[slot].row
+    }
+  }
+
+  /// Returns the row of a thread.
+  func thread(_ thread: UInt) -> Int { threads[thread] ?? 0 }
+
+  private mutating func addThread(_ thread: UInt) {
+    guard threads[thread] == nil else { return }
+    names.append("thread \(threads.count + 1)")
+    threads[thread] = names.count
+  }
+}

@@ -1,0 +1,97 @@
+/// The occurrences and calls of a trace, put together from the records of their beginnings and
+/// ends.
+struct TraceSpans {
+  struct Occurrence {
+    let event: UInt64
+    let sequence: UInt64
+    let thread: UInt
+    let begin: UInt64
+    var end: UInt64
+    let postedAt: UInt64
+    /// The number of the call that sent it; 0 for none.
+    let cause: UInt64
+    let payload: String?
+  }
+
+  struct Call {
+    enum Outcome: String { case returned, threw, running }
+
+    let number: UInt64
+    let handler: UInt64
+    let name: String
+    let event: UInt64
+    let sequence: UInt64
+    let thread: UInt
+    /// The number of the lane; 0 for a call that ran inline.
+    let lane: UInt64
+    let begin: UInt64
+    var end: UInt64
+    var outcome = Outcome.running
+  }
+
+  /// A handler that was not called.
+  struct NoCall {
+    let reason: String
+    let handler: UInt64
+    let name: String
+    let event: UInt64
+    let sequence: UInt64
+    let thread: UInt
+    let time: UInt64
+  }
+
+  struct OccurrenceID: Hashable {
+    let event: UInt64
+    let sequence: UInt64
+  }
+
+  private(set) var occurrences: [Occurrence] = []
+  private(set) var calls: [Call] = []
+  private(set) var noCalls: [NoCall] = []
+  /// The number of records that were overwritten.
+  let overwritten: Int
+  /// The places of occurrences and calls in their arrays.
+  private(set) var occurrencePlaces: [OccurrenceID: Int] = [:]
+  private(set) var callPlaces: [UInt64: Int] = [:]
+
+  /// Puts records together. Of an end whose beginning was overwritten nothing stays.
+  ///
+  /// - Parameters:
+  ///   - contents: What the ring holds.
+  ///   - end: The end of what is still running.
+  init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
+    overwritten = contents.overwritten
+    for chunk in contents.chunks { for record in chunk.records { add(record, chunk, until: end) } }
+  }
+
+  private mutating func add(_ record: TraceRecord, _ chunk: TraceRing.Chunk, until end: UInt64) {
+    let id = OccurrenceID(event: record.event, sequence: record.sequence)
+    var name: String { chunk.handlers[record.handler] ?? "handler \(record.handler)" }
+    switch record.kind {
+    case .occurrenceBegan:
+      occurrencePlaces[id] = occurrences.count
+      occurrences.append(
+        Occurrence(
+          event: record.event, sequence: record.sequence, thread: record.thread, begin: record.time,
+          end: max(end, record.time), postedAt: record.detail, cause: record.call,
+          payload: record.payload == 0 ? nil : chunk.payloads[Int(record.payload) - 1]))
+    case .occurrenceEnded:
+      if let place = occurrencePlaces[id] { occurrences[place].end = record.time }
+    case .callBegan:
+      callPlaces[record.call] = calls.count
+      calls.append(
+        Call(
+          number: record.call, handler: record.handler, name: name, event: record.event, sequence: record.sequence,
+          thread: record.thread, lane: record.detail, begin: record.time, end: max(end, record.time)))
+    case .callReturned, .callThrew:
+      guard let place = callPlaces[record.call] else { return }
+      calls[place].end = record.time
+      calls[place].outcome = record.kind == .callThrew ? .threw : .returned
+    case .skipped, .dropped, .held:
+      noCalls.append(
+        NoCall(
+          reason: "\(record.kind)", handler: record.handler, name: name, event: record.event,
+          sequence: record.sequence, thread: record.thread, time: record.time))
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Eventing
+
+/// A place in all rows of a ``Poller``, from which an answer goes on when there is room for more.
+///
+/// It names rows by number, so polls between two lines do not disturb it.
+struct RowCursor {
+  /// The parts that are left, the current one first.
+  private var left: [(name: StaticString, part: Parts)]
+  /// The number below which all events, waits or warnings of the part are written.
+  private var next: UInt64 = 0
+  /// The place among the rows of one event, and the version of that list.
+  private var (inner, innerVersion): (Int, UInt64) = (0, 0)
+  private let events: Set<UInt64>?
+  /// The last version that the client has; rows of later versions are written.
+  private let since: UInt64
+  /// Whether a part without rows is written, too.
+  private let writesEmptyParts: Bool
+
+  init(_ parts: Parts, events: Set<UInt64>?, since: UInt64, writesEmptyParts: Bool) {
+    left = Parts.named.filter { parts.contains($0.part) }
+    self.events = events
+    self.since = since
+    self.writesEmptyParts = writesEmptyParts
+  }
+
+  var isAtEnd: Bool { left.isEmpty }
+
+  /// Writes rows, by part, until a line is full or all are written.
+  ///
+  /// - Parameter room: The length of the line after which no row fits.
+  mutating func write(_ poller: Poller, to line: inout JSONWriter, room: Int) {
+    while let current = left.first {
+      let start = line.mark
+      line.key(current.name)
+      line.beginArray()
+      let first = line.mark
+      let isDone = writeRows(of: current.part, poller, &line, room)
+      let isEmpty = first.isEmpty(in: line)
+      line.endArray()
+      if isEmpty, !(writesEmptyParts && isDone) { line.goBack(to: start) }
+      guard isDone else { return }
+      left.removeFirst()
+      (next, inner) = (0, 0)
+    }
+  }
+
+  private func includes(_ event: UInt64) -> Bool { events?.contains(event) ?? true }
+
+  /// Writes a row, unless the line is full. Returns whether it was written.
+  private func write(_ line: inout JSONWriter, _ room: Int, _ row: (inout JSONWriter) -> Void) -> Bool {
+    let mark = line.mark
+    row(&line)
+    if line.bytes.count <= room { return true }
+    line.goBack(to: mark)
+    return false
+  }
+
+  private mutating func writeRows(
+    of part: Parts, _ poller: Poller, _ line: inout JSONWriter, _ room: Int
+  ) -> Bool {
+    switch part {
+    case .waits:
+      for (wait, version) in poller.waits where wait.id >= next && version > since && includes(wait.event) {
+        guard write(&line, room, { $0.wait(wait) }) else { return false }
+        next = wait.id + 1
+      }
+      return true
+    case .warnings:
+      for warning in poller.warnings.all
+      where warning.id >= next && warning.version > since && includes(warning.event) {
+        guard write(&line, room, { $0.warning(warning) }) else { return false }
+        next = warning.id + 1
+      }
+      return true
+    default: return writeEvents(of: part, poller, &line, room)
+    }
+  }
+
+  /// Writes rows that belong to events, event by event. The edges of buses come first.
+  private mutating func writeEvents(
+    of part: Parts, _ poller: Poller, _ line: inout JSONWriter, _ room: Int
+  ) -> Bool {
+    if part == .graph, next == 0 {
+      guard write(poller.busEdges, &line, room) else { return false }
+      (next, inner) = (1, 0)
+    }
+    var index = poller.place(of: next)
+    while index < poller.events.count {
+      let polled = poller.events[index]
+      if polled.id != next { inner = 0 }
+      next = polled.id
+      if includes(polled.id) {
+        switch part {
+        case .events:
+          if polled.version > since, !write(&line, room, { $0.event(polled) }) { return false }
+        case .handlers:
+          if polled.listVersion != innerVersion { (inner, innerVersion) = (0, polled.listVersion) }
+          while inner < polled.handlers.count {
+            let handler = polled.handlers[inner]
+            if handler.version > since, !write(&line, room, { $0.handler(handler, of: polled.id) }) { return false }
+            inner += 1
+          }
+        default:
+          guard write(polled.edges, &line, room) else { return false }
+        }
+      }
+      (next, inner) = (polled.id + 1, 0)
+      index += 1
+    }
+    return true
+  }
+
+  private mutating func write(
+    _ edges: [(edge: GraphEdge, version: UInt64)], _ line: inout JSONWriter, _ room: Int
+  ) -> Bool {
+    while inner < edges.count {
+      let (edge, version) = edges[inner]
+      if version > since, !write(&line, room, { $0.edge(edge) }) { return false }
+      inner += 1
+    }
+    return true
+  }
+}
+
+extension JSONWriter.Mark {
+  /// Whether nothing was written since.
+  func isEmpty(in writer: JSONWriter) -> Bool { writer.mark == self }
+}

@@ -1,0 +1,218 @@
+import Eventing
+import EventingInspection
+import EventingTesting
+import Foundation
+import Testing
+
+/// S8: a replay sends what was recorded, and names what it cannot read.
+@Suite struct ReplayTests {
+  private let file = TemporaryFile()
+  private let header = #"{"recording":1,"epoch":1}"#
+
+  private func line(
+    _ number: Int, _ name: String, _ payload: String, cause: String = "null", at seconds: Int? = nil
+  ) -> String {
+    #"{"n":\#(number),"t":\#((seconds ?? number) * 1_000_000_000),"as":"\#(name)","sequence":\#(number),"sender":null,"#
+      + #""cause":\#(cause),"payload":\#(payload)}"#
+  }
+
+  private func write(_ lines: [String], isCut: Bool = false) throws {
+    try file.write(lines.joined(separator: "\n") + (isCut ? "" : "\n"))
+  }
+
+  @Test func everyKindOfEventComesBack() async throws {
+    let recording = try EventRecording(to: file.path)
+    do {
+      let (orders, cancelled) = (Event<RecordedOrder>(), Signal())
+      let (moved, resized) = (KeyedEvent<String, Double>(), Event<(Int, Int)>())
+      recording.record(orders, as: "orders")
+      recording.record(cancelled, as: "cancelled")
+      recording.record(moved, as: "moved")
+      recording.record(resized, as: "resized") { width, height in [width, height] }
+      orders.post(RecordedOrder(id: 1))
+      cancelled.post()
+      moved.post(0.5, to: "a")
+      resized.post((3, 4))
+      orders.post(RecordedOrder(id: 2))
+      try await recording.end()
+    }
+    let (orders, cancelled) = (Event<RecordedOrder>(), Signal())
+    let (moved, resized) = (KeyedEvent<String, Double>(), Event<(Int, Int)>())
+    let log = Event<String>()
+    let recorder = EventRecorder(log)
+    orders.addHandler { order in log.post("order \(order.id) \(order.note.count)") }
+    cancelled.addHandler { log.post("cancelled") }
+    moved["a"].addHandler { place in log.post("a \(place)") }
+    resized.addHandler { width, height in log.post("\(width) x \(height)") }
+    let outcome = try await EventReplay(file.path).run(
+      at: .asFastAsPossible,
+      into: [
+        "orders": .event(orders), "cancelled": .signal(cancelled), "moved": .event(moved),
+        "resized": .event(resized) { (sides: [Int]) in (sides[0], sides[1]) },
+      ])
+    #expect(outcome.sentCount == 5)
+    #expect(outcome.damaged.isEmpty)
+    #expect(outcome.isComplete)
+    try await recorder.expect(["order 1 21", "cancelled", "a 0.5", "3 x 4", "order 2 21"])
+  }
+
+  /// A handler sends again what it sent when it was recorded.
+  @Test(arguments: [false, true]) func whatHandlersSentIsLeftOut(withCaused: Bool) async throws {
+    let recording = try EventRecording(to: file.path)
+    do {
+      let (asked, answered) = (Event<Int>(), Event<Int>())
+      asked.addHandler { number in answered.post(number * 10) }
+      recording.record(asked, as: "asked")
+      recording.record(answered, as: "answered")
+      for number in 1...3 { asked.post(number) }
+      answered.post(7)
+      #expect(try await recording.end() == 7)
+    }
+    let (asked, answered) = (Event<Int>(), Event<Int>())
+    let recorder = EventRecorder(answered)
+    if !withCaused { asked.addHandler { number in answered.post(number * 10) } }
+    let outcome = try await EventReplay(file.path).run(
+      at: .asFastAsPossible, into: ["asked": .event(asked), "answered": .event(answered)], withCaused: withCaused)
+    #expect(outcome.sentCount == (withCaused ? 7 : 4))
+    try await recorder.expect([10, 20, 30, 7])
+    try await recorder.expectNone()
+  }
+
+  @Test(arguments: [1.0, 4.0, -1]) func timesAreThoseOfTheRecording(factor: Double) throws {
+    try write([header, line(1, "numbers", "1"), line(3, "numbers", "2"), line(7, "numbers", "3")])
+    let file = file
+    try Simulation.run(seed: 5) {
+      let clock = Simulation.clock
+      let start = clock.now
+      let event = Event<Int>()
+      let times = Event<Duration>()
+      let recorder = EventRecorder(times)
+      event.addHandler { _ in times.post(start.duration(to: clock.now)) }
+      try await EventReplay(file.path).run(at: .times(factor), into: ["numbers": .event(event)], clock: clock)
+      let speed = factor > 0 ? factor : 1
+      try await recorder.expect([1, 3, 7].map { .seconds($0) / speed })
+    }
+  }
+
+  /// The same seed makes the same schedule of a replay.
+  @Test func aReplayInASimulationRepeats() throws {
+    try write([header] + (1...20).map { line($0, $0 % 2 == 0 ? "a" : "b", "\($0)", at: 0) })
+    let file = file
+    func log(_ seed: UInt64) throws -> [String] {
+      let log = Event<String>()
+      let recorder = EventRecorder(log)
+      try Simulation.run(seed: seed) {
+        let (a, b) = (Event<Int>(), Event<Int>())
+        for (name, event) in [("a", a), ("b", b)] {
+          event.addHandler(on: .task) { number in
+            await Task.yield()
+            log.post("\(name) \(number)")
+          }
+        }
+        try await EventReplay(file.path).run(
+          at: .asRecorded, into: ["a": .event(a), "b": .event(b)], clock: Simulation.clock)
+      }
+      return recorder.payloads
+    }
+    let first = try log(3)
+    #expect(first.count == 20)
+    #expect(try log(3) == first)
+    #expect(try (4...12).contains { try log($0) != first })
+  }
+
+  @Test func sendersAreObjectsOfTheReplay() async throws {
+    let lines = [(1, "1"), (2, "2"), (3, "1"), (4, "null")].map { number, sender in
+      line(number, "numbers", "\(number)").replacingOccurrences(of: #""sender":null"#, with: #""sender":\#(sender)"#)
+    }
+    try write([header] + lines)
+    let event = Event<Int>()
+    let recorder = EventRecorder(event.occurrences.map { occurrence in occurrence.sender.map { ObjectIdentifier($0) } })
+    try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
+    let senders = recorder.payloads
+    #expect(senders.count == 4)
+    #expect(senders[0] != nil && senders[0] == senders[2] && senders[0] != senders[1] && senders[3] == nil)
+  }
+
+  struct Damaged: Sendable, CustomTestStringConvertible {
+    let name: String
+    let line: String
+    let code: InspectionError.Code
+    var testDescription: String { name }
+  }
+
+  static let damages = [
+    Damaged(name: "half a line", line: #"{"n":2,"t":"#, code: .damagedLine),
+    Damaged(name: "no object", line: "[1]", code: .damagedLine),
+    Damaged(name: "nothing known", line: "{}", code: .damagedLine),
+    Damaged(
+      name: "another payload", line: #"{"n":2,"t":2,"as":"numbers","sequence":2,"payload":"text"}"#, code: .damagedLine),
+    Damaged(name: "no payload", line: #"{"n":2,"t":2,"as":"numbers","sequence":2}"#, code: .damagedLine),
+    Damaged(
+      name: "another event", line: #"{"n":2,"t":2,"as":"others","sequence":2,"payload":1}"#, code: .noTarget),
+  ]
+
+  @Test(arguments: damages) func damageIsNamedAndRefused(damaged: Damaged) async throws {
+    try write([header, line(1, "numbers", "1"), damaged.line, line(3, "numbers", "3")])
+    let event = Event<Int>()
+    let recorder = EventRecorder(event)
+    let error = await #expect(throws: InspectionError.self) {
+      try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
+    }
+    #expect(error?.code == damaged.code)
+    #expect(error?.line == 3)
+    try await recorder.expectNone()
+  }
+
+  @Test(arguments: damages) func damageIsListedAndSkipped(damaged: Damaged) async throws {
+    try write([header, line(1, "numbers", "1"), damaged.line, line(3, "numbers", "3")])
+    let event = Event<Int>()
+    let recorder = EventRecorder(event)
+    let outcome = try await EventReplay(file.path, damaged: .skip).run(
+      at: .asFastAsPossible, into: ["numbers": .event(event)])
+    #expect(outcome.damaged.map(\.line) == [3])
+    #expect(outcome.sentCount == 2)
+    try await recorder.expect([1, 3])
+  }
+
+  @Test func aRecordingThatWasCutReplaysItsWholeLines() async throws {
+    try write([header, line(1, "numbers", "1"), line(2, "numbers", "2"), #"{"n":3,"t":3,"as":"num"#], isCut: true)
+    #expect(throws: InspectionError.self) { try EventReplay(file.path) }
+    let event = Event<Int>()
+    let outcome = try await EventReplay(file.path, damaged: .skip).run(
+      at: .asFastAsPossible, into: ["numbers": .event(event)])
+    #expect(outcome.sentCount == 2)
+    #expect(outcome.damaged.map(\.line) == [4])
+    #expect(!outcome.isComplete)
+  }
+
+  @Test(arguments: [(#"{"recording":2}"#, InspectionError.Code.version), ("nonsense", .damagedLine), ("", .damagedLine)])
+  func anotherHeaderIsRefused(header: String, code: InspectionError.Code) throws {
+    try write([header])
+    for damaged in [EventReplay.Damage.skip, .refuse] {
+      let error = #expect(throws: InspectionError.self) { try EventReplay(file.path, damaged: damaged) }
+      #expect(error?.code == code)
+      #expect(error?.line == 1)
+    }
+  }
+
+  @Test func aMissingFileIsNamed() {
+    let error = #expect(throws: InspectionError.self) { try EventReplay("/nonexistent/recording") }
+    #expect(error?.description.contains("/nonexistent/recording") == true)
+  }
+
+  @Test func namesWithoutATargetOnPurposeAreLeftOut() async throws {
+    try write([header, line(1, "numbers", "1"), line(2, "others", "true")])
+    let event = Event<Int>()
+    let outcome = try await EventReplay(file.path).run(
+      at: .asFastAsPossible, into: ["numbers": .event(event), "others": .nothing])
+    #expect(outcome.sentCount == 1)
+    #expect(outcome.damaged.isEmpty)
+  }
+
+  @Test func unknownMembersAreIgnored() async throws {
+    try write([header, line(1, "numbers", "1").replacingOccurrences(of: #""n":1"#, with: #""new":{"x":1},"n":1"#)])
+    let event = Event<Int>()
+    let outcome = try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
+    #expect(outcome.sentCount == 1)
+  }
+}

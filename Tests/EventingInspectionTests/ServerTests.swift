@@ -1,0 +1,215 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Eventing
+@testable import EventingInspection
+
+/// The protocol over the socket, with clients that keep to it.
+@Suite struct ServerTests {
+  @Test func theServerSpeaksFirst() async throws {
+    try await Serving.with { inspection in
+      let hello = try await TestClient(inspection.path).greet()
+      #expect(hello["push"] as? String == "hello" && hello["protocol"] as? Int == 1)
+      #expect(hello["pid"] as? Int == Int(getpid()) && hello["control"] as? Bool == false)
+      let limits = try #require(hello["limits"] as? [String: Int])
+      #expect(limits["line"] == 65_536 && limits["reply"] == 1_048_576 && limits["clients"] == 8)
+    }
+  }
+
+  @Test func everyKeyOfARowIsThere() async throws {
+    try await Serving.with { inspection in
+      let event = Event<Int>("rows")
+      event.attach(Handler(on: .main) { (_: Int) in }.named("lane").tagged("b", "a"))
+      event.post(1)
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      let id = event.identity.number
+      let row = try #require(try await client.rows("events", events: [id]).first)
+      let keys = "busyAt finished handlers id kind locked madeAt name of sequence type unheard waiting"
+      #expect(row.keys.sorted().joined(separator: " ") == keys)
+      #expect(row["name"] as? String == "rows" && row["type"] as? String == "Int" && row["sequence"] as? Int == 1)
+      let handler = try #require(try await client.rows("handlers", events: [id]).first)
+      let handlerKeys =
+        "calls delivery dropped ended event failed file held id lane line locked name once owner ownerType p50Ns p99Ns "
+        + "priority running runningAt skipped tags timed waiting"
+      #expect(handler.keys.sorted().joined(separator: " ") == handlerKeys)
+      #expect(handler["tags"] as? [String] == ["a", "b"] && handler["file"] as? String == #fileID)
+      let edge = try #require(try await client.rows("graph", events: [id]).first)
+      #expect(edge["kind"] as? String == "lane" && edge["label"] as? String == "main")
+      #expect(edge.keys.sorted() == ["count", "from", "kind", "label", "to"])
+      await event.quiesce()
+    }
+  }
+
+  @Test func anUpdateHasWhatChangedAndWhatWent() async throws {
+    try await Serving.with { inspection in
+      let (event, still) = (Event<Int>("changes"), Event<Int>("still"))
+      let token = event.addHandler { _ in }
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      let ids = [event.identity.number, still.identity.number]
+      let answer = try await client.request([
+        "do": "subscribe", "interval": 50, "parts": ["events", "handlers"], "events": ids,
+      ])
+      #expect(answer["interval"] as? Int == 50)
+      func update() async throws -> [String: Any] {
+        let line = try await client.line()
+        #expect(line["push"] as? String == "update" && line["sub"] as? Int == answer["sub"] as? Int)
+        return line
+      }
+      func rows(_ update: [String: Any], _ part: String) -> [[String: Any]] {
+        (update["parts"] as? [String: Any])?[part] as? [[String: Any]] ?? []
+      }
+      let first = try await update()
+      #expect(first["whole"] as? Bool == true && first["n"] as? Int == 1 && rows(first, "events").count == 2)
+      event.post(1)
+      var (changed, number): ([[String: Any]], Int) = ([], 1)
+      while changed.isEmpty {
+        let next = try await update()
+        number += 1
+        #expect(next["whole"] as? Bool == false && next["n"] as? Int == number && next["missed"] as? Int == 0)
+        changed = rows(next, "events")
+      }
+      #expect(changed.map { $0["id"] as? UInt64 } == [ids[0]] && changed[0]["sequence"] as? Int == 1)
+      event.remove(token)
+      var gone: [UInt64] = []
+      while gone.isEmpty { gone = (try await update()["gone"] as? [String: Any])?["handlers"] as? [UInt64] ?? [] }
+      #expect(gone == [token.id])
+      let ended = try await client.request(["do": "unsubscribe", "sub": try #require(answer["sub"])])
+      #expect(ended["ok"] as? Bool == true)
+      withExtendedLifetime((event, still)) {}
+    }
+  }
+
+  @Test func aLongAnswerComesInLines() async throws {
+    var limits = Serving.limits
+    limits.reply = 4_096
+    try await Serving.with(limits: limits) { inspection in
+      let event = Event<Int>("long")
+      let tokens = (0..<100).map { number in event.addHandler(named: "handler \(number)") { _ in } }
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      let rows = try await client.rows("handlers", events: [event.identity.number])
+      #expect(rows.map { $0["id"] as? UInt64 } == tokens.map(\.id))
+      #expect(client.received.split(separator: 10).allSatisfy { $0.count < 4_096 })
+    }
+  }
+
+  @Test func errorsNameTheirCause() async throws {
+    try await Serving.with { inspection in
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      func code(_ request: [String: Any]) async throws -> String? {
+        (try await client.request(request)["error"] as? [String: Any])?["code"] as? String
+      }
+      #expect(try await code(["do": "snapshot", "events": [1 << 50]]) == "event")
+      #expect(try await code(["do": "unsubscribe", "sub": 1 << 50]) == "sub")
+      #expect(try await code(["do": "lock", "event": 1, "handler": NSNull()]) == "control")
+      #expect(try await code(["do": "trace", "action": "start", "events": [1]]) == "unknown")
+      #expect(try await code(["do": "snapshot", "parts": 3]) == "request")
+      for _ in 0..<4 { #expect(try await code(["do": "subscribe", "interval": 60_000]) == nil) }
+      #expect(try await code(["do": "subscribe"]) == "busy")
+      for _ in 0..<6 { try await client.send("[]\n") }
+      #expect(await client.closing())
+      #expect(inspection.counts.malformed == 8)
+    }
+  }
+
+  @Test func controlNeedsBothSides() async throws {
+    try await Serving.with(control: true) { inspection in
+      let event = Event<Int>("locked")
+      let calls = Mutex(0)
+      let token = event.addHandler { _ in calls.withLock { $0 += 1 } }
+      let client = try TestClient(inspection.path)
+      try await client.greet(control: true)
+      let lock: [String: Any] = ["event": event.identity.number, "handler": token.id]
+      #expect(try await client.request(lock.merging(["do": "lock"]) { $1 })["found"] as? Bool == true)
+      event.post(1)
+      #expect(calls.withLock { $0 } == 0 && event.handlerCount == 1)
+      #expect(try await client.request(lock.merging(["do": "unlock"]) { $1 })["found"] as? Bool == true)
+      #expect(
+        await eventually {
+          event.post(2)
+          return calls.withLock { $0 } > 0
+        })
+      let without = try TestClient(inspection.path)
+      try await without.greet()
+      let refused = try await without.request(lock.merging(["do": "lock"]) { $1 })
+      #expect((refused["error"] as? [String: Any])?["code"] as? String == "control")
+    }
+  }
+
+  @Test func aCallThatHangsIsStuck() async throws {
+    try await Serving.with { inspection in
+      let (event, goOn) = (Event<Int>("hangs"), Signal())
+      let mayGoOn = goOn.payloads()
+      let token = event.addHandler(named: "slow", on: .inOrder) { (_: Int) async in for await _ in mayGoOn { return } }
+      event.post(1)
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      var warnings: [[String: Any]] = []
+      while warnings.isEmpty {
+        warnings = (try await client.rows("warnings", events: [event.identity.number])).filter {
+          $0["code"] as? String == "stuck"
+        }
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      #expect(warnings[0]["handler"] as? UInt64 == token.id && warnings[0].keys.count == 8)
+      #expect((warnings[0]["text"] as? String)?.contains("slow of hangs") == true)
+      goOn.post(())
+      await event.quiesce()
+    }
+  }
+
+  @Test func warningsTellOfDropsFailuresAndMany() async throws {
+    try await Serving.with { inspection in
+      let event = Event<Int>("warned")
+      let goOn = Signal()
+      let waiting = goOn.payloads()
+      event.addHandler(named: "drops", on: .inOrder(buffering: .latest)) { (_: Int) async in
+        for await _ in waiting { return }
+      }
+      event.addHandler(named: "fails") { _ in throw CancellationError() }
+      for _ in 0..<101 { event.addHandler { _ in } }
+      for number in 0..<20 { event.post(number) }
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      var codes: Set<String> = []
+      let isComplete = try await {
+        for _ in 0..<2_000 {
+          for row in try await client.rows("warnings", events: [event.identity.number]) {
+            codes.insert(try #require(row["code"] as? String))
+          }
+          if codes.isSuperset(of: ["dropping", "failing", "many"]) { return true }
+          try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+      }()
+      #expect(isComplete, "got \(codes.sorted())")
+      event.removeAll()
+      goOn.finish()
+    }
+  }
+
+  @Test func clientsAreToldOfTheEnd() async throws {
+    let inspection = try Serving.start()
+    let client = try TestClient(inspection.path)
+    try await client.greet()
+    inspection.end()
+    inspection.end()
+    #expect(access(inspection.path, F_OK) != 0)
+    let bye = try await client.line()
+    #expect(bye["push"] as? String == "bye" && bye["reason"] as? String == "ended")
+    #expect(await client.closing())
+    #expect(!Inspection.serving.contains { $0 === inspection })
+  }
+
+  @Test func theEnvironmentStartsAnInspection() async throws {
+    let path = Serving.path()
+    unsafe path.withCString { unsafe startFromEnvironment($0) }
+    let inspection = try #require(Inspection.serving.first { $0.path == path })
+    #expect(try await TestClient(path).line()["push"] as? String == "hello")
+    inspection.end()
+  }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+@testable import EventingInspection
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A client over the socket. It never blocks a thread.
+final class TestClient {
+  private let descriptor: Int32
+  private var input: [UInt8] = []
+  /// All bytes that came.
+  private(set) var received: [UInt8] = []
+  private(set) var isClosed = false
+  private var lastID = 0
+
+  struct NoLine: Error {}
+
+  init(_ path: String) throws {
+    descriptor = try #require(TestClient.connect(path))
+    Descriptors.prepare(descriptor)
+  }
+
+  deinit { close(descriptor) }
+
+  private static func connect(_ path: String) -> Int32? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+      for (index, byte) in path.utf8.enumerated() { unsafe bytes[index] = byte }
+    }
+    #if canImport(Glibc)
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+    #endif
+    let result = unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe systemConnect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    if result == 0 { return descriptor }
+    close(descriptor)
+    return nil
+  }
+
+  /// Says hello, and returns the server's first line.
+  @discardableResult func greet(control: Bool = false) async throws -> [String: Any] {
+    let hello = try await line()
+    let answer = try await request(["do": "hello", "protocol": 1, "client": "test", "control": control])
+    #expect(answer["ok"] as? Bool == true)
+    return hello
+  }
+
+  /// Sends a request, and returns its answer. Lines before it go to a closure.
+  func request(_ request: [String: Any], _ before: ([String: Any]) -> Void = { _ in }) async throws -> [String: Any] {
+    lastID += 1
+    var request = request
+    request["id"] = lastID
+    try await send(JSONSerialization.data(withJSONObject: request) + Data("\n".utf8))
+    while true {
+      let line = try await line()
+      if line["id"] as? Int == lastID { return line }
+      before(line)
+    }
+  }
+
+  /// Returns the rows of a part of a snapshot, over all lines of the answer.
+  func rows(_ part: String, events: [UInt64]? = nil) async throws -> [[String: Any]] {
+    var request: [String: Any] = ["do": "snapshot", "parts": [part]]
+    if let events { request["events"] = events }
+    var answer = try await self.request(request)
+    var rows: [[String: Any]] = []
+    while true {
+      #expect(answer["ok"] as? Bool == true)
+      rows += (answer["parts"] as? [String: Any])?[part] as? [[String: Any]] ?? []
+      guard answer["more"] as? Bool == true else { return rows }
+      answer = try await line()
+    }
+  }
+
+  /// Sends bytes, as the socket takes them. Stops when the server has closed.
+  func send(_ bytes: some Collection<UInt8>) async throws {
+    var rest = Array(bytes)[...]
+    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    while !rest.isEmpty, !isClosed {
+      switch Descriptors.write(descriptor, rest) {
+      case .bytes(let count): rest = rest.dropFirst(count)
+      case .closed: isClosed = true
+      case .wouldBlock:
+        guard ContinuousClock.now < deadline else { throw NoLine() }
+        try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+  }
+
+  func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+  /// Returns the next line.
+  func line() async throws -> [String: Any] {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    while true {
+      if let end = input.firstIndex(of: 10) {
+        let line = Array(input[..<end])
+        input.removeSubrange(...end)
+        #expect(line.allSatisfy { $0 >= 0x20 }, "a line holds no raw control character")
+        return try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
+      }
+      guard !isClosed, ContinuousClock.now < deadline else { throw NoLine() }
+      if !receive() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+  }
+
+  /// Waits until the server has closed the connection. What it sent before can still be read.
+  func closing() async -> Bool {
+    await eventually {
+      while receive() {}
+      return isClosed
+    }
+  }
+
+  /// Reads what is there. Returns whether anything was.
+  private func receive() -> Bool {
+    unsafe withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
+      switch unsafe Descriptors.read(descriptor, into: buffer) {
+      case .bytes(let count):
+        unsafe input.append(contentsOf: buffer[..<count])
+        unsafe received.append(contentsOf: buffer[..<count])
+        return true
+      case .wouldBlock: return false
+      case .closed:
+        isClosed = true
+        return false
+      }
+    }
+  }
+}
+
+private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+  unsafe connect(descriptor, address, length)
+}
+
+/// The inspections of tests: each has a path of its own.
+enum Serving {
+  private static let lock = NSLock()
+  nonisolated(unsafe) private static var last = 0
+
+  static func path() -> String {
+    lock.lock()
+    defer { lock.unlock() }
+    unsafe last += 1
+    return unsafe "/tmp/eventing-\(getpid())-\(last).sock"
+  }
+
+  /// Limits with time for a client that the machine gives no time.
+  static var limits: Limits {
+    var limits = Limits()
+    limits.helloTime = 600 * Limits.second
+    return limits
+  }
+
+  static func start(at path: String = path()) throws -> Inspection {
+    try Inspection.serve(at: path, control: false, limits)
+  }
+
+  /// Runs a body with an inspection, and ends that.
+  static func with(
+    control: Bool = false, limits: Limits = limits, _ body: (Inspection) async throws -> Void
+  ) async throws {
+    let inspection = try Inspection.serve(at: path(), control: control, limits)
+    defer { inspection.end() }
+    try await body(inspection)
+  }
+}

@@ -1,0 +1,77 @@
+import Eventing
+import EventingInspection
+import Foundation
+import Testing
+
+/// A trace as a reader of its format sees it.
+struct TraceJSON {
+  struct Record {
+    let phase: String
+    let category: String
+    let name: String
+    let row: Int
+    /// In nanoseconds.
+    let begin: Int
+    let duration: Int
+    let id: String?
+    let args: [String: any Sendable]
+
+    var end: Int { begin + duration }
+    func number(_ key: String) -> Int? { args[key] as? Int }
+  }
+
+  let records: [Record]
+  let overwritten: Int
+  let events: [[String: any Sendable]]
+
+  init(_ trace: EventTrace) throws {
+    let file = try #require(try JSONSerialization.jsonObject(with: trace.json()) as? [String: any Sendable])
+    let other = try #require(file["otherData"] as? [String: any Sendable])
+    overwritten = try #require(other["overwritten"] as? Int)
+    events = try #require(other["events"] as? [[String: any Sendable]])
+    records = try #require(file["traceEvents"] as? [[String: any Sendable]]).map { record in
+      Record(
+        phase: try #require(record["ph"] as? String), category: try #require(record["cat"] as? String),
+        name: try #require(record["name"] as? String), row: try #require(record["tid"] as? Int),
+        begin: TraceJSON.nanoseconds(record["ts"]), duration: TraceJSON.nanoseconds(record["dur"]),
+        id: record["id"] as? String, args: record["args"] as? [String: any Sendable] ?? [:])
+    }
+  }
+
+  private static func nanoseconds(_ microseconds: (any Sendable)?) -> Int {
+    Int(((microseconds as? Double) ?? 0) * 1_000 + 0.5)
+  }
+
+  func records(_ category: String) -> [Record] { records.filter { $0.category == category && "Xi".contains($0.phase) } }
+  var occurrences: [Record] { records("occurrence") }
+  var calls: [Record] { records("call") }
+
+  /// The faults of the format: rows without a name, spans that overlap without nesting, arrows
+  /// without an end or outside of a span, and records that are out of order.
+  var faults: [String] {
+    var faults: [String] = []
+    let named = Set(records.filter { $0.phase == "M" }.map(\.row))
+    let spans = records.filter { $0.phase == "X" }
+    for record in records where !named.contains(record.row) { faults.append("row \(record.row) has no name") }
+    let times = records.filter { $0.phase != "M" }.map(\.begin)
+    if times != times.sorted() { faults.append("records are out of order") }
+    for (row, spans) in Dictionary(grouping: spans, by: \.row) {
+      var open: [Record] = []
+      for span in spans.sorted(by: { ($0.begin, -$0.end) < ($1.begin, -$1.end) }) {
+        while let last = open.last, last.end <= span.begin { open.removeLast() }
+        if let last = open.last, span.end > last.end { faults.append("row \(row): \(span.name) ends after \(last.name)") }
+        open.append(span)
+      }
+    }
+    let arrows = records.filter { $0.phase == "s" || $0.phase == "f" }
+    for (id, ends) in Dictionary(grouping: arrows, by: { "\($0.category) \($0.id ?? "")" }) {
+      guard ends.count == 2, ends[0].phase == "s", ends[1].phase == "f" else {
+        faults.append("the arrow \(id) has \(ends.count) ends")
+        continue
+      }
+      for end in ends where !spans.contains(where: { $0.row == end.row && $0.begin <= end.begin && end.begin <= $0.end })
+      { faults.append("the end of the arrow \(id) lies in no span") }
+    }
+    return faults
+  }
+}
