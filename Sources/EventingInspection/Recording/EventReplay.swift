@@ -123,7 +123,8 @@ public struct EventReplay: Sendable {
       do {
         guard let target = targets[entry.name] else {
           let names = targets.keys.sorted().joined(separator: ", ")
-          throw InspectionError(.noTarget, "expected a target for \(entry.name), got some for: \(names)", line: entry.line)
+          throw InspectionError(
+            .noTarget, "expected a target for \(entry.name), got some for: \(names)", line: entry.line)
         }
         guard let decode = target.decode else { continue }
         let body: Target.Delivery

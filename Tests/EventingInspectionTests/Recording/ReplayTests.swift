@@ -185,7 +185,9 @@ import Testing
     #expect(!outcome.isComplete)
   }
 
-  @Test(arguments: [(#"{"recording":2}"#, InspectionError.Code.version), ("nonsense", .damagedLine), ("", .damagedLine)])
+  @Test(arguments: [
+    (#"{"recording":2}"#, InspectionError.Code.version), ("nonsense", .damagedLine), ("", .damagedLine),
+  ])
   func anotherHeaderIsRefused(header: String, code: InspectionError.Code) throws {
     try write([header])
     for damaged in [EventReplay.Damage.skip, .refuse] {

@@ -62,7 +62,9 @@ import Testing
       #expect(
         json.occurrences.filter { $0.name == event.name }.compactMap { $0.number("sequence") }
           == recorded.map { Int($0.sequence) })
-      for occurrence in recorded { numbers["\(event.identity.number).\(occurrence.sequence)"] = occurrence.payload.number }
+      for occurrence in recorded {
+        numbers["\(event.identity.number).\(occurrence.sequence)"] = occurrence.payload.number
+      }
     }
     func number(_ record: TraceJSON.Record) -> Int? {
       numbers["\(record.number("event") ?? 0).\(record.number("sequence") ?? 0)"]

@@ -25,7 +25,9 @@ import Testing
       var pushes: [[String: Any]] = []
       let ended = try await client.request(["do": "trace", "action": "stop", "trace": trace]) { pushes.append($0) }
       #expect(ended["count"] as? Int == 6 && ended["overwritten"] as? Int == 0)
-      let records = pushes.filter { $0["push"] as? String == "trace" }.flatMap { $0["records"] as? [[String: Any]] ?? [] }
+      let records = pushes.filter { $0["push"] as? String == "trace" }.flatMap {
+        $0["records"] as? [[String: Any]] ?? []
+      }
       #expect(records.filter { $0["cat"] as? String == "occurrence" }.count == 3)
       #expect(records.filter { $0["cat"] as? String == "call" }.count == 3)
       await event.send(4)

@@ -59,7 +59,9 @@ struct TraceJSON {
       var open: [Record] = []
       for span in spans.sorted(by: { ($0.begin, -$0.end) < ($1.begin, -$1.end) }) {
         while let last = open.last, last.end <= span.begin { open.removeLast() }
-        if let last = open.last, span.end > last.end { faults.append("row \(row): \(span.name) ends after \(last.name)") }
+        if let last = open.last, span.end > last.end {
+          faults.append("row \(row): \(span.name) ends after \(last.name)")
+        }
         open.append(span)
       }
     }
@@ -69,8 +71,10 @@ struct TraceJSON {
         faults.append("the arrow \(id) has \(ends.count) ends")
         continue
       }
-      for end in ends where !spans.contains(where: { $0.row == end.row && $0.begin <= end.begin && end.begin <= $0.end })
-      { faults.append("the end of the arrow \(id) lies in no span") }
+      for end in ends
+      where !spans.contains(where: { $0.row == end.row && $0.begin <= end.begin && end.begin <= $0.end }) {
+        faults.append("the end of the arrow \(id) lies in no span")
+      }
     }
     return faults
   }
