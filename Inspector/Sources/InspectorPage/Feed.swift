@@ -54,11 +54,12 @@ public final class Feed: AppLinkDelegate {
 
   /// Ends all pages' streams.
   func end() {
-    state.withLock { state in
+    let readers = state.withLock { state in
       state.ended = true
-      for reader in state.readers.values { reader.waiting?.resume(returning: nil) }
-      state.readers = [:]
+      defer { state.readers = [:] }
+      return state.readers.values
     }
+    for reader in readers { reader.waiting?.resume(returning: nil) }
   }
 
   /// The rows of events that have one of the ids.
@@ -68,9 +69,14 @@ public final class Feed: AppLinkDelegate {
 
   private static func message(_ event: String, _ data: String) -> String { "event: \(event)\ndata: \(data)\n\n" }
 
-  /// Changes the state and sends a message. The change returns whether the message is the new state of the link.
+  /// Changes the state and sends a message. The change returns whether the message is the new state
+  /// of the link.
+  ///
+  /// Readers are resumed without the lock: a task that is cancelled holds a lock of its own while
+  /// it asks for this one.
   private func publish(_ message: String, _ change: (inout State) -> Bool) {
-    state.withLock { state in
+    let woken = state.withLock { state in
+      var woken: [(CheckedContinuation<[UInt8]?, Never>, [UInt8]?)] = []
       if change(&state) { state.link = message }
       for (id, reader) in state.readers {
         var reader = reader
@@ -83,9 +89,11 @@ public final class Feed: AppLinkDelegate {
         let waiting = reader.waiting
         reader.waiting = nil
         state.readers[id] = reader
-        waiting?.resume(returning: Self.take(id, &state))
+        if let waiting { woken.append((waiting, Self.take(id, &state))) }
       }
+      return woken
     }
+    for (continuation, bytes) in woken { continuation.resume(returning: bytes) }
   }
 
   /// Takes what waits for a page; `nil` if nothing does.
@@ -114,18 +122,21 @@ public final class Feed: AppLinkDelegate {
   }
 
   func removeReader(_ id: Int) {
-    state.withLock { state in state.readers.removeValue(forKey: id)?.waiting?.resume(returning: nil) }
+    let reader = state.withLock { $0.readers.removeValue(forKey: id) }
+    reader?.waiting?.resume(returning: nil)
   }
 
   /// Waits for the next messages of a page; `nil` at the end.
   func next(_ id: Int) async -> [UInt8]? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        state.withLock { state in
-          guard !state.ended, state.readers[id] != nil else { return continuation.resume(returning: nil) }
-          if let bytes = Self.take(id, &state) { return continuation.resume(returning: bytes) }
+        let result: [UInt8]?? = state.withLock { state in
+          guard !state.ended, state.readers[id] != nil else { return .some(nil) }
+          if let bytes = Self.take(id, &state) { return bytes }
           state.readers[id]?.waiting = continuation
+          return .none
         }
+        if let result { continuation.resume(returning: result) }
       }
     } onCancel: {
       removeReader(id)

@@ -68,12 +68,16 @@ public final class FakeApp: Sendable {
 
   func received(_ request: String) { state.withLock { $0.requests.append(request) } }
 
-  /// Ends as a program that is killed does: without a word. Returns when all its threads have ended.
+  /// Ends as a program that is killed does: without a word. Returns when all its threads have
+  /// ended. Safe to repeat.
   public func end() {
-    let clients = state.withLock { state in
+    let clients: [FakeClient]? = state.withLock { state in
+      if state.ended { return nil }
       state.ended = true
       return state.clients
     }
+    // A number that was closed may be another socket's by now.
+    guard let clients else { return }
     shutdown(listener, Int32(SHUT_RDWR))
     for client in clients { client.socket.end() }
     unlink(path)

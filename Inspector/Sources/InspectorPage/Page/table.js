@@ -13,6 +13,15 @@ export class Table {
       const button = el("button", { type: "button", title: column.hint, onclick: () => this.sortBy(column) }, column.title);
       return el("th", { scope: "col", "data-key": column.key, class: [column.numeric ? "num" : "", column.quiet ? "quiet" : ""].join(" ") }, button);
     });
+    // Rows that nobody sees are not filled: the layout of a thousand rows costs more than all else.
+    this.watch = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const shown = this.rows.get(target.rowKey);
+        if (!shown || shown.element !== target) continue;
+        shown.isSeen = isIntersecting;
+        if (isIntersecting && shown.row) this.fill(shown, shown.row);
+      }
+    }, { rootMargin: "200px" });
     this.body = el("tbody", { role: "rowgroup" });
     this.empty = el("p", { class: "empty", hidden: true }, empty);
     this.more = el("button", { type: "button", class: "more", hidden: true, onclick: () => { this.most *= 5; this.sortedAt = -Infinity; this.update(this.last); } });
@@ -56,7 +65,10 @@ export class Table {
     }
     for (const row of rows) {
       const shown = this.rows.get(this.keyOf(row));
-      if (shown) this.fill(shown, row);
+      if (!shown) continue;
+      const isNew = shown.row === undefined;
+      shown.row = row;
+      if (isNew || shown.isSeen) this.fill(shown, row);
     }
   }
 
@@ -65,6 +77,7 @@ export class Table {
     const keep = new Set(wanted);
     for (const [key, shown] of this.rows) {
       if (keep.has(key)) continue;
+      this.watch.unobserve(shown.element);
       shown.element.remove();
       this.rows.delete(key);
     }
@@ -74,7 +87,9 @@ export class Table {
       if (!shown) {
         const cells = this.columns.map((column) => el("td", { role: "cell", "data-key": column.key, "data-title": column.title, class: [column.numeric ? "num" : "", column.class ?? ""].join(" ") }));
         shown = { element: el("tr", { role: "row" }, ...cells), cells };
+        shown.element.rowKey = key;
         this.rows.set(key, shown);
+        this.watch.observe(shown.element);
       }
       if (shown.element === next) next = next.nextSibling;
       else {
