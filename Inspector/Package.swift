@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Shows the events of a running program, in a browser and in a terminal. Speaks the protocol of EventingInspection and
-/// needs nothing else of the package that it lies in.
+/// Shows the events of a running program, in a browser and in a terminal. Speaks the protocol of
+/// EventingInspection and needs nothing else of the package that it lies in.
 let package = Package(
   name: "inspector",
   platforms: [.macOS(.v15)],
@@ -24,7 +24,8 @@ let package = Package(
       ]),
     // A program that speaks the other side of the protocol, with events as a script says.
     .target(name: "FakeApp", dependencies: ["InspectorClient"], path: "Tests/FakeApp"),
-    .executableTarget(name: "fake-app", dependencies: ["FakeApp"], path: "Tests/Page", exclude: ["page.py", "chromium.py"]),
+    .executableTarget(
+      name: "fake-app", dependencies: ["FakeApp"], path: "Tests/Page", exclude: ["page.py", "chromium.py"]),
     .testTarget(name: "InspectorTests", dependencies: ["FakeApp", "InspectorClient", "InspectorPage"]),
   ],
   swiftLanguageModes: [.v6]

@@ -34,7 +34,8 @@ public final class AppLink: Sendable {
   /// Makes a link, which does nothing before `start`.
   ///
   /// - Parameters:
-  ///   - path: Where the app's socket lies. `%p` stands for any number: of several sockets the newest is taken.
+  ///   - path: Where the app's socket lies. `%p` stands for any number: of several sockets the
+  ///     newest is taken.
   ///   - control: Whether locking and unlocking are wanted.
   ///   - interval: The milliseconds between two updates; `nil` for none.
   ///   - parts: The parts of an update.

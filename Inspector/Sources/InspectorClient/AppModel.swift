@@ -1,6 +1,7 @@
-/// What an app told of itself: the newest row of everything, as the app wrote it.
+/// The state that an app told of itself: the newest row of everything, as the app wrote it.
 public struct AppModel: Sendable {
-  /// The rows of each part by their ids; an edge of the graph has none, and is found by what it connects.
+  /// The rows of each part by their ids; an edge of the graph has none, and is found by what it
+  /// connects.
   public private(set) var parts: [String: [RowKey: JSONSlice]] = [:]
   /// The sequences of the last two minutes.
   public private(set) var history = History()
@@ -11,7 +12,7 @@ public struct AppModel: Sendable {
 
   public init() {}
 
-  /// What tells a row from the others of its part.
+  /// The key that tells a row from the others of its part.
   public enum RowKey: Hashable, Sendable {
     case id(Int)
     case edge([String])
@@ -60,6 +61,7 @@ public struct AppModel: Sendable {
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }
       return "\(part.asJSON):[\(texts.joined(separator: ","))]"
     }
-    return #"{"push":"update","n":0,"t":\#(time),"whole":true,"missed":0,"parts":{\#(parts.joined(separator: ","))},"gone":{}}"#
+    return
+      #"{"push":"update","n":0,"t":\#(time),"whole":true,"missed":0,"parts":{\#(parts.joined(separator: ","))},"gone":{}}"#
   }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// One connection to an app: its requests and their answers, and what the app pushes.
 public final class AppSession: Sendable {
-  /// What the app said of itself.
+  /// The app's words of itself.
   public let hello: Hello
   /// Whether both sides allow locking and unlocking.
   public let control: Bool
@@ -27,7 +27,8 @@ public final class AppSession: Sendable {
   ///   - path: Where the app's socket lies.
   ///   - control: Whether locking and unlocking are wanted.
   ///   - buffer: What was read behind the app's answer.
-  /// - Throws: `LinkError` if nothing listens, or what listens does not answer as it should within 5 s.
+  /// - Throws: `LinkError` if nothing listens, or what listens does not answer as it should within
+  ///   5 s.
   init(path: String, control: Bool, buffer: inout LineBuffer) throws(LinkError) {
     socket = try LineSocket(path: path)
     socket.limitReading(to: 5)
@@ -73,7 +74,8 @@ public final class AppSession: Sendable {
   ///
   /// - Parameters:
   ///   - buffer: What was read behind the app's answer to hello.
-  ///   - push: Called with each push, in the order in which the app sent them. The app waits meanwhile.
+  ///   - push: Called with each push, in the order in which the app sent them. The app waits
+  ///     meanwhile.
   /// - Returns: Why the connection ended, as a sentence.
   func run(_ buffer: inout LineBuffer, push: (String, [String: JSONSlice], JSONSlice) -> Void) -> String {
     var reason = "the app has ended"

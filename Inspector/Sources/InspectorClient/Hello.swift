@@ -1,4 +1,4 @@
-/// What the app says of itself when a client connects.
+/// The first line that an app says to a client.
 public struct Hello: Sendable {
   /// The line, as the app wrote it.
   public let slice: JSONSlice

@@ -1,4 +1,4 @@
-/// How many occurrences each event had in each of the last 120 seconds.
+/// The numbers of occurrences that each event had in each of the last 120 seconds.
 public struct History: Sendable {
   /// The number of seconds that are kept.
   public static let seconds = 120

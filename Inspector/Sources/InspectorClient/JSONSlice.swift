@@ -7,7 +7,8 @@ public struct JSONSlice: Sendable {
 
   /// Checks a text that holds one JSON value.
   ///
-  /// - Parameter text: The bytes of the text. No byte below 0x20 is accepted anywhere but tabs between values.
+  /// - Parameter text: The bytes of the text. No byte below 0x20 is accepted anywhere but tabs
+  ///   between values.
   /// - Throws: `JSONFault` if the text is not JSON.
   public init(_ text: [UInt8]) throws(JSONFault) {
     var scanner = JSONScanner(text)

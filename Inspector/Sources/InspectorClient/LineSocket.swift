@@ -10,7 +10,8 @@ public final class LineSocket: Sendable {
   /// Connects to a socket.
   ///
   /// - Parameter path: Where the socket lies. At most 107 bytes.
-  /// - Throws: `LinkError` if nothing listens there, or if the socket belongs to another user than root and this one.
+  /// - Throws: `LinkError` if nothing listens there, or if the socket belongs to another user than
+  ///   root and this one.
   public init(path: String) throws(LinkError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw LinkError("there is no \(path)") }
@@ -102,7 +103,7 @@ public final class LineSocket: Sendable {
   public func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
-/// What was read of a stream of lines and not taken yet.
+/// Bytes that were read of a stream of lines and not taken yet.
 public struct LineBuffer: Sendable {
   private var bytes: [UInt8] = []
   /// The number of bytes at the start that were taken.
@@ -137,7 +138,7 @@ public struct LineBuffer: Sendable {
   }
 }
 
-/// What went wrong between the inspector and the app.
+/// A failure between the inspector and the app.
 public struct LinkError: Error, CustomStringConvertible, Equatable {
   /// The code of the protocol, if the app answered with an error.
   public let code: String?

@@ -9,10 +9,13 @@ public enum TopTable {
   ///   - title: The first line.
   ///   - width: The columns of the terminal.
   ///   - height: The lines of the terminal.
-  /// - Returns: At most `height` lines of at most `width` columns. Control characters of names are replaced.
+  /// - Returns: At most `height` lines of at most `width` columns. Control characters of names are
+  ///   replaced.
   public static func lines(_ model: AppModel, title: String, width: Int, height: Int) -> [String] {
     var lines = [title]
-    let warnings = model.rows("warnings").compactMap(\.members).sorted { ($0["sinceAt"]?.int ?? 0) < ($1["sinceAt"]?.int ?? 0) }
+    let warnings = model.rows("warnings").compactMap(\.members).sorted {
+      ($0["sinceAt"]?.int ?? 0) < ($1["sinceAt"]?.int ?? 0)
+    }
     for warning in warnings.prefix(max(1, height / 3)) {
       lines.append("! \(warning["code"]?.string ?? "?"): \(warning["text"]?.string ?? "")")
     }

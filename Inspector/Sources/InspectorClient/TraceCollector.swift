@@ -35,7 +35,7 @@ public final class TraceCollector: Sendable {
       guard traces[trace] != nil else { return }
       traces[trace]?.bytes += records.bytes.count
       traces[trace]?.slices.append(records)
-      // What is too large is kept no longer; `stop` tells.
+      // A trace that is too large is kept no longer; `stop` tells.
       if traces[trace]!.bytes > Self.largest { traces[trace]?.slices = [] }
     }
   }
@@ -44,7 +44,8 @@ public final class TraceCollector: Sendable {
   ///
   /// - Parameter events: The rows of events, for the header of the file.
   /// - Returns: The text of the file.
-  /// - Throws: `LinkError` if the app refuses or has ended, or if the trace has more than `largest` bytes.
+  /// - Throws: `LinkError` if the app refuses or has ended, or if the trace has more than `largest`
+  ///   bytes.
   public func stop(_ session: AppSession, trace: Int, events: [JSONSlice]) async throws -> TraceFile {
     defer { traces.withLock { $0[trace] = nil } }
     let answer = try await session.request("trace", [("action", "\"stop\""), ("trace", "\(trace)")])

@@ -1,8 +1,9 @@
 /// Decides which requests are the page's own.
 ///
-/// A browser lets any page send requests to loopback. What keeps other pages out: a token that only the page's URL has,
-/// in the fragment, which browsers send nowhere; the name of the host, so that no other name leads here; the origin,
-/// which a page cannot choose. There is no header that lets another origin read an answer.
+/// A browser lets any page send requests to loopback. What keeps other pages out: a token that only
+/// the page's URL has, in the fragment, which browsers send nowhere; the name of the host, so that
+/// no other name leads here; the origin, which a page cannot choose. There is no header that lets
+/// another origin read an answer.
 struct Access: Sendable {
   /// 128 bits in hexadecimal.
   let token: String
@@ -21,7 +22,7 @@ struct Access: Sendable {
     }.joined()
   }
 
-  /// What a request says of where it comes from.
+  /// The words of a request of where it comes from.
   struct Claim {
     var host: String?
     var origin: String?
@@ -29,7 +30,7 @@ struct Access: Sendable {
     var authorization: String?
     /// Whether the request changes anything.
     var changes = false
-    /// Whether what it asks for is the same for everybody: the page without its data.
+    /// Whether the answer holds no data of the app: the page's own files.
     var isPublic = false
   }
 

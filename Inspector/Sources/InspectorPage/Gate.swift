@@ -3,9 +3,10 @@ import Synchronization
 
 /// Listens on loopback and passes on whole, bounded requests.
 ///
-/// FlyingFox reads lines of any length, so it listens on a Unix socket of its own, in a folder that only this user can
-/// enter, and the gate lies before it. A connection has two threads, one for each direction. What is too long, too slow
-/// or not plain HTTP/1.1 is refused before FlyingFox sees a byte of it.
+/// FlyingFox reads lines of any length, so it listens on a Unix socket of its own, in a folder that
+/// only this user can enter, and the gate lies before it. A connection has two threads, one for
+/// each direction. What is too long, too slow or not plain HTTP/1.1 is refused before FlyingFox
+/// sees a byte of it.
 final class Gate: Sendable {
   /// The port that the gate listens on.
   let port: UInt16
@@ -73,7 +74,7 @@ final class Gate: Sendable {
     }
   }
 
-  /// Takes no more connections. Those that are open end with the server behind the gate.
+  /// Takes no more connections. Open ones end with the server behind the gate.
   func end() {
     ended.withLock { $0 = true }
     shutdown(listener, Int32(SHUT_RDWR))
@@ -113,7 +114,7 @@ final class Gate: Sendable {
   }
 }
 
-/// What the page's server cannot do, as a sentence.
+/// An error of the page's server, as a sentence.
 public struct PageError: Error, CustomStringConvertible {
   public let description: String
 

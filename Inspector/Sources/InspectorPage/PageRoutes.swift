@@ -2,7 +2,7 @@ import FlyingFox
 import Foundation
 import InspectorClient
 
-/// What the server answers.
+/// The server's answers.
 struct PageRoutes: Sendable {
   let access: Access
   let link: AppLink
@@ -82,7 +82,7 @@ struct PageRoutes: Sendable {
   }
 }
 
-/// What a page may ask the app for.
+/// The requests of a page that reach the app.
 enum PageVerb: String {
   case traceStart = "trace/start"
   case traceStop = "trace/stop"

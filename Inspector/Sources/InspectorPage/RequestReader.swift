@@ -2,12 +2,14 @@ import Foundation
 
 /// Reads requests of HTTP/1.1 from a socket, with a limit for everything.
 ///
-/// A request is passed on as this reader understood it, written anew, so that nothing behind it can understand it in
-/// another way: no chunked bodies, one length, no folded lines, no control characters.
+/// A request is passed on as this reader understood it, written anew, so that nothing behind it can
+/// understand it in another way: no chunked bodies, one length, no folded lines, no control
+/// characters.
 struct RequestReader {
   /// The largest numbers of bytes: of the first line, of a header, of all lines, of the body.
   static let limits = (first: 2_048, line: 4_096, head: 16_384, body: 65_536)
-  /// The seconds that a request may take from its first byte on, and that a connection may wait for one.
+  /// The seconds that a request may take from its first byte on, and that a connection may wait for
+  /// one.
   static let seconds = (request: 5, idle: 120)
 
   private let descriptor: Int32
@@ -16,11 +18,11 @@ struct RequestReader {
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// What is wrong with a request.
+  /// A fault of a request.
   enum Fault: Error {
     case tooLong, tooLarge, tooSlow, malformed
 
-    /// What the client is answered.
+    /// The answer to the client.
     var response: [UInt8] {
       let status =
         switch self {

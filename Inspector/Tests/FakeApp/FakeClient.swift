@@ -2,7 +2,7 @@ import Foundation
 import InspectorClient
 import Synchronization
 
-/// What the scripted app knows of one client.
+/// The scripted app's side of one client.
 final class FakeClient: Sendable {
   let socket: LineSocket
   private let app: FakeApp

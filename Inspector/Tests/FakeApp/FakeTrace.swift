@@ -24,7 +24,9 @@ enum FakeTrace {
       if last != nil {
         let id: Value = .text("c\(event).\(index)")
         records.append(["ph": "s", "cat": "cause", "name": "", "id": id, "pid": 4711, "tid": 2, "ts": .int(post)])
-        records.append(["ph": "f", "bp": "e", "cat": "cause", "name": "", "id": id, "pid": 4711, "tid": 1, "ts": .int(time)])
+        records.append([
+          "ph": "f", "bp": "e", "cat": "cause", "name": "", "id": id, "pid": 4711, "tid": 1, "ts": .int(time),
+        ])
       }
       last = nil
       let handlers = world.handlers.values.filter { $0["event"] == .int(event) }

@@ -15,7 +15,9 @@ public enum Value: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleB
   public init(booleanLiteral value: Bool) { self = .bool(value) }
   public init(nilLiteral: ()) { self = .null }
   public init(arrayLiteral elements: Value...) { self = .array(elements) }
-  public init(dictionaryLiteral elements: (String, Value)...) { self = .object(Dictionary(uniqueKeysWithValues: elements)) }
+  public init(dictionaryLiteral elements: (String, Value)...) {
+    self = .object(Dictionary(uniqueKeysWithValues: elements))
+  }
 
   /// The value as JSON.
   public var json: String {

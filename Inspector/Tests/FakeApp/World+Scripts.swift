@@ -1,4 +1,4 @@
-// What can happen in the scripted app, each from the moment at which it is called.
+// The events of the scripted app's life, each from the moment at which it is called.
 
 extension World {
   /// A shop with some events that do well.
@@ -55,7 +55,8 @@ extension World {
   public mutating func drop() {
     handlers[10]?["dropped"] = 8_121
     handlers[10]?["waiting"] = 512
-    warn(1, "dropping", event: 7, handler: 10, since: time, count: 8_121, limit: 512,
+    warn(
+      1, "dropping", event: 7, handler: 10, since: time, count: 8_121, limit: 512,
       "write the log has dropped 8,121 occurrences of log lines; its lane holds 512.")
   }
 
@@ -63,8 +64,12 @@ extension World {
   public mutating func flood() {
     rates[3] = 190_000
     events[3]?["waiting"] = 66_304
-    warn(2, "flood", event: 3, since: time, count: 66_304, limit: 65_536, "Posts to stock levels are being slowed: 66,304 wait.")
-    warn(3, "backlog", event: 3, since: time, count: 66_304, limit: 1_024, "66,304 occurrences wait for stock levels, and more than a second ago.")
+    warn(
+      2, "flood", event: 3, since: time, count: 66_304, limit: 65_536,
+      "Posts to stock levels are being slowed: 66,304 wait.")
+    warn(
+      3, "backlog", event: 3, since: time, count: 66_304, limit: 1_024,
+      "66,304 occurrences wait for stock levels, and more than a second ago.")
   }
 
   /// A send that would wait for itself.
@@ -77,7 +82,8 @@ extension World {
       "id": 2, "kind": "quiesce", "event": 1, "sequence": nil, "handlers": [1], "waitsFor": 1, "by": nil,
       "sinceAt": .int(time - 2_300_000_000), "deferred": [],
     ]
-    warn(4, "deferred", event: 2, handler: 1, since: time,
+    warn(
+      4, "deferred", event: 2, handler: 1, since: time,
       "A send of payments from charge the card does not wait for charge the card, which waits for it.")
   }
 

@@ -1,4 +1,4 @@
-/// What a scripted app consists of: rows as the protocol has them, and how they move on.
+/// The contents of a scripted app: rows as the protocol has them, and how they move on.
 public struct World: Sendable {
   /// The rows of each part, by their ids; edges by what they connect.
   public var events: [Int: Row] = [:]
@@ -17,7 +17,9 @@ public struct World: Sendable {
   public init() {}
 
   /// Adds an event.
-  public mutating func event(_ id: Int, _ name: String?, _ type: String, rate: Double, kind: String = "event", of: Int? = nil) {
+  public mutating func event(
+    _ id: Int, _ name: String?, _ type: String, rate: Double, kind: String = "event", of: Int? = nil
+  ) {
     events[id] = [
       "id": .int(id), "name": name.map(Value.text) ?? nil, "type": .text(type), "kind": .text(kind),
       "of": of.map(Value.int) ?? nil, "sequence": 0, "waiting": 0, "handlers": 0, "unheard": nil, "locked": false,
@@ -87,7 +89,8 @@ public struct World: Sendable {
 
   /// Adds a warning.
   public mutating func warn(
-    _ id: Int, _ code: String, event: Value, handler: Value = nil, since: Int, count: Int = 1, limit: Int = 1, _ text: String
+    _ id: Int, _ code: String, event: Value, handler: Value = nil, since: Int, count: Int = 1, limit: Int = 1,
+    _ text: String
   ) {
     warnings[id] = [
       "id": .int(id), "code": .text(code), "event": event, "handler": handler, "sinceAt": .int(since),

@@ -9,8 +9,8 @@ export class EventsView {
     this.chosen = null;
     this.detail = new Detail(byID("detail"), () => this.choose(null), (id) => this.choose(id));
     this.warnings = new Map();
-    // One digit: 0 for the worst warning, 9 for none.
-    const rank = (row) => (this.warnings.has(row.id) ? Math.max(0, worst.indexOf(this.warnings.get(row.id)[0].code)) : 9);
+    // One digit: 0 for the worst warning, 8 for one of a later version, 9 for none.
+    const rank = (row) => (this.warnings.has(row.id) ? (worst.indexOf(this.warnings.get(row.id)[0].code) + 9) % 9 : 9);
     const columns = [
       { key: "name", title: "Event", class: "name", value: (row) => `${rank(row)} ${row.name ?? row.type}`, fill: (cell, row) => this.fillName(cell, row), hint: "Those with warnings first" },
       { key: "rate", title: "Per second", numeric: true, value: (row) => rateOf(row.id), text: (row) => rate(rateOf(row.id)) },
