@@ -68,12 +68,8 @@ public final class FakeApp: Sendable {
 
   func received(_ request: String) { state.withLock { $0.requests.append(request) } }
 
-<<<<<<< HEAD
-  /// Ends as a program that is killed does: without a word. Returns when all its threads have ended. Safe to repeat.
-=======
   /// Ends as a program that is killed does: without a word. Returns when all its threads have
   /// ended. Safe to repeat.
->>>>>>> inspector
   public func end() {
     let clients: [FakeClient]? = state.withLock { state in
       if state.ended { return nil }

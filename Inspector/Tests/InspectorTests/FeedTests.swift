@@ -5,12 +5,8 @@ import Testing
 
 @Suite struct FeedTests {
   private func update(_ feed: Feed, _ n: Int, sequence: Int, padding: Int = 0) throws {
-<<<<<<< HEAD
-    let text = #"{"push":"update","n":\#(n),"t":\#(n * 250_000_000),"whole":\#(n == 1),"parts":{"events":[{"id":1,"sequence":\#(sequence),"pad":"\#(String(repeating: "x", count: padding))"}]},"gone":{}}"#
-=======
     let text =
       #"{"push":"update","n":\#(n),"t":\#(n * 250_000_000),"whole":\#(n == 1),"parts":{"events":[{"id":1,"sequence":\#(sequence),"pad":"\#(String(repeating: "x", count: padding))"}]},"gone":{}}"#
->>>>>>> inspector
     let line = try JSONSlice(Array(text.utf8))
     feed.updated(line.members ?? [:], line)
   }

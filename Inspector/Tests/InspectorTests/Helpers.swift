@@ -95,22 +95,14 @@ func withPage(control: Bool = false, _ body: (FakeApp, PageServer, Feed) async t
   _ = await task.result
 }
 
-<<<<<<< HEAD
-/// Sends bytes to a port and returns what comes until the other side closes, or until a text has come.
-=======
 /// Sends bytes to a port and returns what comes until the other side closes, or until a text has
 /// come.
->>>>>>> inspector
 func exchange(_ port: UInt16, _ text: String, until end: String? = nil) async -> String {
   await withCheckedContinuation { continuation in
     Thread.detachNewThread {
       let descriptor = Descriptor.connect(loopback: port)
       Descriptor.limit(descriptor, SO_RCVTIMEO, seconds: 60)
-<<<<<<< HEAD
-      // What is refused early may not take all bytes.
-=======
       // A request that is refused early may not take all bytes.
->>>>>>> inspector
       _ = Descriptor.write(Array(text.utf8), to: descriptor)
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 1 << 16)

@@ -70,12 +70,8 @@ import Testing
 
   @Test func lockingWorksIfBothSidesAllowIt() async throws {
     try await withLink(control: true) { _, link, recorder in
-<<<<<<< HEAD
-      let answer = try await #require(link.session).request("lock", [("event", "2"), ("handler", "4"), ("holding", "\"latest\"")])
-=======
       let answer = try await #require(link.session).request(
         "lock", [("event", "2"), ("handler", "4"), ("holding", "\"latest\"")])
->>>>>>> inspector
       #expect(answer.last?.members?["found"]?.bool == true)
       try await eventually("no lock") {
         recorder.model.parts["handlers"]?[.id(4)]?.members?["locked"]?.bool == true
@@ -105,12 +101,8 @@ import Testing
   }
 
   @Test(arguments: [
-<<<<<<< HEAD
-    (#"{"push":"hello","protocol":2,"pid":1}"#, "version 2"), (#"{"push":"error","error":{"code":"busy","message":"Eight clients are there."}}"#, "Eight clients"),
-=======
     (#"{"push":"hello","protocol":2,"pid":1}"#, "version 2"),
     (#"{"push":"error","error":{"code":"busy","message":"Eight clients are there."}}"#, "Eight clients"),
->>>>>>> inspector
     ("SSH-2.0-x", "no JSON"), (#"{"a":1}"#, "another protocol"),
   ])
   func whatIsNoAppIsNamed(_ line: String, _ words: String) async throws {

@@ -24,10 +24,6 @@ import Testing
   @Test func rowsAreReplacedAndGo() throws {
     let edge = #"{"from":"event:1","to":"bus:1","kind":"bus","label":null,"count":COUNT}"#
     let model = try apply(
-<<<<<<< HEAD
-      update(1, 1, whole: true, "{\"events\":[{\"id\":1,\"sequence\":3},{\"id\":2,\"sequence\":3}],\"graph\":[\(edge.replacing("COUNT", with: "1"))]}"),
-      update(2, 2, "{\"events\":[{\"id\":1,\"sequence\":4,\"later\":[1]}],\"graph\":[\(edge.replacing("COUNT", with: "2"))]}", gone: #"{"events":[2]}"#))
-=======
       update(
         1, 1, whole: true,
         "{\"events\":[{\"id\":1,\"sequence\":3},{\"id\":2,\"sequence\":3}],\"graph\":[\(edge.replacing("COUNT", with: "1"))]}"
@@ -36,19 +32,14 @@ import Testing
         2, 2,
         "{\"events\":[{\"id\":1,\"sequence\":4,\"later\":[1]}],\"graph\":[\(edge.replacing("COUNT", with: "2"))]}",
         gone: #"{"events":[2]}"#))
->>>>>>> inspector
     #expect(model.rows("events").count == 1)
     #expect(model.asUpdate.contains(#"{"id":1,"sequence":4,"later":[1]}"#))
     #expect(model.rows("graph").map { $0.members?["count"]?.int } == [2])
     var next = model
-<<<<<<< HEAD
-    next.apply(try #require(try JSONSlice(Array(update(3, 3, "{}", gone: "{\"graph\":[\(edge.replacing("COUNT", with: "2"))]}").utf8)).members))
-=======
     next.apply(
       try #require(
         try JSONSlice(Array(update(3, 3, "{}", gone: "{\"graph\":[\(edge.replacing("COUNT", with: "2"))]}").utf8))
           .members))
->>>>>>> inspector
     #expect(next.rows("graph").isEmpty)
   }
 
@@ -58,17 +49,11 @@ import Testing
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#),
       update(2, 2.5, #"{"events":[{"id":1,"sequence":1100}]}"#))
     #expect(Array(model.history.counts(of: 1).suffix(3)) == [0, 50, 50])
-<<<<<<< HEAD
-    // What was before the first update is not counted, and a pause is not a part of what comes after it.
-    let later = try apply(
-      update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#), update(2, 9, "{}"), update(3, 9.5, #"{"events":[{"id":1,"sequence":1010}]}"#))
-=======
     // A count before the first update is not counted, and a pause is not a part of what comes after
     // it.
     let later = try apply(
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#), update(2, 9, "{}"),
       update(3, 9.5, #"{"events":[{"id":1,"sequence":1010}]}"#))
->>>>>>> inspector
     #expect(Array(later.history.counts(of: 1).suffix(3)) == [0, 0, 10])
     #expect(later.history.counts(of: 1).reduce(0, +) == 10)
   }
@@ -90,14 +75,10 @@ import Testing
   @Test func theTableHasNoControlCharactersAndFits() throws {
     let name = #"\u001b[2Jbad\u0007\u202e"#
     let model = try apply(
-<<<<<<< HEAD
-      update(1, 1, whole: true, #"{"events":[{"id":1,"name":"\#(name)","type":"T","sequence":5,"waiting":3,"handlers":2},{"id":2,"name":"warned","type":"T","sequence":5,"waiting":0,"handlers":0}],"warnings":[{"id":1,"code":"stuck","event":2,"sinceAt":1,"text":"\#(name) hangs"}]}"#))
-=======
       update(
         1, 1, whole: true,
         #"{"events":[{"id":1,"name":"\#(name)","type":"T","sequence":5,"waiting":3,"handlers":2},{"id":2,"name":"warned","type":"T","sequence":5,"waiting":0,"handlers":0}],"warnings":[{"id":1,"code":"stuck","event":2,"sinceAt":1,"text":"\#(name) hangs"}]}"#
       ))
->>>>>>> inspector
     for width in [20, 40, 80, 120, 200] {
       let lines = TopTable.lines(model, title: "shop\u{1b}[31m", width: width, height: 4)
       #expect(lines.count == 4)

@@ -41,16 +41,6 @@ import Testing
   @Test func otherHostsAndOriginsAreRefused() async throws {
     try await withPage { _, server, _ in
       let (token, port) = (server.access.token, server.gate.port)
-<<<<<<< HEAD
-      for host in ["evil.example", "evil.example:\(port)", "127.0.0.1", "127.0.0.1:\(port &+ 1)", "127.0.0.1:\(port).evil.example", ""] {
-        #expect(status(await server.request("GET", "/stream", host: host, token: token)) == 421, "\(host)")
-        #expect(status(await server.request("GET", "/", host: host)) == 421, "\(host)")
-      }
-      for origin in ["http://evil.example", "null", "https://127.0.0.1:\(port)", "http://localhost:\(port)", "http://127.0.0.1"] {
-        #expect(status(await server.request("GET", "/stream", origin: origin, token: token)) == 403, "\(origin)")
-      }
-      #expect(status(await server.request("GET", "/stream", token: token, more: "Sec-Fetch-Site: cross-site\r\n")) == 403)
-=======
       for host in [
         "evil.example", "evil.example:\(port)", "127.0.0.1", "127.0.0.1:\(port &+ 1)", "127.0.0.1:\(port).evil.example",
         "",
@@ -65,7 +55,6 @@ import Testing
       }
       #expect(
         status(await server.request("GET", "/stream", token: token, more: "Sec-Fetch-Site: cross-site\r\n")) == 403)
->>>>>>> inspector
       // The other name of this machine has an origin of its own.
       let local = "localhost:\(port)"
       #expect(status(await server.request("GET", "/", host: local, origin: "http://\(local)")) == 200)
@@ -76,23 +65,15 @@ import Testing
     try await withPage(control: true) { app, server, _ in
       let (token, body) = (server.access.token, #"{"event":4,"handler":null,"holding":"latest"}"#)
       #expect(status(await server.request("POST", "/lock", token: token, body: body)) == 403)
-<<<<<<< HEAD
-      #expect(status(await server.request("POST", "/lock", origin: "http://evil.example", token: token, body: body)) == 403)
-=======
       #expect(
         status(await server.request("POST", "/lock", origin: "http://evil.example", token: token, body: body)) == 403)
->>>>>>> inspector
       #expect(status(await server.request("POST", "/lock", origin: server.origin, body: body)) == 401)
       #expect(status(await server.request("OPTIONS", "/lock", origin: server.origin, token: token)) == 405)
       #expect(app.requests.allSatisfy { !$0.contains("lock") })
       for bad in ["{}", "[]", "x", #"{"event":"4"}"#, #"{"event":4,"holding":"}"}"#] {
-<<<<<<< HEAD
-        #expect(status(await server.request("POST", "/lock", origin: server.origin, token: token, body: bad)) == 400, "\(bad)")
-=======
         #expect(
           status(await server.request("POST", "/lock", origin: server.origin, token: token, body: bad)) == 400, "\(bad)"
         )
->>>>>>> inspector
       }
       let answer = await server.request("POST", "/lock", origin: server.origin, token: token, body: body)
       #expect(status(answer) == 200 && answer.hasSuffix(#"{"found":true}"#))
@@ -116,12 +97,8 @@ import Testing
       let host = "Host: 127.0.0.1:\(port)\r\n"
       let long = String(repeating: "a", count: 10 << 20)
       // Ten megabytes without the end of a line: refused after some thousand bytes.
-<<<<<<< HEAD
-      #expect(["", "431"].contains(await exchange(port, long).split(separator: " ").dropFirst().first.map(String.init) ?? ""))
-=======
       #expect(
         ["", "431"].contains(await exchange(port, long).split(separator: " ").dropFirst().first.map(String.init) ?? ""))
->>>>>>> inspector
       let almost = String(repeating: "a", count: 2_100)
       #expect(status(await exchange(port, "GET /\(almost) HTTP/1.1\r\n\(host)\r\n")) == 431)
       let header = String(repeating: "a", count: 4_200)
@@ -135,13 +112,6 @@ import Testing
 
   @Test(arguments: [
     ("GET / HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-<<<<<<< HEAD
-    ("GET / HTTP/1.1\r\nHost: H\r\nHost: H\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: H\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
-    ("POST / HTTP/1.1\r\nHost: H\r\nContent-Length: 65537\r\n\r\n", 413), ("POST / HTTP/1.1\r\nHost: H\r\nContent-Length: -1\r\n\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: H\r\nContent-Length: 99999999999999999999\r\n\r\n", 413), ("GET / HTTP/1.0\r\nHost: H\r\n\r\n", 400),
-    ("GET http://evil.example/ HTTP/1.1\r\nHost: H\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: H\r\n folded: x\r\n\r\n", 400),
-    ("GET / HTTP/1.1\r\nHo\u{1}st: H\r\n\r\n", 400), ("GET /\u{0} HTTP/1.1\r\nHost: H\r\n\r\n", 400), ("nonsense\r\n\r\n", 400),
-=======
     ("GET / HTTP/1.1\r\nHost: H\r\nHost: H\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: H\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
     ("POST / HTTP/1.1\r\nHost: H\r\nContent-Length: 65537\r\n\r\n", 413),
@@ -152,7 +122,6 @@ import Testing
     ("GET / HTTP/1.1\r\nHost: H\r\n folded: x\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHo\u{1}st: H\r\n\r\n", 400), ("GET /\u{0} HTTP/1.1\r\nHost: H\r\n\r\n", 400),
     ("nonsense\r\n\r\n", 400),
->>>>>>> inspector
     ("GET / HTTP/1.1\r\nno colon\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: H\r\nUpgrade: websocket\r\n\r\n", 400),
   ])
   func whatIsNoPlainRequestIsRefused(_ text: String, _ code: Int) async throws {
@@ -180,11 +149,7 @@ import Testing
   @Test func randomBytesDoNoHarm() async throws {
     try await withPage { _, server, _ in
       for _ in 0..<40 {
-<<<<<<< HEAD
-        let bytes = (0..<Int.random(in: 1..<3_000)).map { _ in Unicode.Scalar(UInt8.random(in: 0 ... 127)) }
-=======
         let bytes = (0..<Int.random(in: 1..<3_000)).map { _ in Unicode.Scalar(UInt8.random(in: 0...127)) }
->>>>>>> inspector
         var text = ""
         text.unicodeScalars.append(contentsOf: bytes)
         let code = status(await exchange(server.gate.port, text + "\r\n\r\n"))
@@ -198,13 +163,6 @@ import Testing
     try await withPage { _, server, feed in
       let token = server.access.token
       _ = await server.request("GET", "/stream", token: token, until: "orders placed")
-<<<<<<< HEAD
-      let begun = await server.request("POST", "/trace/start", origin: server.origin, token: token, body: #"{"events":[1]}"#)
-      #expect(begun.hasSuffix(#"{"trace":1,"megabytes":4}"#))
-      let answer = await server.request("POST", "/trace/stop", origin: server.origin, token: token, body: #"{"trace":1,"events":[1]}"#)
-      #expect(status(answer) == 200 && answer.contains(#""traceEvents""#) && answer.contains(#""name":"orders placed""#))
-      let again = await server.request("POST", "/trace/stop", origin: server.origin, token: token, body: #"{"trace":1}"#)
-=======
       let begun = await server.request(
         "POST", "/trace/start", origin: server.origin, token: token, body: #"{"events":[1]}"#)
       #expect(begun.hasSuffix(#"{"trace":1,"megabytes":4}"#))
@@ -214,7 +172,6 @@ import Testing
         status(answer) == 200 && answer.contains(#""traceEvents""#) && answer.contains(#""name":"orders placed""#))
       let again = await server.request(
         "POST", "/trace/stop", origin: server.origin, token: token, body: #"{"trace":1}"#)
->>>>>>> inspector
       #expect(status(again) == 409)
     }
   }
@@ -228,13 +185,9 @@ import Testing
 
   @Test func thePageLearnsThatTheAppEndedAndReturned() async throws {
     try await withPage { app, server, _ in
-<<<<<<< HEAD
-      let stream = Task { await server.request("GET", "/stream", token: server.access.token, until: "\"connected\":false") }
-=======
       let stream = Task {
         await server.request("GET", "/stream", token: server.access.token, until: "\"connected\":false")
       }
->>>>>>> inspector
       app.end()
       #expect(await stream.value.contains(#""connected":false"#))
       let next = try FakeApp(path: app.path, world: .shop())

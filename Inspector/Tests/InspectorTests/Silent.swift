@@ -8,13 +8,9 @@ final class Silent: Sendable {
   private let listener: Int32
   private let state = Mutex((lines: [String](), client: LineSocket?.none, ended: false))
 
-<<<<<<< HEAD
-  init(path: String, hello: String = #"{"push":"hello","protocol":1,"pid":1,"program":"silent","control":false}"#) throws {
-=======
   init(path: String, hello: String = #"{"push":"hello","protocol":1,"pid":1,"program":"silent","control":false}"#)
     throws
   {
->>>>>>> inspector
     self.path = path
     #if canImport(Glibc)
       listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
