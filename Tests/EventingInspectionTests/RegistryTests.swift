@@ -86,7 +86,7 @@ import Testing
     EventRegistry.start()
     defer { EventRegistry.stop() }
     let event = Event<Int>()
-    let seen = Mutex<[Int]>([])
+    let seen = Guarded<[Int]>([])
     let id = event.identity.number
     event.addHandler { number in
       if number == 0 { for next in 1...3 { event.post(next) } }

@@ -119,7 +119,7 @@ import Testing
   @Test func controlNeedsBothSides() async throws {
     try await Serving.with(control: true) { inspection in
       let event = Event<Int>("locked")
-      let calls = Mutex(0)
+      let calls = Guarded(0)
       let token = event.addHandler { _ in calls.withLock { $0 += 1 } }
       let client = try TestClient(inspection.path)
       try await client.greet(control: true)

@@ -6,9 +6,9 @@ import Testing
 /// The calls of a trace's sink: see ``TraceSink``.
 @Suite struct TraceSinkTests {
   private final class Log: TraceSink {
-    let lines = Mutex<[String]>([])
-    let causes = Mutex<[String: UInt64]>([:])
-    let calls = Mutex<[String: UInt64]>([:])
+    let lines = Guarded<[String]>([])
+    let causes = Guarded<[String: UInt64]>([:])
+    let calls = Guarded<[String: UInt64]>([:])
 
     func began(_ occurrence: TracedOccurrence, payload: TracedPayload) {
       let text = payload.copy(as: Int.self).map { " \($0)" } ?? ""
