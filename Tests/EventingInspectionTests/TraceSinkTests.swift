@@ -26,7 +26,7 @@ import Testing
     func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {
       lines.withLock { $0.append("\(reason) \(handler.traceName)") }
     }
-    var all: [String] { lines.withLock { $0 } }
+    var all: [String] { lines.withLock { lines in lines.map { line in line } } }
   }
 
   private func trace(_ event: some Inspectable, _ log: Log) throws -> EventTracing {

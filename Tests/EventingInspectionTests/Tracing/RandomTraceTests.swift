@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-/// What the handlers of a random program logged themselves.
+/// The calls that the handlers of a random program logged themselves.
 final class StepLog: @unchecked Sendable {
   // Safe: `lock` guards everything.
   private let lock = NSLock()
