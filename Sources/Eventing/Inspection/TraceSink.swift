@@ -47,8 +47,9 @@ package struct TracedPayload {
     self.type = type
   }
 
-  /// Returns a copy of a keyed event's key and payload, if these have the types. The key is `nil` if
-  /// the payload was sent to no key.
+  /// Returns a copy of a keyed event's key and payload, if these have the types.
+  ///
+  /// - Returns: The key, `nil` if the payload was sent to no key, and the payload.
   package func copy<Key: Hashable & Sendable, Payload: Sendable>(
     key: Key.Type, as type: Payload.Type
   ) -> (key: Key?, payload: Payload)? {

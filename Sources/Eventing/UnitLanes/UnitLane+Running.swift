@@ -110,9 +110,14 @@ extension UnitLane {
   }
 
   private func attemptNow(_ unit: LaneUnit) -> UnitAttempt {
+    guard let cell = newCell(for: unit) else { return attemptNow(unit, nil) }
+    return CallCell.$current.withValue(cell) { attemptNow(unit, cell) }
+  }
+
+  private func attemptNow(_ unit: LaneUnit, _ cell: CallCell?) -> UnitAttempt {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(unit, &owner), let payload = payload(unit) else { return .refused }
-    let observed = began(unit)
+    let observed = began(unit, cell)
     do {
       try callDetailed(payload, owner, body)
       for call in observed { call.ended(nil) }
@@ -139,9 +144,19 @@ extension UnitLane {
   }
 
   private func attemptNow(_ unit: LaneUnit, on place: isolated (any Actor)?) async -> UnitAttempt {
+    guard let cell = newCell(for: unit) else { return await attemptNow(unit, nil, on: place) }
+    return await CallCell.$current.withValue(cell) {
+      _ = place
+      return await attemptNow(unit, cell, on: place)
+    }
+  }
+
+  private func attemptNow(
+    _ unit: LaneUnit, _ cell: CallCell?, on place: isolated (any Actor)?
+  ) async -> UnitAttempt {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(unit, &owner), let payload = payload(unit) else { return .refused }
-    let observed = began(unit)
+    let observed = began(unit, cell)
     do {
       switch body.body {
       case .directAsync(let body): try await body(payload, on: place)
@@ -186,9 +201,25 @@ extension UnitLane {
     return .threw(limit.error)
   }
 
-  private func began(_ unit: LaneUnit) -> [ObservedCall] {
-    unsafe unit.completions.isEmpty
-      ? [] : unit.completions.compactMap { unsafe $0.observed?.began(HandlerToken(record, anchor), on: self) }
+  /// Returns the place of an attempt for traces; `nil` if no occurrence of the unit is traced.
+  private func newCell(for unit: LaneUnit) -> CallCell? {
+    if let gathered = unsafe unit.gathered {
+      for i in 0..<gathered.count where unsafe gathered[i].completion?.observed?.cell != nil { return CallCell() }
+      return nil
+    }
+    return unsafe unit.completions.contains { unsafe $0.observed?.cell != nil } ? CallCell() : nil
+  }
+
+  /// Tells the observers of the unit's occurrences that an attempt begins.
+  ///
+  /// - Parameter cell: The place of the attempt. It notes the call of the last occurrence.
+  private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedCall] {
+    if unsafe unit.completions.isEmpty { return [] }
+    return unsafe unit.completions.compactMap { completion in
+      guard var observed = unsafe completion.observed else { return nil }
+      if let cell, observed.cell != nil { observed.cell = cell }
+      return observed.began(HandlerToken(record, anchor), on: self)
+    }
   }
 
   // MARK: After an attempt

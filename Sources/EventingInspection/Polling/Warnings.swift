@@ -45,10 +45,10 @@ final class Warnings {
     ) { note(Key(code: code, event: polled.id, handler: handler), count, limit, text(), now, tick) }
     for polled in poller.events {
       let reading = polled.reading
-      if let busyAt = polled.busyAt, now - busyAt >= Self.second {
+      if let busyAt = polled.busyAt, now.since(busyAt) >= Self.second {
         found(
-          .stuck, polled, count: milliseconds(now - busyAt), limit: 1_000,
-          "A delivery of \(title(polled)) has run for \(milliseconds(now - busyAt)) ms.")
+          .stuck, polled, count: milliseconds(now.since(busyAt)), limit: 1_000,
+          "A delivery of \(title(polled)) has run for \(milliseconds(now.since(busyAt))) ms.")
       }
       if grows(&polled.before, reading.waiting, now) {
         found(
@@ -61,7 +61,7 @@ final class Warnings {
           "Posts to \(title(polled)) are slowed down, because \(reading.waiting) occurrences wait.")
       }
       let sent = reading.sequence - min(reading.sequence, polled.event.sequenceBefore)
-      if sent > 0, !polled.wasHeard, now - polled.event.joinedAt >= 10 * Self.second,
+      if sent > 0, !polled.wasHeard, now.since(polled.event.joinedAt) >= 10 * Self.second,
         reading.handlerCount > 0 || !polled.event.wasEverHandled
       {
         found(
@@ -84,7 +84,7 @@ final class Warnings {
     }
     for (key, warning) in known {
       let stays: UInt64 = key.code == .stuck || key.code == .flood ? 1 : 10
-      if now - warning.seenAt >= stays * Self.second || (warning.seenAt < now && poller.index(of: key.event) == nil) {
+      if now.since(warning.seenAt) >= stays * Self.second || (warning.seenAt < now && poller.index(of: key.event) == nil) {
         known[key] = nil
         poller.noteGone(.warning(warning.id), of: key.event)
       }
@@ -96,15 +96,15 @@ final class Warnings {
     _ found: (PolledWarning.Code, Int, Int, String) -> Void
   ) {
     let reading = handler.reading
-    if let runningAt = handler.runningAt, now - runningAt >= Self.second {
-      let time = milliseconds(now - runningAt)
+    if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
+      let time = milliseconds(now.since(runningAt))
       found(.stuck, time, 1_000, "A call of \(title(handler)) of \(title(polled)) has run for \(time) ms.")
     }
     if reading.waiting > 0 || handler.before.waiting > 0, grows(&handler.before, reading.waiting, now) {
       let text = "\(reading.waiting) occurrences wait for \(title(handler)) of \(title(polled)), and more each second."
       found(.backlog, reading.waiting, Self.backlogLimit, text)
     }
-    if let droppedAt = handler.droppedAt, now - droppedAt < 10 * Self.second {
+    if let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {
       let text = "\(title(handler)) of \(title(polled)) dropped occurrences, \(reading.dropped) in all."
       found(.dropping, reading.dropped, 0, text)
     }
@@ -117,7 +117,7 @@ final class Warnings {
   /// Returns whether a backlog has grown for a second.
   private func grows(_ before: inout (at: UInt64, waiting: Int), _ waiting: Int, _ now: UInt64) -> Bool {
     let isLarge = waiting >= Self.backlogLimit && waiting > before.waiting
-    guard now - before.at >= Self.second else { return false }
+    guard now.since(before.at) >= Self.second else { return false }
     before = (now, waiting)
     return isLarge
   }
@@ -156,4 +156,10 @@ final class Warnings {
     handler.info.name ?? handler.info.fileID.map { "\($0):\(handler.info.line ?? 0)" }
       ?? "handler \(handler.reading.id)"
   }
+}
+
+extension UInt64 {
+  /// Returns the time since another one; zero if that one is later. An event may join after a poll
+  /// has read the clock.
+  fileprivate func since(_ earlier: UInt64) -> UInt64 { self > earlier ? self - earlier : 0 }
 }

@@ -4,7 +4,8 @@ public import Foundation
 /// Sends again what an ``EventRecording`` has written.
 ///
 ///     let replay = try EventReplay("monday.jsonl")
-///     try await replay.run(at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
+///     try await replay.run(
+///       at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
 ///
 /// The order of the occurrences is that of the file, over all events, and each sender of the file
 /// has an object of its own. With a `Simulation`'s clock a replay runs in a simulation, too: the

@@ -8,10 +8,10 @@ public import Foundation
 ///     // …
 ///     try trace.write(to: "run.json")  // opens in Perfetto and in chrome://tracing
 ///
-/// A trace is no handler: reports, the occurrences that nobody heard, and the number of handlers
-/// are as without it. While an event is traced it has no fast path: each occurrence is enqueued, as
-/// for an observer. The records lie in a ring of fixed size, so that the newest stay. A post never
-/// waits for a reader of the trace.
+/// A trace is no handler: reports, `unheard` and the number of handlers are as without one. While
+/// an event is traced it has no fast path: each occurrence is enqueued, as for an observer. The
+/// records lie in a ring of fixed size, so that the newest stay. A post never waits for a reader
+/// of the trace.
 ///
 /// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` has made a text of their type.
 /// Dropping a trace ends it.
@@ -102,7 +102,7 @@ public final class EventTrace: Sendable {
   /// - Complexity: O(*n* log *n*) for *n* records.
   public func json() -> Data { Data(file.bytes) }
 
-  /// What the trace has now.
+  /// The records that the trace has now, as a file.
   var file: TraceFile {
     let events = traced.withLock { traced in traced.events.map { event in event } }
     return TraceFile(TraceSpans(ring.contents, until: InspectionClock.now), events)

@@ -20,6 +20,6 @@ struct TraceRecord: Sendable {
   var handler: UInt64 = 0
   /// The number of the call; of an occurrence, that of the call that sent it. 0 for none.
   var call: UInt64 = 0
-  /// Of a call, the number of its lane, or 0; of an occurrence, the time at which it was sent.
+  /// The number of a call's lane, or 0; the time at which an occurrence was sent.
   var detail: UInt64 = 0
 }

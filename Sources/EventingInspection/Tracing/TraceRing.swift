@@ -47,10 +47,10 @@ final class TraceRing: Sendable {
 
   /// The number of occurrences, calls, and handlers that were not called.
   var count: Int { state.withLock { $0.count } }
-  /// The number of those that were overwritten.
+  /// The number of beginnings that were overwritten.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
-  /// What the ring holds now, the oldest chunk first.
+  /// The chunks that the ring holds now, the oldest first.
   var contents: (chunks: [Chunk], overwritten: Int) {
     state.withLock { state in
       var chunks: [Chunk] = []

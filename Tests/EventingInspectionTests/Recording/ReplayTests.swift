@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// The same seed makes the same schedule of a replay.
+  /// A seed repeats the schedule of a replay.
   @Test func aReplayInASimulationRepeats() throws {
     try write([header] + (1...20).map { line($0, $0 % 2 == 0 ? "a" : "b", "\($0)", at: 0) })
     let file = file

@@ -38,9 +38,12 @@ import Testing
           log.caused(next, by: step.number, handler: place * 3 + handler)
           target.post(Step(number: next, cause: step.number, depth: step.depth + 1))
         }
-        switch random.next() % 3 {
+        switch random.next() % 4 {
         case 0: tokens.append(event.addHandler { step in body(step) })
         case 1: tokens.append(event.addHandler(on: .background) { step in body(step) })
+        case 2:
+          tokens.append(
+            event.attach(Handler(on: .inOrder) { step async in body(step) }.retrying(.immediately(attempts: 2))))
         default: tokens.append(event.addHandler(on: .inOrder) { step async in body(step) })
         }
       }
