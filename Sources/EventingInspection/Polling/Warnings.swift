@@ -84,7 +84,9 @@ final class Warnings {
     }
     for (key, warning) in known {
       let stays: UInt64 = key.code == .stuck || key.code == .flood ? 1 : 10
-      if now.since(warning.seenAt) >= stays * Self.second || (warning.seenAt < now && poller.index(of: key.event) == nil) {
+      if now.since(warning.seenAt) >= stays * Self.second
+        || (warning.seenAt < now && poller.index(of: key.event) == nil)
+      {
         known[key] = nil
         poller.noteGone(.warning(warning.id), of: key.event)
       }
