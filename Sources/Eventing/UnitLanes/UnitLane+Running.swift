@@ -203,9 +203,10 @@ extension UnitLane {
 
   /// Returns the place of an attempt for traces; `nil` if no occurrence of the unit is traced.
   private func newCell(for unit: LaneUnit) -> CallCell? {
-    if let gathered = unsafe unit.gathered {
-      for i in 0..<gathered.count where unsafe gathered[i].completion?.observed?.cell != nil { return CallCell() }
-      return nil
+    for i in unsafe 0..<(unit.gathered?.count ?? 0) {
+      if let completion = unsafe unit.gathered?[i].completion, unsafe completion.observed?.cell != nil {
+        return CallCell()
+      }
     }
     return unsafe unit.completions.contains { unsafe $0.observed?.cell != nil } ? CallCell() : nil
   }
