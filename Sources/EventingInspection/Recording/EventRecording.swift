@@ -71,7 +71,7 @@ public final class EventRecording: Sendable {
   ///
   /// - Parameters:
   ///   - event: The event.
-  ///   - name: The name in the file: see ``record(_:as:)``.
+  ///   - name: The name in the file: see `record(_:as:)`.
   ///   - encoding: A closure that returns what is stored. It runs on the thread that delivers.
   public func record<Payload: Sendable>(
     _ event: Event<Payload>, as name: String,
@@ -87,19 +87,19 @@ public final class EventRecording: Sendable {
   ///
   /// - Parameters:
   ///   - signal: The signal.
-  ///   - name: The name in the file: see ``record(_:as:)``.
+  ///   - name: The name in the file: see `record(_:as:)`.
   public func record(_ signal: Event<Void>, as name: String) {
     add(signal, name, Void.self) { _ in ["payload": JSONFragment.null] }
   }
 
-  /// Records a signal: see ``record(_:as:)``.
+  /// Records a signal: see `record(_:as:)`.
   public func record(signal: Event<Void>, as name: String) { record(signal, as: name) }
 
   /// Records what a keyed event is sent from now on, with the keys.
   ///
   /// - Parameters:
   ///   - event: The keyed event.
-  ///   - name: The name in the file: see ``record(_:as:)``.
+  ///   - name: The name in the file: see `record(_:as:)`.
   public func record<Key: Codable, Payload: Codable & Sendable>(_ event: KeyedEvent<Key, Payload>, as name: String) {
     add(event, name, Payload.self) { payload in
       guard let (key, payload) = payload.copy(key: Key.self, as: Payload.self) else { return [:] }

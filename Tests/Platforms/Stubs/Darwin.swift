@@ -26,4 +26,11 @@ public func usleep(_ microseconds: useconds_t) -> Int32 { fatalError("a stub") }
 public func write(_ file: Int32, _ bytes: UnsafeRawPointer!, _ count: Int) -> Int { fatalError("a stub") }
 public func os_unfair_lock_lock(_ lock: os_unfair_lock_t) { fatalError("a stub") }
 public func os_unfair_lock_unlock(_ lock: os_unfair_lock_t) { fatalError("a stub") }
+public struct timespec {
+  public var tv_sec = 0
+  public var tv_nsec = 0
+  public init() {}
+}
+public let CLOCK_REALTIME = clockid_t()
+public func clock_gettime(_ clock: clockid_t, _ time: UnsafeMutablePointer<timespec>) -> Int32 { fatalError("a stub") }
 public func clock_gettime_nsec_np(_ clock: clockid_t) -> UInt64 { fatalError("a stub") }
