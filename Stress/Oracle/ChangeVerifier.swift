@@ -40,9 +40,11 @@ struct ChangeVerifier {
 
   // MARK: The order of the changes
 
-  /// Reconstructs the order of the changes from the calls of the witness.
+  /// Reconstructs the order of all changes from the calls of `witness`, an inline handler that
+  /// receives every change. Fills `chain`, `place`, `sent` and `done`.
   ///
-  /// - Returns: Whether the calls of the witness are consistent.
+  /// - Returns: `false` if the verification cannot go on: a call lacks a value, a change came
+  ///   twice, or the number of calls differs from the number of changes.
   private mutating func order() -> Bool {
     (chain, place, sent) = ([start], [start: 0], [Span(start: 0, end: 0)])
     var next = [Int32](repeating: 0, count: context.workers.count)

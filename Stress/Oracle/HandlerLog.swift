@@ -89,8 +89,9 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   var description: String { "\(isOnce ? "once " : "")handler \(token?.id ?? 0) (\(place))" }
 
-  /// Records the end of a removal on another thread than the worker's: in the owner's `deinit`, or
-  /// on the handler's serial context.
+  /// Records the current time as the end of the removal. Called in the `deinit` of the handler's
+  /// owner, or directly after a removal on the handler's serial context. Both may run on a thread
+  /// that is not the worker's.
   func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
   /// Completes the span of the removal for the verifiers, when all calls have ended.

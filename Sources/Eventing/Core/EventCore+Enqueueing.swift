@@ -38,8 +38,9 @@ extension EventCore {
 
   /// Enqueues an occurrence.
   ///
-  /// - Parameter thread: The thread that may deliver it in a drain of its own: the poster, or
-  ///   ``Drainer/queue`` if no poster may.
+  /// - Parameter thread: The thread that posts. If this thread drains the mailbox, it delivers the
+  ///   occurrence itself. A drain by another poster hands it off to the event's own queue. Pass
+  ///   ``Drainer/queue`` if only that queue may deliver the occurrence.
   /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   @inline(never) @discardableResult func enqueue(
     _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current

@@ -58,8 +58,8 @@ extension EventCore {
     if !tryLeave(own) { drain(own & ~CoreState.flags) }
   }
 
-  /// The sequence number of the last occurrence whose delivery began. Isolation: core, to change
-  /// it.
+  /// The sequence number of the last occurrence whose delivery began. Only the thread inside the
+  /// core changes it. Any thread may read it.
   @inlinable var sequence: UInt64 {
     @inline(__always) get { sequenceWord.load(ordering: .relaxed) }
     @inline(__always) set { sequenceWord.store(newValue, ordering: .relaxed) }

@@ -68,9 +68,12 @@ extension EventCore {
     return .fast
   }
 
-  /// Decides whether a handler is called, and calls it. A dead handler is not counted.
+  /// Calls a handler or enqueues the call on its lane. If the handler refuses the call, holds the
+  /// occurrence for it or skips it. A handler that has ended is not counted in the report, and is
+  /// noted so that it is unregistered after the delivery.
   ///
-  /// - Returns: Whether the handler needs the slow path next time, too.
+  /// - Returns: `false` if the handler has ended; otherwise `true`, since it needs the slow path
+  ///   for the next occurrence, too.
   @usableFromInline func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally

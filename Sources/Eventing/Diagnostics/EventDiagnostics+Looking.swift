@@ -1,6 +1,8 @@
-// The timer looks twice within the limit. A call that three looks have seen has run for the limit
-// at least, and is reported before twice the limit is over. No clock is read, so a program that was
-// stopped in a debugger, or slept with its computer, is not taken for a stuck one.
+// Finding stuck calls. The timer fires at intervals of half the limit for stuck calls, and each
+// time it looks at the running calls. A call that is reported was running at three looks in a row,
+// so it has run for at least the limit, and for less than twice the limit. Looks are counted and no
+// clock is read. So a pause in a debugger, or while the computer sleeps, does not make a call count
+// as stuck.
 
 extension EventDiagnostics {
   /// The calls and lanes at the last look.

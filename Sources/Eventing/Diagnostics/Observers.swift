@@ -115,9 +115,11 @@ final class Observation: @unchecked Sendable {
     for trace in observers.traces where trace.isOn { body(trace.sink) }
   }
 
-  /// Tells the observers that a call begins. Returns a value that tells them when it ends.
+  /// Tells the observers that a call of a handler begins.
   ///
   /// - Parameter lane: The lane that runs the call; `nil` for an inline handler.
+  /// - Returns: The running call. When it has ended, the caller calls ``ObservedCall/ended(_:)``,
+  ///   which tells the observers.
   @usableFromInline func began(_ handler: HandlerToken, on lane: DeliveryTarget?) -> ObservedCall {
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
     return ObservedCall(observed: self, handler: handler, on: lane)

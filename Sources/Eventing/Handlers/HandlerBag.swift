@@ -60,9 +60,10 @@ public final class HandlerBag: Sendable {
     return taken.count { $0.anchor.remove($0.record) }
   }
 
-  /// Removes the handlers of some tokens, and takes these out of the bag.
+  /// Removes the handlers whose tokens satisfy a condition, and takes these tokens out of the bag.
   ///
-  /// - Parameter isRemoved: Whether the handler of a token is removed. It is called under a mutex.
+  /// - Parameter isRemoved: Returns whether the handler of a token must be removed. It is called
+  ///   twice for each token, with the mutex of the bag held.
   func removeAll(where isRemoved: (HandlerToken) -> Bool) {
     let (before, removed) = mutex.withLock {
       let before = unsafe tokens

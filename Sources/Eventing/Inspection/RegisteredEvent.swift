@@ -41,10 +41,16 @@ package final class RegisteredEvent: Sendable {
 
   private static func number(of kind: InspectedEvent.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
 
-  /// Locks or unlocks the event itself, or one of its handlers. A lock holds on return. A block of
-  /// the pool unlocks, because that may deliver what was held.
+  /// Locks or unlocks the event, or one of its handlers.
   ///
-  /// - Returns: Whether the event, and the handler if one is named, exists.
+  /// A lock is in effect when this method returns. An unlock takes effect later: a block on the
+  /// global queue of Dispatch makes it, because it may deliver the occurrences that the lock held.
+  ///
+  /// - Parameters:
+  ///   - isLocked: Whether to lock.
+  ///   - handler: The number of the handler; `nil` for the event itself.
+  ///   - holding: What a lock holds. An unlock ignores it.
+  /// - Returns: `false` if the event or the handler does not exist.
   package func setLocked(_ isLocked: Bool, handler: UInt64?, holding: Holding) -> Bool {
     guard let core = anchor.core else { return false }
     guard let handler else {

@@ -5,8 +5,9 @@ import Synchronization
   private let limit: Int
   /// The slots that ended tasks have given back. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
-  /// Whether a task that found no item spins for the next one, which costs less than to start a
-  /// task. Its slot counts as taken. Guarded by: mutex.
+  /// Whether a task that found no item spins for a short time, so that it takes the next item
+  /// without the start of another task. While it spins, its execution slot is not in `freeSlots`,
+  /// and counts toward `limit`. Guarded by: mutex.
   @exclusivity(unchecked) private var isSearching = false
   /// All slots that were made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []

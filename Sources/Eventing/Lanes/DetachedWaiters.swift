@@ -1,6 +1,7 @@
-/// The completions that waited on a lane when a holding lock paused it.
+/// The completions that waited for items of a lane when a holding lock paused the lane.
 ///
-/// Nothing waits for a paused lane. Its calls count as deferred, and barriers pass.
+/// They are removed from the items under the mutex of the lane, and completed after it is released.
+/// Calls that stay on the lane count as deferred, and barriers pass. So nothing waits for the lane.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
   private(set) var barriers: [Completion] = []

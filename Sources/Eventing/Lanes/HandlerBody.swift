@@ -52,8 +52,9 @@ extension HandlerBody {
     if case .inline = place, case .direct(let handling) = body, options.modifierBox == nil { handling } else { nil }
   }
 
-  /// The target that a view calls without a decision; `nil` if the handler needs its owner, a
-  /// claim, or a place of its own.
+  /// The closure that a view in front of this handler calls on the fast path; `nil` if the call
+  /// needs the slow path. That is so for a handler that is not inline, is called once, has an
+  /// owner, or has modifiers.
   @usableFromInline var viewTarget: ViewTarget? {
     guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil else { return nil }
     switch body {

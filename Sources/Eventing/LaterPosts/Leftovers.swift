@@ -1,5 +1,6 @@
-/// The objects that timers leave: payloads, events, and all that goes with them. Their `deinit` is
-/// the user's code, and may block.
+/// Releases the objects that timers no longer need: payloads, events, and what these retain. The
+/// `deinit` of such an object is the user's code, and may block. So a block on the global queue of
+/// Dispatch releases it, and not the thread of the timer.
 enum Leftovers {
   private static let items = Guarded<LaterItem?>(nil)
 

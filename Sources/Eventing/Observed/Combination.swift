@@ -14,10 +14,11 @@ struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendabl
 /// mutexes. After that section the thread takes all changes off the stack. In the critical section
 /// of the event it applies them to the latest values one by one, and enqueues the result of each.
 ///
-/// A value begins with a push, too: that of its current value. Before each value has begun there is
-/// no handler.
+/// A value that joins the combination pushes its current value in the same way. Handlers are added
+/// only after all values have joined.
 ///
-/// A combination exists while it has a ``CombinationUse``. Until then, each value holds it.
+/// The values retain the combination until the last ``CombinationUse`` is released, or until one of
+/// the values ends.
 final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: ValueCombination {
   typealias Values = LatestValues<First, Second, Third>
 

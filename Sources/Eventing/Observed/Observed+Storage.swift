@@ -55,9 +55,10 @@ extension Observed {
 
     @inlinable var value: Value { core.mutex.withLock { unsafe box.current } }
 
-    /// The value, read after Observation is used.
+    /// The value. The read is reported to Observation.
     ///
-    /// If the read is tracked, a change that comes after it finds the path chosen.
+    /// If Observation tracks the read, the path of later changes is chosen in the critical section
+    /// in which the value is read. So the next change takes the slow path, which tells Observation.
     @usableFromInline @inline(never) var trackedValue: Value {
       while true {
         let (value, reads) = core.mutex.withLock { unsafe (box.current, trackedReads) }

@@ -38,13 +38,16 @@ final class TrackedReads: Sendable {
     return true
   }
 
-  /// Tells all closures that made tracked reads, now or as soon as they have returned.
+  /// Tells the closures that made tracked reads of a change. Closures that have returned are told
+  /// now, the others after they have returned.
   ///
-  /// Calls the clients' code. The caller has changed the value, holds no mutex, and loses its
-  /// reference.
+  /// The closures are the users' code. The caller has changed the value, and holds no mutex.
   ///
-  /// - Returns: The reads of a closure that made the change itself, for the next change. It is not
-  ///   told of this one: it might make one each time.
+  /// - Parameter reads: The reads. They are `nil` afterwards, so that the caller retains no lease.
+  /// - Returns: The reads of the closures that have not returned, if the calling thread made all of
+  ///   the reads; otherwise `nil`. Such a closure made the change itself. It is not told of this
+  ///   change, because it might make another change each time it is told. The caller keeps the
+  ///   reads for the next change.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease

@@ -4,8 +4,9 @@ import Synchronization
 // while it holds the mutex. No record is released under the mutex, because that could run user
 // code: the result retains each record that was found.
 extension EventCore {
-  /// Calls `body` with each slot of each table, dead ones too. The caller is inside the core, or
-  /// holds `mutex`.
+  /// Calls `body` with each slot of each table, including slots whose handlers have been
+  /// unregistered and which the table has not yet removed. The caller is inside the core, or holds
+  /// `mutex`.
   @usableFromInline func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }

@@ -98,8 +98,8 @@ struct BoundedBuffer: ~Copyable {
     return lag
   }
 
-  /// Takes out all waiting senders: the caller releases them, or a copy of the buffer keeps them.
-  /// O(n)
+  /// Removes all sends that wait for room from the buffer, and returns them. The caller resumes
+  /// them, or ignores them if a copy of the buffer has them, too. Complexity: O(*n*).
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }
     var senders: [WaitingSender] = []

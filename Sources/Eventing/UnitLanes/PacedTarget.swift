@@ -74,8 +74,11 @@ import Synchronization
     return true
   }
 
-  /// Keeps a post on the fast path. Returns false if a timer must begin, or the handler must be
-  /// called. Isolation: core.
+  /// Stores the payload of a post until the timer fires, in place of the payload that waits. The
+  /// fast path calls this. Isolation: core.
+  ///
+  /// - Returns: `false` if nothing was stored, and the slow path must handle the post: no timer
+  ///   runs, or the pace is a debounce and no payload waits.
   func keepPost(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     guard unsafe timer != nil else { return false }
     if case .debounce(let pause, _) = pace.kind {
@@ -247,8 +250,9 @@ import Synchronization
 struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64
   private(set) var completion: Completion?
-  /// The sender, the time and the way of the occurrence; `nil` if it has none of them. So the
-  /// header of most posts is cheap to copy and to destroy.
+  /// The sender, the time and the forwarding path of the occurrence, and whether it is a `send`
+  /// that a lock held; `nil` if the occurrence has none of these. So the header of most posts is
+  /// cheap to copy and to destroy.
   private let details: Details?
 
   private final class Details: Sendable {

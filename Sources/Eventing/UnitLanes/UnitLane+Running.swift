@@ -41,8 +41,9 @@ extension UnitLane {
     unit.key?.slot.set(slot)
   }
 
-  /// Makes the payload of a batch whose first attempt begins. Until then the batch keeps its
-  /// payloads apart: a lock may hold them, and a bound drop them.
+  /// Makes one payload of the payloads that a batch has gathered. It does so once, after the first
+  /// attempt of the batch has been claimed. Until then the payloads stay separate, because a lock
+  /// may hold them and a bound may drop some of them.
   private func makeBatch(_ unit: LaneUnit) {
     guard let rule = modifiers.batch, var gathered = unsafe unit.gathered.take() else { return }
     for i in 0..<gathered.count {

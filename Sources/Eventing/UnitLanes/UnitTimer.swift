@@ -94,10 +94,12 @@ final class HandlerDelays: @unchecked Sendable {
     withExtendedLifetime(removed) {}  // released after the mutex
   }
 
-  /// Ends all delays. Not under a mutex.
+  /// Ends all delays, so that the units that wait for their next attempt go on at once. Never
+  /// called under a mutex.
   ///
-  /// - Parameter givingUp: Whether no attempt follows: the handler was locked, and the lock holds
-  ///   nothing. The lock may be over when the turn of the attempt comes.
+  /// - Parameter givingUp: Whether to cancel those attempts. True if the handler was locked by a
+  ///   lock that holds nothing. Each unit is marked, because the lock may have ended by the time
+  ///   the unit runs.
   func end(givingUp: Bool = false) {
     let ended = mutex.withLock { unsafe Array(timers.values) }
     for (timer, unit) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {

@@ -39,7 +39,8 @@ extension EventReplay {
     /// Sends to a signal.
     public static func signal(_ signal: Event<Void>) -> Target { .event(signal) }
 
-    /// Sends to a keyed event, to the recorded keys.
+    /// Returns a target that sends to a keyed event. Each occurrence is sent to the key that was
+    /// recorded with it; one that was recorded without a key is sent to no key.
     ///
     /// - Parameter event: The keyed event.
     public static func event<Key: Codable, Payload: Codable & Sendable>(_ event: KeyedEvent<Key, Payload>) -> Target {

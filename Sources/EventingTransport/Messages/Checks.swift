@@ -1,7 +1,9 @@
-// Checks of what users and other programs say. Each error names what was expected and what was
-// found. No found text is longer than 80 characters, or has control characters.
+// Checks of the arguments that users pass, and of the texts that other programs send. Each error
+// names what was expected and what was found. An error quotes at most 80 characters of a found
+// text, with control characters escaped.
 
-/// Returns a text of another program so that it can be put into an error or a log.
+/// Returns a text in quotation marks, for an error or a log: its first 80 characters, with control
+/// characters escaped.
 func shown(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars.prefix(80) {

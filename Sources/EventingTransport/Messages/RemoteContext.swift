@@ -76,8 +76,9 @@ public enum RemoteContext {
     return Carrying(id: id, inProcess: EventContext.carry(value))
   }
 
-  /// The entries, copied under the mutex: an array that is changed in place must not be read
-  /// outside of it, since the thread sanitizer does not see reference counts.
+  /// The entries, copied under the mutex into an array with storage of its own. The array of the
+  /// registry is changed in place, and must not be read outside the mutex: the thread sanitizer
+  /// does not see the reference counts that separate the reads from the changes.
   private static var entries: [Entry] {
     isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }

@@ -74,10 +74,11 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Parameters:
   ///   - group: The group: one member answers each query. Without a group, this process answers
   ///     each query, and the caller takes the first answer.
-  ///   - inFlight: The largest number of queries of this listening that have been handed to the
-  ///     responders and have no answer. More wait, up to the limits of their callers, and count as
-  ///     asked: they go to no other member. A responder answers one query after the other. So more
-  ///     than one in flight lets several responders of this process work at once.
+  ///   - inFlight: The largest number of queries of this listening that its responders have
+  ///     received and not yet answered. Further queries that this process receives wait, each for
+  ///     as long as its caller waits. No other member answers a query that waits here. A responder
+  ///     answers one query after the other. So a number above 1 lets several responders of this
+  ///     process work at once.
   /// - Returns: The listening. Dropping it changes nothing.
   /// - Throws: ``TransportError``.
   @discardableResult public func listen(as group: String? = nil, inFlight: Int = 256) async throws -> Listening {

@@ -20,8 +20,9 @@ extension RemoteEvent {
 
   // MARK: Locking
 
-  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. Messages that
-  /// the lock keeps from the handler come again.
+  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. If the lock
+  /// keeps a message from the handler, the message has not been handled. An engine that stores
+  /// messages delivers it again.
   ///
   /// - Returns: Whether the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {

@@ -1,16 +1,19 @@
 /// A running subscription of a ``Transport``.
 ///
-/// The methods may be called from any thread, several times and at once.
+/// The methods may be called from any thread, repeatedly and concurrently.
 public protocol TransportSubscription: AnyObject, Sendable {
   /// Tells the engine that ``SubscribeOptions/isReady`` may have changed to true.
   ///
   /// The engine looks again soon. It does not call the closure or `begin` before this returns.
   func readinessChanged()
 
-  /// Ends the subscription: takes nothing new, waits for the verdicts of what has begun, and gives
-  /// back what has none when the limit is over.
+  /// Ends the subscription, and lets the messages that have begun be handled.
   ///
-  /// Returns within the limit, and a little more, whether the engine can be reached or not.
+  /// After the call no message begins. The method waits for the verdicts of the messages that have
+  /// begun. It gives back the messages that have not begun and, when `limit` is over, those without
+  /// a verdict. An engine that stores messages delivers these again.
+  ///
+  /// The method returns shortly after `limit` at the latest, even if the engine is unreachable.
   ///
   /// - Parameter limit: The longest wait for verdicts.
   func drain(within limit: Duration) async

@@ -20,8 +20,9 @@ extension Keyed {
       let canary = Canary(.payload)
     }
 
-    /// The targets that a worker retains, and the number of calls for each: one, when no handler
-    /// runs.
+    /// The targets that a worker retains until `finish()`, each with the number of calls of its
+    /// handler. The worker posts once to each target after it has added the handler. So the number
+    /// is 1 when no call is running or queued.
     // Safe: accessed by that worker during a race, and by the scenario between races.
     final class Bench: @unchecked Sendable {
       var held: [(target: Target, calls: Counter)] = []

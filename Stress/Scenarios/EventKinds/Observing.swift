@@ -62,9 +62,9 @@ struct Observing: Scenario {
     }
   }
 
-  /// The records of the handlers of the count.
-  // Safe: each part belongs to one handler, which is called one call at a time. Read when no
-  // handler runs.
+  /// The changes that the two handlers of `count` received: their number, and the latest value.
+  // Safe: `number` belongs to one handler and `last` to the other. Calls of one handler do not
+  // overlap. The scenario reads both fields when no handler runs.
   final class Told: @unchecked Sendable {
     var number = 0
     var last = -1

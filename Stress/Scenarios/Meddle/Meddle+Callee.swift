@@ -12,8 +12,9 @@ extension Meddle {
     private let limit: Int?
     private let calls = Counter()
     private let running = Counter()
-    /// The sequence number of the latest call, plus one. An observed value that was never sent has
-    /// the sequence number 0.
+    /// The lowest sequence number that the next call with an ``Occurrence`` may have: that of the
+    /// latest such call, plus one; 0 before the first call. The first call may have 0, which is the
+    /// sequence number of an observed value that was never sent.
     private let nextSequence = Atomic<UInt64>(0)
 
     init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {
@@ -130,9 +131,13 @@ extension Meddle.World {
     }
   }
 
-  /// Calls one of the public verbs that await, inside an asynchronous handler.
+  /// Calls one of the public methods that suspend, inside an asynchronous handler.
   ///
-  /// - Parameter verb: The number of the verb: a case of the switch.
+  /// - Parameters:
+  ///   - verb: The number of the method: a case of the switch. The `default` case calls
+  ///     ``react(to:_:)``, which does not suspend.
+  ///   - freight: The payload of the current call. `freight.next()` is the payload that is sent.
+  ///   - luck: The source of random numbers of the current call.
   func reactInTask(_ verb: Int, to freight: some Meddle.Freight, _ luck: inout Random) async {
     switch verb {
     case 0: inspect(await pairs.current.send(freight.next()))

@@ -16,9 +16,11 @@ extension MainTests {
     #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ async in body() } } <= 8)
   }
 
-  /// Makes 200 calls of 1 ms each on the main queue.
+  /// Posts 200 times to a handler that runs for 1 ms on the main queue. Meanwhile a block on the
+  /// main queue enqueues itself again each time it runs.
   ///
-  /// - Returns: The highest number of calls between two other blocks.
+  /// - Parameter add: Adds a handler to the event. The handler must call the closure.
+  /// - Returns: The highest number of calls of the handler between two runs of the block.
   private static func longestRun(_ add: (Event<Int>, @escaping @Sendable () -> Void) -> Void) async -> Int {
     let (event, calls, over) = (Event<Int>(), Counter(), Gate())
     add(event) {

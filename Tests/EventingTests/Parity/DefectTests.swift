@@ -37,7 +37,7 @@ import Testing
 
   // MARK: 2. A handler added during a send is lost (IKEvents, emitter-kit)
   //
-  // Stopping it later crashes.
+  // In these libraries the program crashes when the lost handler is stopped later.
 
   @Test func handlerThatIsAddedDuringASendIsKeptAndCanBeRemoved() {
     let event = Event<Int>()
