@@ -45,7 +45,7 @@ let package = Package(
     .testTarget(
       name: "EventingMetricsTests",
       dependencies: [
-        "EventingMetrics", eventing, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
+        "EventingMetrics", eventing, testing, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
       ]),
     .testTarget(
       name: "EventingTracingTests",
