@@ -28,6 +28,7 @@ public final class Inspection: Sendable {
   public let allowsControl: Bool
 
   private let file: SocketFile
+  private let process = getpid()
   let server: Server
   private let isOver = Atomic<Bool>(false)
 
@@ -40,7 +41,7 @@ public final class Inspection: Sendable {
     do {
       server = try Server(file, allowsControl: allowsControl, limits)
     } catch {
-      file.remove()
+      file.discard()
       throw error
     }
   }
@@ -81,7 +82,10 @@ public final class Inspection: Sendable {
 
   /// Removes the files when the process ends. Registered once.
   private static let removal: Void = {
-    atexit { for inspection in Inspection.serving { inspection.file.remove() } }
+    atexit {
+      // Not in a child process, which has the closure from its parent.
+      for inspection in Inspection.serving where inspection.process == getpid() { inspection.file.remove() }
+    }
   }()
 
   /// Shows events that were made before, and all events that a bus makes.

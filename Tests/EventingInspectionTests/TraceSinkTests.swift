@@ -23,6 +23,7 @@ import Testing
     func ended(_ call: TracedCall, threw: Bool) {
       lines.withLock { $0.append("\(threw ? "threw" : "returned") \(call.handler.traceName)") }
     }
+    func withdrew(_ call: TracedCall) { lines.withLock { $0.append("withdrew \(call.handler.traceName)") } }
     func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {
       lines.withLock { $0.append("\(reason) \(handler.traceName)") }
     }

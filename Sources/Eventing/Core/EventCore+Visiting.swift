@@ -16,10 +16,15 @@ extension EventCore {
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
-    let path = unsafe visitNow(slot, payload, &tally)
     let details = unsafe slot.pointee.record.details
+    // A forward delivers within this visit, and its call is the cause of that.
+    let isInlineForward = details?.options.isForward == true && details?.runner?.lane == nil
+    let forwarded = isInlineForward ? tally.observed?.beginTraced(token, on: nil) : nil
+    let path = unsafe visitNow(slot, payload, &tally)
     if tally.report.delivered > before.delivered, details?.isHandedOver == true {
-      tally.observed?.handedOver(token)
+      tally.observed?.handedOver(token, as: forwarded)
+    } else {
+      forwarded?.withdraw()
     }
     if tally.report.skipped > before.skipped { tally.observed?.skipped(token) }
     if tally.report.deferred > before.deferred { tally.observed?.held(token) }

@@ -25,6 +25,8 @@ extension EventCore {
   /// Enqueues a trace of the event. Callable from any thread.
   func trace(with tracing: EventTracing, _ name: String?) {
     let (anchor, event) = (anchor, identity(named: name))
+    // Posts that are enqueued from now on note who sent them.
+    pendingWork.isTraced.store(true, ordering: .relaxed)
     change {
       unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)
       self.pendingWork.isTraced.store(true, ordering: .relaxed)

@@ -126,10 +126,12 @@ final class Observation: @unchecked Sendable {
   }
 
   /// Tells the observers that the payload was handed over to a sequence or another event.
-  func handedOver(_ handler: HandlerToken) {
+  ///
+  /// - Parameter call: The call that traces know already; `nil` for a new one.
+  func handedOver(_ handler: HandlerToken, as call: TracedCall? = nil) {
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
     observers.tell { $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event) }
-    if cell != nil { beginTraced(handler, on: nil)?.end(false) }
+    if cell != nil { (call ?? beginTraced(handler, on: nil))?.end(false) }
   }
 }
 

@@ -45,12 +45,14 @@ package enum LaneNumbers {
     // The object is alive, so an entry whose object is alive, too, is its own.
     if let known, known.living != nil { return known.number }
     let all = table.withLock { $0.entries.count > $0.limit ? Array($0.entries) : [] }
-    let gone = all.filter { $0.value.living == nil }.map(\.key)
+    let gone = all.filter { $0.value.living == nil }
     return table.withLock { table in
       if !all.isEmpty {
-        for id in gone { table.entries[id] = nil }
+        for (id, entry) in gone where table.entries[id] === entry { table.entries[id] = nil }
         table.limit = max(256, 2 * table.entries.count)
       }
+      // Another thread may have numbered the object meanwhile.
+      if let entry = table.entries[id], entry !== known { return entry.number }
       table.last += 1
       table.entries[id] = Entry(table.last, object)
       return table.last

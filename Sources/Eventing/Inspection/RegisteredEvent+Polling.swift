@@ -12,11 +12,12 @@ extension RegisteredEvent {
   package func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
     let state = core.stateWord.load(ordering: .relaxed)
-    let sequence = core.sequence
     let pendingWork = core.pendingWorkReference.load()
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
+    // Under the mutex: a drain notes there how many it has taken at which number.
+    let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
     var waiting = 0

@@ -18,6 +18,8 @@ package protocol TraceSink: AnyObject, Sendable {
   func began(_ call: TracedCall)
   /// A call has ended.
   func ended(_ call: TracedCall, threw: Bool)
+  /// A call that had begun has not happened: the handler was skipped.
+  func withdrew(_ call: TracedCall)
   /// A handler was not called.
   func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64)
 }
@@ -80,6 +82,12 @@ package struct TracedCall: Sendable {
   func end(_ threw: Bool) {
     observed.cell?.call.store(outer, ordering: .relaxed)
     observed.trace { $0.ended(self, threw: threw) }
+  }
+
+  /// Tells traces that the call has not happened: the handler was skipped.
+  func withdraw() {
+    observed.cell?.call.store(outer, ordering: .relaxed)
+    observed.trace { $0.withdrew(self) }
   }
 }
 
@@ -193,6 +201,15 @@ extension EventCore {
   /// Whether the event is traced. Only a hint: a delivery asks the observers.
   var isTraced: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
+  }
+
+  /// Delivers to one slot outside of an occurrence, and binds the place for traces if there is one.
+  /// Isolation: core.
+  @inline(never) func visitAlone(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+  ) {
+    guard let cell = tally.observed?.cell else { return _ = unsafe visit(slot, payload, &tally) }
+    CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &tally) }
   }
 
   /// Posts to a traced event. The completion says when, and because of which call.

@@ -36,7 +36,10 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     unsafe self.payload = consume payload
     self.core = core
     unsafe self.queue = queue
-    unsafe completion = sender == nil && !CarriedContext.isCarrying ? nil : Completion(.post, from: sender)
+    let isTraced = core.isTraced
+    unsafe completion =
+      sender == nil && !CarriedContext.isCarrying && !isTraced ? nil : Completion(.post, from: sender)
+    if isTraced { unsafe completion?.noteOrigin() }
   }
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }

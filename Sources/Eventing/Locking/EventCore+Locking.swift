@@ -176,9 +176,9 @@ extension EventCore {
       tally.observed = observed(held.sequence)
       if mutant(.heldIsLost) {
       } else if let context = held.context {
-        within(context) { _ = unsafe visit(slot, buffer.items.taken, &tally) }
+        within(context) { unsafe visitAlone(slot, buffer.items.taken, &tally) }
       } else {
-        _ = unsafe visit(slot, buffer.items.taken, &tally)
+        unsafe visitAlone(slot, buffer.items.taken, &tally)
       }
       if tally.isHeldOn { unsafe buffer.items.untake(held) } else { unsafe buffer.items.destroyTaken() }
       unregisterDead()

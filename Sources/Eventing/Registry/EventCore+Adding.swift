@@ -152,7 +152,7 @@ extension EventCore {
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     tally.observed = observed(sequence)
-    _ = unsafe visit(slot, payload, &tally)
+    unsafe visitAlone(slot, payload, &tally)
     unregisterDead()
   }
 

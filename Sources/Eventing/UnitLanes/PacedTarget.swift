@@ -176,13 +176,21 @@ import Synchronization
     let box = record.options.owner
     let owner = box?.object
     if box != nil, owner == nil { record.set(HandlerFlags.removed) }
-    if record.has(HandlerFlags.notCallable) || !pass(payload, owner, &tally) {
+    if record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {
       tally.report.skipped += 1
       counters.countSkipped(occurrence.completion)
     }
     if record.has(HandlerFlags.ended) { core?.noteDead(record) }
     guard let completion = occurrence.completion, completion.isAwaited else { return }
     completion.arrive(self, outcome(of: tally))
+  }
+
+  /// Passes an occurrence on, and binds the place for traces if there is one.
+  private func passAlone(
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
+  ) -> Bool {
+    guard let cell = tally.observed?.cell else { return pass(payload, owner, &tally) }
+    return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }
   }
 
   /// Keeps the occurrence that waits for the end of a lock that holds. Returns false if there is no

@@ -121,10 +121,10 @@ extension UnitLane {
     let observed = began(unit, cell)
     do {
       try callDetailed(payload, owner, body)
-      for call in observed { call.ended(nil) }
+      for call in observed.reversed() { call.ended(nil) }
       return .returned
     } catch {
-      for call in observed { call.ended(error) }
+      for call in observed.reversed() { call.ended(error) }
       return .threw(error)
     }
   }
@@ -165,10 +165,10 @@ extension UnitLane {
       case .mainAsync(let body): try await body(HandlerArguments(payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      for call in observed { call.ended(nil) }
+      for call in observed.reversed() { call.ended(nil) }
       return .returned
     } catch {
-      for call in observed { call.ended(error) }
+      for call in observed.reversed() { call.ended(error) }
       return .threw(error)
     }
   }

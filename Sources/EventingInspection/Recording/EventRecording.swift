@@ -21,7 +21,8 @@ public import Foundation
 /// Dropping a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {
   private let journal: Journal
-  private let tracings = Guarded<[EventTracing]>([])
+  /// The traces of the recorded events; `nil` after the end.
+  private let tracings = Guarded<[EventTracing]?>([])
 
   /// Creates the file. One that is there is replaced.
   ///
@@ -131,13 +132,17 @@ public final class EventRecording: Sendable {
     guard journal.admit(name, type: String(reflecting: type)) else { return }
     let sink = RecordingSink(name, journal, encode)
     let added = event.inspected.events.compactMap { $0.trace(with: sink) }
-    tracings.withLock { $0 += added }
+    let isOver = tracings.withLock { tracings in
+      tracings?.append(contentsOf: added)
+      return tracings == nil
+    }
+    if isOver { for tracing in added { tracing.end() } }
   }
 
   private func endTracings() {
     let ended = tracings.withLock { tracings in
-      defer { tracings = [] }
-      return tracings
+      defer { tracings = nil }
+      return tracings ?? []
     }
     for tracing in ended { tracing.end() }
   }

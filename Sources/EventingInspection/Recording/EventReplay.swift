@@ -105,7 +105,10 @@ public struct EventReplay: Sendable {
       }
       await delivery.body(sender, pace.factor == nil)
     }
-    for target in targets.values { await target.quiesce() }
+    // In the order of the names, so that a simulation repeats it. What a handler sends to another
+    // target is handled in a later round.
+    let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
+    for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(
       sentCount: deliveries.count, damaged: damaged.sorted { $0.line < $1.line }, isComplete: file.isComplete)
   }
@@ -145,6 +148,11 @@ public struct EventReplay: Sendable {
   ) -> @Sendable (Duration) async throws -> Void where Time.Duration == Duration {
     guard let factor = pace.factor else { return { _ in try Task.checkCancellation() } }
     let start = clock.now
-    return { time in try await clock.sleep(until: start.advanced(by: time / factor), tolerance: nil) }
+    return { time in
+      let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+      // A hundred years are longer than any replay, and no clock overflows.
+      let scaled = factor == 1 ? time : Duration.seconds(min(seconds / factor, 3.2e9))
+      try await clock.sleep(until: start.advanced(by: scaled), tolerance: nil)
+    }
   }
 }

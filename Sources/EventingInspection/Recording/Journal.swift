@@ -71,7 +71,7 @@ final class Journal: Sendable {
     let start = clock.now
     return {
       let (seconds, attoseconds) = start.duration(to: clock.now).components
-      return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+      return Int(clamping: min(seconds, 9_000_000_000)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
     }
   }
 
@@ -160,7 +160,10 @@ final class Journal: Sendable {
       switch step {
       case .wait: return
       case .write(let lines): written(Result { try file.write(lines) })
-      case .close(let lines): return closed(Result { try file.write(lines) }.flatMap { Result { try file.close() } })
+      case .close(let lines):
+        let written = Result { try file.write(lines) }
+        let isClosed = Result { try file.close() }
+        return closed(written.flatMap { isClosed })
       }
     }
   }

@@ -27,5 +27,6 @@ final class RecordingSink: TraceSink {
 
   func ended(event: EventIdentity, sequence: UInt64) {}
   func ended(_ call: TracedCall, threw: Bool) {}
+  func withdrew(_ call: TracedCall) {}
   func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {}
 }

@@ -25,7 +25,7 @@ extension EventReplay {
     /// - Parameters:
     ///   - event: The event.
     ///   - decoding: A closure that makes a payload of a stored value. An error damages the line.
-    public static func event<Payload: Sendable, Stored: Decodable>(
+    public static func event<Payload: Sendable, Stored: Decodable & SendableMetatype>(
       _ event: Event<Payload>, decoding: @escaping @Sendable (Stored) throws -> Payload
     ) -> Target {
       Target(event) { line in try decoding(JSONDecoder().decode(StoredPayload<Stored>.self, from: line).payload) }

@@ -71,4 +71,4 @@ enum Descriptors {
 }
 
 /// Accepts a client. The name of the system's call is that of a method above.
-private func systemAccept(_ listener: Int32) -> Int32 { unsafe accept(listener, nil, nil) }
+private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }

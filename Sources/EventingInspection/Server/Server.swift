@@ -34,6 +34,12 @@ final class Server: Sendable {
     pipe = try Descriptors.makePipe()
   }
 
+  // Not before the last call of stop() has returned.
+  deinit {
+    close(pipe.read)
+    close(pipe.write)
+  }
+
   /// Starts the thread, which retains the server until ``stop()``.
   func start() {
     let thread = Thread { self.run() }
@@ -54,6 +60,8 @@ final class Server: Sendable {
     let poller = Poller()
     var connections: [Connection] = []
     var (lostMalformed, lostMissed) = (0, 0)
+    /// When clients are accepted again, after the process had no descriptor left.
+    var acceptsAt: UInt64 = 0
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     defer { unsafe buffer.deallocate() }
     while !isOver.load(ordering: .acquiring) {
@@ -85,16 +93,20 @@ final class Server: Sendable {
         if connection.waitingBytes > 0 { wanted |= Int16(POLLOUT) }
         return pollfd(fd: connection.descriptor, events: wanted, revents: 0)
       }
-      descriptors.append(pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0))
+      let mayAccept = now >= acceptsAt
+      descriptors.append(pollfd(fd: file.descriptor, events: mayAccept ? Int16(POLLIN) : 0, revents: 0))
       descriptors.append(pollfd(fd: pipe.read, events: Int16(POLLIN), revents: 0))
-      let timeout = timeout(connections, poller, now)
+      var timeout = timeout(connections, poller, now)
+      if !mayAccept, timeout < 0 || timeout > 100 { timeout = 100 }
       _ = unsafe poll(&descriptors, nfds_t(descriptors.count), timeout)
       now = InspectionClock.now
       for (index, connection) in connections.enumerated() {
         let found = descriptors[index].revents
         if found & Int16(POLLIN | POLLHUP | POLLERR) != 0 { unsafe connection.receive(into: buffer, at: now) }
       }
-      if descriptors[connections.count].revents != 0 { accept(&connections, poller, now) }
+      if mayAccept, descriptors[connections.count].revents != 0, !accept(&connections, poller, now) {
+        acceptsAt = now + Limits.second / 2
+      }
     }
     for connection in connections {
       connection.end()
@@ -103,8 +115,6 @@ final class Server: Sendable {
     poller.rest()
     clientCount.store(0, ordering: .relaxed)
     close(file.descriptor)
-    close(pipe.read)
-    close(pipe.write)
   }
 
   /// The time between two polls: a second, or as subscriptions ask.
@@ -118,9 +128,12 @@ final class Server: Sendable {
     return next <= now ? 0 : Int32(clamping: (next - now) / 1_000_000 + 1)
   }
 
-  private func accept(_ connections: inout [Connection], _ poller: Poller, _ now: UInt64) {
+  /// Accepts the clients that wait. Returns false if the process has no descriptor for another one.
+  private func accept(_ connections: inout [Connection], _ poller: Poller, _ now: UInt64) -> Bool {
     for _ in 0..<16 {
-      guard let descriptor = Descriptors.accept(file.descriptor) else { return }
+      guard let descriptor = Descriptors.accept(file.descriptor) else {
+        return ![EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
+      }
       guard Descriptors.isPeerAllowed(descriptor) else {
         refusedCount.wrappingAdd(1, ordering: .relaxed)
         close(descriptor)
@@ -145,6 +158,7 @@ final class Server: Sendable {
       connection.greet(hello())
       connections.append(connection)
     }
+    return true
   }
 
   /// The server's first line.

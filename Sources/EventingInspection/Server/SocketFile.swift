@@ -72,6 +72,12 @@ struct SocketFile: Sendable {
     if SocketFile.status(path).map(Identity.init) == identity { unsafe unlink(path) }
   }
 
+  /// Removes the file, and closes the socket. Called instead of a server's end.
+  func discard() {
+    remove()
+    close(descriptor)
+  }
+
   // MARK: Checks
 
   /// The largest number of bytes of a path.

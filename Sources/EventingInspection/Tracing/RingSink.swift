@@ -19,6 +19,8 @@ final class RingSink: TraceSink {
 
   func ended(_ call: TracedCall, threw: Bool) { append(threw ? .callThrew : .callReturned, call) }
 
+  func withdrew(_ call: TracedCall) { append(.callWithdrawn, call) }
+
   func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {
     let kind: TraceRecord.Kind =
       switch reason {

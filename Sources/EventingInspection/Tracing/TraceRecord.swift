@@ -1,10 +1,15 @@
 /// One record of a trace. Of an occurrence and of a call there are two: the beginning and the end.
 struct TraceRecord: Sendable {
   enum Kind: UInt8, Sendable {
-    case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, skipped, dropped, held
+    case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, callWithdrawn, skipped, dropped, held
 
     /// Whether the record stands for something that begins.
-    var isBeginning: Bool { self != .occurrenceEnded && self != .callReturned && self != .callThrew }
+    var isBeginning: Bool {
+      switch self {
+      case .occurrenceBegan, .callBegan, .skipped, .dropped, .held: true
+      case .occurrenceEnded, .callReturned, .callThrew, .callWithdrawn: false
+      }
+    }
   }
 
   let kind: Kind

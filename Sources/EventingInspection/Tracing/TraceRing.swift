@@ -104,6 +104,10 @@ extension TraceRing.State {
     }
     current.records.append(record)
     current.bytes += MemoryLayout<TraceRecord>.stride
+    if record.kind == .callWithdrawn {
+      current.beginnings -= 1
+      count -= 1
+    }
     guard record.kind.isBeginning else { return }
     current.beginnings += 1
     count += 1

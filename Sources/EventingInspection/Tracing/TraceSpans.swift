@@ -53,6 +53,8 @@ struct TraceSpans {
   /// The places of occurrences and calls in their arrays.
   private(set) var occurrencePlaces: [OccurrenceID: Int] = [:]
   private(set) var callPlaces: [UInt64: Int] = [:]
+  /// The places of calls that have not happened.
+  private var withdrawn: Set<Int> = []
 
   /// Puts records together. Of an end whose beginning was overwritten nothing stays.
   ///
@@ -62,6 +64,9 @@ struct TraceSpans {
   init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
     overwritten = contents.overwritten
     for chunk in contents.chunks { for record in chunk.records { add(record, chunk, until: end) } }
+    guard !withdrawn.isEmpty else { return }
+    calls = calls.indices.filter { !withdrawn.contains($0) }.map { calls[$0] }
+    callPlaces = Dictionary(uniqueKeysWithValues: calls.enumerated().map { ($1.number, $0) })
   }
 
   private mutating func add(_ record: TraceRecord, _ chunk: TraceRing.Chunk, until end: UInt64) {
@@ -87,6 +92,9 @@ struct TraceSpans {
       guard let place = callPlaces[record.call] else { return }
       calls[place].end = record.time
       calls[place].outcome = record.kind == .callThrew ? .threw : .returned
+    case .callWithdrawn:
+      guard let place = callPlaces.removeValue(forKey: record.call) else { return }
+      withdrawn.insert(place)
     case .skipped, .dropped, .held:
       noCalls.append(
         NoCall(

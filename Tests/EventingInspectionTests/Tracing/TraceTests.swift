@@ -53,6 +53,20 @@ import Testing
     #expect(json.records.filter { $0.category == "cause" }.count == 6)
   }
 
+  @Test func aForwardIsTheCauseOfWhatItBrings() async throws {
+    let (asked, passed) = (Event<Int>("asked"), Event<Int>("passed"))
+    asked.filter { $0 > 1 }.forward(to: passed)
+    let trace = EventTrace(of: asked, passed)
+    for number in 1...2 { asked.post(number) }
+    let json = try TraceJSON(trace)
+    #expect(json.faults.isEmpty)
+    let call = try #require(json.calls.first)
+    #expect(json.calls.count == 1 && call.number("sequence") == 2)
+    let brought = json.occurrences.filter { $0.name == "passed" }
+    #expect(brought.count == 1 && brought[0].number("cause") == call.number("call"))
+    #expect(trace.count == json.occurrences.count + json.calls.count + json.records("skipped").count)
+  }
+
   @Test func failuresDropsSkipsAndHoldsAreThere() async throws {
     struct Refused: Error {}
     let event = Event<Int>("orders")

@@ -56,6 +56,7 @@ import Testing
         }
       }
       try await clock.sleep(for: .seconds(100))
+      withExtendedLifetime(events) {}
       return notes.map { $0.values.sorted() } + [lost.values]
     }
   }
@@ -72,6 +73,7 @@ import Testing
       }
       for number in 1...30 { try await events[0].publish(number) }
       try await clock.sleep(for: .seconds(100))
+      withExtendedLifetime(events) {}
       return notes.map(\.values)
     }
   }

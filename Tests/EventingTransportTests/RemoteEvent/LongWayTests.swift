@@ -39,7 +39,7 @@ import Testing
       try await events[0].publish([])
       try await clock.sleep(for: .seconds(10))
       try require(notes.values == Array(0..<500), "\(notes.count) steps")
-      withExtendedLifetime(local) {}
+      withExtendedLifetime((events, local)) {}
     }
   }
 
@@ -52,7 +52,7 @@ import Testing
       try await clock.sleep(for: .seconds(10))
       let counts = Dictionary(grouping: notes.values) { $0 }.mapValues(\.count)
       try require(counts.count == 500 && counts.values.allSatisfy { $0 <= 2 }, "\(notes.count) steps")
-      withExtendedLifetime(local) {}
+      withExtendedLifetime((events, local)) {}
     }
   }
 
@@ -83,6 +83,7 @@ import Testing
       try await event.publish([])
       try await clock.sleep(for: .seconds(10))
       try require(notes.values == [1], "\(notes.values)")
+      withExtendedLifetime((event, local)) {}
     }
   }
 
@@ -106,7 +107,7 @@ import Testing
         error?.description
           == "expected a message that was forwarded at most 1048576 times; this one was forwarded more often",
         "\(failures.values)")
-      withExtendedLifetime(local) {}
+      withExtendedLifetime((events, local)) {}
     }
   }
 }
