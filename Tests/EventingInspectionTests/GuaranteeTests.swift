@@ -20,9 +20,9 @@ import Testing
         _ = try await client.rows("handlers", events: [event.identity.number])
       }
       let anchor = event.core.anchor
-      let isOpen = unsafe anchor.postFastPathEpoch == anchor.changes.load(ordering: .acquiring)
+      let isOpen = anchor.postFastPathEpoch == anchor.changes.load(ordering: .acquiring)
       #expect(isOpen && !event.core.mustEnqueue && !event.core.isTraced)
-      #expect(unsafe anchor.observers == nil)
+      #expect(anchor.observers == nil)
     }
   }
 
@@ -100,12 +100,13 @@ import Testing
     let (plain, link, folder) = (Serving.path(), Serving.path(), Serving.path())
     _ = FileManager.default.createFile(atPath: plain, contents: nil)
     #expect(unsafe symlink(plain, link) == 0 && symlink("/tmp", folder) == 0)
-    defer { for path in [plain, link, folder] { unlink(path) } }
+    defer { for path in [plain, link, folder] { unsafe unlink(path) } }
     #expect(code(plain) == .pathTaken && code(link) == .link && code(folder + "/s") == .link)
-    #expect(access(plain, F_OK) == 0, "a file that is refused stays")
+    #expect(FileManager.default.fileExists(atPath: plain), "a file that is refused stays")
     let open = Serving.path()
-    #expect(mkdir(open, 0o700) == 0 && chmod(open, 0o777) == 0)
-    defer { rmdir(open) }
+    let isMade = unsafe mkdir(open, 0o700) == 0 && chmod(open, 0o777) == 0
+    #expect(isMade)
+    defer { unsafe rmdir(open) }
     #expect(code(open + "/s") == .badPath)
   }
 
@@ -113,13 +114,13 @@ import Testing
     let path = Serving.path()
     let first = try SocketFile(path)
     close(first.descriptor)  // as if the program had died
-    #expect(access(path, F_OK) == 0)
+    #expect(FileManager.default.fileExists(atPath: path))
     let inspection = try Serving.start(at: path)
     try await TestClient(path).greet()
     first.remove()
-    #expect(access(path, F_OK) == 0, "the file of the one before is another one")
+    #expect(FileManager.default.fileExists(atPath: path), "the file of the one before is another one")
     inspection.end()
-    #expect(access(path, F_OK) != 0)
+    #expect(!FileManager.default.fileExists(atPath: path))
   }
 
   @Test(arguments: ["{\"id\":1,\"do\":\"snapshot\"}\n", "{\"id\":1,\"do\":\"hello\",\"protocol\":2}\n", "x\n"])

@@ -18,7 +18,7 @@ extension EventCore {
     let before = tally.report.counts
     let details = unsafe slot.pointee.record.details
     // A forward delivers within this visit, and its call is the cause of that.
-    let isInlineForward = details?.options.isForward == true && details?.runner?.lane == nil
+    let isInlineForward = unsafe details?.options.isForward == true && details?.runner?.lane == nil
     let forwarded = isInlineForward ? tally.observed?.beginTraced(token, on: nil) : nil
     let path = unsafe visitNow(slot, payload, &tally)
     if tally.report.delivered > before.delivered, details?.isHandedOver == true {

@@ -1,4 +1,4 @@
-public import Eventing
+import Eventing
 public import Foundation
 
 /// Sends again what an ``EventRecording`` has written.

@@ -23,16 +23,16 @@ final class RecordingFile: Sendable {
       guard kind == S_IFREG || kind == S_IFLNK else {
         throw InspectionError(.pathTaken, "expected a file or nothing at \(path), got something else")
       }
-      _ = unlink(path)
+      _ = unsafe unlink(path)
     }
-    descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw RecordingFile.error("create", path) }
   }
 
   /// Opens a file or a device that is there, and leaves what it holds.
   init(appendingTo path: String) throws {
     self.path = path
-    descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+    descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
     guard descriptor >= 0 else { throw RecordingFile.error("open", path) }
   }
 
