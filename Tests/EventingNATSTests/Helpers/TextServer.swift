@@ -46,7 +46,7 @@
       let left = Guarded(pongs)
       Foundation.Thread.detachNewThread {
         while true {
-          let connection = unsafe accept(listener, nil, nil)
+          let connection = accept(listener, nil, nil)
           guard connection >= 0 else { return }
           state.withLock { state in
             state.open.insert(connection)
