@@ -119,6 +119,7 @@ import Testing
       #expect(try await code(["do": "lock", "event": 1, "handler": NSNull()]) == "control")
       #expect(try await code(["do": "paint", "events": [1]]) == "unknown")
       #expect(try await code(["do": "snapshot", "parts": 3]) == "request")
+      #expect(inspection.description == "inspection at \(inspection.path)")
       for _ in 0..<4 { #expect(try await code(["do": "subscribe", "interval": 60_000]) == nil) }
       #expect(try await code(["do": "subscribe"]) == "busy")
       for _ in 0..<6 { try await client.send("[]\n") }
@@ -173,6 +174,69 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "{\"do\":\"warnings\"}", "{\"id\":1,\"do\":\"snapshot\",\"events\":7}",
+    "{\"id\":1,\"do\":\"snapshot\",\"events\":[\"7\"]}", "{\"id\":1,\"do\":\"subscribe\",\"interval\":\"soon\"}",
+    "{\"id\":1,\"do\":\"trace\",\"action\":\"start\",\"events\":[\"7\"]}",
+  ]) func aKeyOfTheWrongTypeIsNamed(line: String) async throws {
+    try await Serving.with { inspection in
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      try await client.send(line + "\n")
+      let answer = try await client.line()
+      let error = try #require(answer["error"] as? [String: Any])
+      #expect(answer["ok"] as? Bool == false && error["code"] as? String == "request")
+      #expect((error["message"] as? String)?.hasPrefix("expected ") == true)
+    }
+  }
+
+  @Test func aWaitIsToldWhileItLasts() async throws {
+    try await Serving.with { inspection in
+      let (event, goOn, entered) = (Event<Int>("waited"), Signal(), Signal())
+      let waiting = (goOn.payloads(), entered.payloads())
+      let token = event.addHandler(on: .inOrder) { (_: Int) async in
+        entered.post()
+        for await _ in waiting.0 { return }
+      }
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      let sending = Task { await event.send(1) }
+      for await _ in waiting.1 { break }
+      var rows: [[String: Any]] = []
+      while rows.isEmpty { rows = try await client.rows("waits", events: [event.identity.number]) }
+      #expect(rows[0]["kind"] as? String == "send" && rows[0]["sequence"] as? Int == 1)
+      #expect(rows[0]["handlers"] as? [UInt64] == [token.id] && rows[0]["waitsFor"] as? Int == 1)
+      goOn.post()
+      _ = await sending.value
+      while !rows.isEmpty { rows = try await client.rows("waits", events: [event.identity.number]) }
+    }
+  }
+
+  @Test func anEventThatGoesIsToldOfAsGone() async throws {
+    try await Serving.with { inspection in
+      var event: Event<Int>? = Event<Int>("going")
+      event?.addHandler { _ in }
+      let id = try #require(event?.identity.number)
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      _ = try await client.request(["do": "subscribe", "interval": 50, "parts": ["events"], "events": [id]])
+      var isThere = false
+      while !isThere {
+        let rows = ((try await client.line()["parts"] as? [String: Any])?["events"] as? [[String: Any]]) ?? []
+        isThere = rows.contains { $0["id"] as? UInt64 == id }
+      }
+      event = nil
+      while isThere {
+        let update = try await client.line()
+        let gone = (update["gone"] as? [String: Any])?["events"] as? [UInt64] ?? []
+        // A busy process brings a whole update, without the event.
+        if gone.contains(id) || update["whole"] as? Bool == true { isThere = false }
+      }
+      let answer = try await client.request(["do": "snapshot", "events": [id]])
+      #expect((answer["error"] as? [String: Any])?["code"] as? String == "event")
+    }
+  }
+
   @Test func warningsTellOfDropsFailuresAndMany() async throws {
     try await Serving.with { inspection in
       let event = Event<Int>("warned")
@@ -189,6 +253,7 @@ import Testing
       var codes: Set<String> = []
       let isComplete = try await {
         for _ in 0..<2_000 {
+          event.post(0)  // a drop is told for ten seconds
           for row in try await client.rows("warnings", events: [event.identity.number]) {
             codes.insert(try #require(row["code"] as? String))
           }

@@ -155,6 +155,22 @@ struct RecordedOrder: Codable, Sendable, Equatable {
     try await recorder.expect([1, 2])
   }
 
+  @Test func manySendersHaveANumberEach() async throws {
+    final class Sender: Sendable {}
+    let event = Event<Int>()
+    let recording = try EventRecording(to: URL(fileURLWithPath: file.path))
+    recording.record(event, as: "numbers")
+    let kept = Sender()
+    for number in 0..<200 {
+      event.post(number, from: Sender())
+      event.post(number, from: kept)
+    }
+    try await recording.end()
+    let senders = try lines.filter { $0["n"] != nil }.compactMap { $0["sender"] as? Int }
+    #expect(senders.count == 400 && Set(senders).count == 201)
+    #expect(Set(stride(from: 1, to: 400, by: 2).map { senders[$0] }).count == 1)
+  }
+
   @Test func aNameIsTakenOnce() async throws {
     let (first, second) = (Event<Int>(), Event<Int>())
     let recording = try EventRecording(to: file.path)
