@@ -24,6 +24,8 @@ package final class EventReading {
   var found: ContiguousArray<Found> = []
   /// The state by which the next poll finds out whether the handlers must be read.
   var shape = Shape()
+  /// Whether the event has keys.
+  var hasKeys = false
   /// Whether handlers may change without a new occurrence.
   var isRestless = true
 

@@ -152,7 +152,8 @@ extension EventCore {
   /// The kind of the event, as far as its core knows. Complexity: O(1).
   var inspectedKind: InspectedEvent.Kind {
     if let pendingWork = pendingWorkReference.load() {
-      if unsafe pendingWork.keyIndex != nil { return .keyed }
+      let hasKeys = mutex.withLock { unsafe pendingWork.keyIndex != nil }
+      if hasKeys { return .keyed }
     }
     switch type {
     case is any QuestionPayload.Type: return .question

@@ -24,6 +24,7 @@ extension RegisteredEvent {
     if let pendingWork {
       waiting = unsafe pendingWork.mailbox.occurrenceCount + pendingWork.drained.left(at: sequence)
       shape.newCount = unsafe pendingWork.mailbox.newHandlers.count
+      reading.hasKeys = unsafe pendingWork.keyIndex != nil
     }
     let mustRead = isWhole || reading.isRestless || shape != reading.shape || sequence != reading.sequence
     if mustRead { core.find(reading, pendingWork) }
@@ -40,7 +41,7 @@ extension RegisteredEvent {
     let failedCounts = anchor.failureReference.load()?.counts ?? [:]
     let before = reading.handlers
     reading.handlers.removeAll(keepingCapacity: true)
-    var isRestless = unsafe pendingWork?.keyIndex != nil
+    var isRestless = reading.hasKeys
     var living = 0
     for (index, found) in reading.found.enumerated() {
       let record = found.record

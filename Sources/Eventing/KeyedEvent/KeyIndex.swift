@@ -20,7 +20,9 @@ public import Synchronization
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
 
   /// Counts an occurrence for handlers of `anyKey`. Isolation: core.
-  func countForAny() { offeredToAny.store(offeredToAny.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+  @inline(__always) func countForAny() {
+    offeredToAny.store(offeredToAny.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
 
   deinit {
     // Iterative: a million tables, each released by the one before, would overflow the stack.

@@ -28,7 +28,7 @@ public import Synchronization
   init(_ key: AnyKeyBox) { self.key = key }
 
   /// Counts an occurrence for this key. Isolation: core.
-  func countOffered() { offered.store(offered.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+  @inline(__always) func countOffered() { offered.store(offered.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 }
 
 /// A ``KeyBox`` with its key type erased.

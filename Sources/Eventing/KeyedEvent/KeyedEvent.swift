@@ -28,7 +28,9 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     event = Event(name)
     tables = KeyTables()
     index = KeyIndex(tables)
-    unsafe event.core.pendingWork.keyIndex = index
+    let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
+    // The registry of an inspection may know the event already.
+    core.mutex.withLock { unsafe pendingWork.keyIndex = index }
   }
 
   /// The name for logs, occurrences and snapshots.

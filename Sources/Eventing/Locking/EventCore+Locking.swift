@@ -181,6 +181,7 @@ extension EventCore {
         unsafe visitAlone(slot, buffer.items.taken, &tally)
       }
       if tally.isHeldOn { unsafe buffer.items.untake(held) } else { unsafe buffer.items.destroyTaken() }
+      buffer.noteCount()
       unregisterDead()
     }
     if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
@@ -197,5 +198,6 @@ extension EventCore {
     mutex.unlock()
     // After the mutex: destroying a payload may run user code.
     while let buffer, unsafe !buffer.items.isEmpty { _ = unsafe buffer.items.removeLast() }
+    buffer?.noteCount()
   }
 }

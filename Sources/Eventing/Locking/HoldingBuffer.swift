@@ -24,7 +24,9 @@ struct HoldingState {
   }
 
   /// Returns the number of occurrences that locks hold for a handler.
-  func count(for record: HandlerRecord) -> Int { unsafe buffers[record.id]?.items.count ?? 0 }
+  func count(for record: HandlerRecord) -> Int {
+    buffers[record.id]?.knownCount.load(ordering: .relaxed) ?? 0
+  }
 }
 
 /// The occurrences that the locks of one handler hold.
@@ -35,7 +37,13 @@ final class HoldingBuffer: @unchecked Sendable {
   /// The held occurrences, the oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
+  /// The number of ``items``, for other threads. Isolation: core, to change it.
+  let knownCount = Atomic<Int>(0)
+
   init(_ type: PayloadType) { unsafe items = PayloadQueue(type) }
+
+  /// Tells other threads how many items there are. Isolation: core.
+  func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
 
   /// `HandlerFlags.isHolding` if the lock that began last holds; otherwise 0. The caller holds
   /// `core.mutex`.
@@ -45,6 +53,7 @@ final class HoldingBuffer: @unchecked Sendable {
   ///
   /// - Returns: Whether the occurrence is kept, and the older one that it replaces.
   func keep(_ payload: BorrowedPayload, _ held: HeldOccurrence) -> (isKept: Bool, replaced: HeldOccurrence?) {
+    defer { noteCount() }
     switch held.holding.kind {
     case .nothing: return (false, nil)
     case .upTo(let count):

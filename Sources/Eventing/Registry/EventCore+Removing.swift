@@ -199,11 +199,14 @@ extension EventCore {
   ///
   /// - Returns: The lane, if it still holds items.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
-    let runner = unsafe details.runner
-    unsafe details.runner = nil
+    // A poll reads the runner and the key under the mutex. They are released after it.
+    mutex.lock()
+    let (runner, key) = unsafe (details.runner, details.key)
+    unsafe (details.runner, details.key) = (nil, nil)
+    mutex.unlock()
+    withExtendedLifetime(key) {}
     unsafe details.plainLane = nil
     unsafe details.plainSequence = nil
-    unsafe details.key = nil
     unsafe details.view = nil
     guard let lane = runner?.lane else {
       details.set(HandlerFlags.removed)
