@@ -64,7 +64,7 @@
     /// Stops the process, and waits until its last thread stands still.
     func freeze() {
       signal(SIGSTOP)
-      var info = siginfo_t()
+      var info = unsafe siginfo_t()
       let id = process.withLock { $0 }
       if id > 0 { _ = unsafe waitid(P_PID, id_t(id), &info, WSTOPPED | WNOWAIT) }
     }
