@@ -70,8 +70,14 @@ public import Synchronization
   }
 
   /// Closes the fast path, from any thread. Called after a record's state has changed, and before
-  /// the verb that changed it returns.
+  /// the method that changed it returns.
+  ///
+  /// A thread that finds a record changed calls this too, or `closeFastPath(for:)`, before it acts
+  /// on the change. The thread that changed the record may not have come to its own call yet. Then
+  /// the next occurrence would take the fast path, and reach a handler that the finder knows to be
+  /// locked or removed.
   @usableFromInline func noteChange() {
+    syncPoint(.noting)
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
   }
 

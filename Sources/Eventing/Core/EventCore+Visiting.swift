@@ -123,6 +123,7 @@ extension EventCore {
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
   ) {
+    closeFastPath(for: record)
     if flags & HandlerFlags.isHolding != 0 || tally.isLate, flags & HandlerFlags.lockedAtAll != 0,
       unsafe hold(slot, record, payload, &tally)
     {
@@ -131,6 +132,13 @@ extension EventCore {
     unsafe slot.pointee.countSkipped()
     if !mutant(.skipIsNotCounted) { tally.report.skipped &+= 1 }
     if flags & HandlerFlags.lockedAtAll != 0 { tally.completion?.account?.noteLock() }
+  }
+
+  /// Closes the fast path because a handler was found changed: see ``EventAnchor/noteChange()``.
+  /// Isolation: core.
+  private func closeFastPath(for record: HandlerRecord) {
+    withAnchor { $0.invalidateFastPath() }
+    if let details = record.details { unsafe details.keyTable?.fastPathEpoch = 0 }
   }
 
   /// Skips a stopped occurrence for the handlers of a bucket from an index on, and of all later

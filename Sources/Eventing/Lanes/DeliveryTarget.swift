@@ -124,6 +124,8 @@ public import Synchronization
     skipped.wrappingAdd(1, ordering: .relaxed)
     unsafe completion?.observed?.skipped(HandlerToken(record, anchor))
     if let account = completion?.account { noteSkipped(in: account) }
+    // The thread that locked the handler may not have noted its change yet.
+    if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
   /// Notes a skipped occurrence in its account. An end is for ever, so a handler that has not ended

@@ -166,5 +166,5 @@ extension Event {
   public nonisolated func unlock() { core.setEventLock(false) }
 
   /// Whether the event itself is locked. O(1).
-  public nonisolated var isLocked: Bool { core.mutex.withLock { unsafe core.isEventLocked } }
+  public nonisolated var isLocked: Bool { core.isLocked }
 }

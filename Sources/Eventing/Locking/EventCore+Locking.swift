@@ -102,14 +102,25 @@ extension EventCore {
     if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
   }
 
+  /// Whether the event is locked.
+  var isLocked: Bool {
+    let isLocked = mutex.withLock { unsafe isEventLocked }
+    // The thread that locked the event may not have noted its change yet.
+    if isLocked { anchor.noteChange() }
+    return isLocked
+  }
+
   /// Returns whether a handler's own lock, or a `withLocked`, is in force.
   func isLocked(_ record: HandlerRecord) -> Bool {
-    mutex.withLock {
+    let isLocked = mutex.withLock {
       let flags = record.state.load(ordering: .acquiring)
       let locks =
         flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holding[record]?.locks
       return (locks?.flags(flags) ?? flags) & HandlerFlags.lockedByCaller != 0
     }
+    // The thread that locked the handler may not have noted its change yet.
+    if isLocked { anchor.noteChange() }
+    return isLocked
   }
 
   // MARK: Inside the core

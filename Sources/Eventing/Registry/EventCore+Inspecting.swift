@@ -43,10 +43,11 @@ extension EventCore {
     orBetweenAttempts: Bool = false, where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool
   ) -> [HandlerRecord] {
     var found: [HandlerRecord] = []
+    var isSomeEnded = false
     func include(_ record: HandlerRecord) {
       let isBetweenAttempts =
         orBetweenAttempts && record.details?.delays != nil && !record.has(HandlerFlags.removed)
-      guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return }
+      guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return isSomeEnded = true }
       if isIncluded(record, record.details?.options) { found.append(record) }
     }
     mutex.lock()
@@ -55,6 +56,8 @@ extension EventCore {
       unsafe pendingWork.mailbox.newHandlers.forEach { include($0.record) }
     }
     mutex.unlock()
+    // The thread that deactivated one of them may not have noted its change yet.
+    if isSomeEnded { withAnchor { $0.noteChange() } }
     return found
   }
 
@@ -68,7 +71,10 @@ extension EventCore {
   /// Never called under the mutex: the reference to the owner may be the last one, and then its
   /// `deinit` runs here.
   @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
-    guard !record.has(HandlerFlags.ended) else { return false }
+    guard !record.has(HandlerFlags.ended) else {
+      withAnchor { $0.noteChange() }  // the thread that deactivated it may not have done so yet
+      return false
+    }
     guard let owner = record.details?.options.owner else { return true }
     return owner.object != nil
   }

@@ -17,6 +17,8 @@
   case holding
   /// A handler is about to be claimed.
   case claiming
+  /// The state of a handler has changed, and the fast path is about to be closed.
+  case noting
 
   #if DEBUG || EVENTING_SYNC_POINTS
     // Safe: set before the threads that read it start, and reset after they ended.

@@ -45,7 +45,7 @@ struct User: Sendable { var name = "Ada" }
 
     let price = Question<String, Double>("price")
     price.addResponder { item in try await shop.price(of: item) }
-    let tea = try await price.first("tea", within: .seconds(1))
+    let tea = try await price.first("tea", within: .seconds(10))
 
     #expect(tea == 2.5)
   }

@@ -46,7 +46,7 @@ import Testing
     let double = RemoteQuestion<Int, Int>("double", over: bus.plain)
     double.addResponder { number in number * 2 }
     try await double.listen(as: "calculators")
-    let four = try await double.first(2, within: .seconds(1))
+    let four = try await double.first(2, within: .seconds(10))
 
     #expect(four == 4)
 
