@@ -168,10 +168,10 @@ import Testing
 }
 
 /// Polls a condition that nothing signals, and returns whether it became true.
-func eventually(within limit: Duration = .seconds(60), _ isTrue: () throws -> Bool) async rethrows -> Bool {
-  let deadline = ContinuousClock.now.advanced(by: limit)
+func eventually(_ isTrue: () throws -> Bool) async rethrows -> Bool {
+  var patience = Patience()
   while try !isTrue() {
-    if ContinuousClock.now > deadline || Task.isCancelled { return try isTrue() }
+    if !patience.isLeft() || Task.isCancelled { return try isTrue() }
     try? await Task.sleep(for: .milliseconds(1))
   }
   return true

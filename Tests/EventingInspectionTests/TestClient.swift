@@ -88,13 +88,13 @@ final class TestClient {
   /// Sends bytes, as the socket takes them. Stops when the server has closed.
   func send(_ bytes: some Collection<UInt8>) async throws {
     var rest = Array(bytes)[...]
-    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    var patience = Patience()
     while !rest.isEmpty, !isClosed {
       switch Descriptors.write(descriptor, rest) {
       case .bytes(let count): rest = rest.dropFirst(count)
       case .closed: isClosed = true
       case .wouldBlock:
-        guard ContinuousClock.now < deadline else { throw NoLine() }
+        guard patience.isLeft() else { throw NoLine() }
         try await Task.sleep(for: .milliseconds(1))
       }
     }
@@ -104,7 +104,7 @@ final class TestClient {
 
   /// Returns the next line.
   func line() async throws -> [String: Any] {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    var patience = Patience()
     while true {
       if let end = input.firstIndex(of: 10) {
         let line = Array(input[..<end])
@@ -112,7 +112,7 @@ final class TestClient {
         #expect(line.allSatisfy { $0 >= 0x20 }, "a line holds no raw control character")
         return try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
       }
-      guard !isClosed, ContinuousClock.now < deadline else { throw NoLine() }
+      guard !isClosed, patience.isLeft() else { throw NoLine() }
       if !receive() { try await Task.sleep(for: .milliseconds(1)) }
     }
   }
@@ -158,10 +158,11 @@ enum Serving {
     return unsafe "/tmp/eventing-\(getpid())-\(last).sock"
   }
 
-  /// Limits with time for a client that the machine gives no time.
+  /// Limits with time for a client that gets no processor for minutes, beside all other tests.
   static var limits: Limits {
     var limits = Limits()
     limits.helloTime = 600 * Limits.second
+    limits.idleTime = 600 * Limits.second
     return limits
   }
 

@@ -12,7 +12,8 @@
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: Self.huge)
       let stream = try await nats.stream("TEST", subjects: ["test.>"], maxAge: Self.huge)
-      for transport in [stream, nats.plain] {
+      let retry = RetryPolicy.backoff(from: Self.huge, to: Self.huge, attempts: .max)
+      for (transport, retry) in [(stream, retry), (nats.plain, nil)] {
         let event = RemoteEvent<Int>("test.a", over: transport)
         let numbers = Guarded<[Int]>([])
         event.addHandler { number in
@@ -20,8 +21,7 @@
           if number == 2 { throw CancellationError() }
         }
         let listening = try await event.listen(
-          as: "one", inFlight: .max, retry: .backoff(from: Self.huge, to: Self.huge, attempts: .max),
-          deduplicating: .last(.max))
+          as: "one", inFlight: .max, retry: retry, deduplicating: .last(.max))
         for number in 1...3 { try await event.publish(number) }
         try await eventually("expected 1, 2, 3, got \(numbers.withLock { $0 })") {
           numbers.withLock { $0 } == [1, 2, 3]

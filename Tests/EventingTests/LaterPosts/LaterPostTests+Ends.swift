@@ -54,7 +54,7 @@ extension LaterPostTests {
     event?.post(3)
     await isInside.opened()
     event = nil
-    #expect(await eventually(within: .seconds(20)) { post.map { "\($0)" } == "later post, cancelled" })
+    #expect(await eventually { post.map { "\($0)" } == "later post, cancelled" })
     clock.advance(by: .seconds(5))
     #expect(await eventually { clock.sleeperCount == 0 })
     gate.open()

@@ -37,7 +37,7 @@ extension LaterPostTests {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler { seen.record($0) }
     event.post(1, after: .milliseconds(1))
-    #expect(await eventually(within: .seconds(20)) { seen.values == [1] })
+    #expect(await eventually { seen.values == [1] })
     event.finish()
   }
 
@@ -70,7 +70,7 @@ extension LaterPostTests {
     let posts = (1...100).map { event.post($0, after: .seconds($0), clock: clock) }
     #expect(await eventually { clock.sleeperCount == 1 })
     for post in posts { #expect(post.cancel()) }
-    #expect(await eventually(within: .seconds(20)) { clock.sleeperCount == 0 })
+    #expect(await eventually { clock.sleeperCount == 0 })
     event.finish()
   }
 
@@ -80,7 +80,7 @@ extension LaterPostTests {
     event?.post(1, after: .seconds(1), clock: clock)
     #expect(await eventually { clock.sleeperCount == 1 })
     event = nil
-    #expect(await eventually(within: .seconds(20)) { clock.sleeperCount == 0 })
+    #expect(await eventually { clock.sleeperCount == 0 })
   }
 
   @Test func aClockOfWhichNothingWaitsIsReleased() async {
@@ -96,7 +96,7 @@ extension LaterPostTests {
       posts[2].cancel()
     }
     clock = nil
-    #expect(await eventually(within: .seconds(20)) { dead == nil })
+    #expect(await eventually { dead == nil })
     #expect("\(posts[2])" == "later post, cancelled")
     event.finish()
   }
@@ -105,7 +105,7 @@ extension LaterPostTests {
     let (event, clock, seen) = (Event<Int>(), BrokenClock(), Recorder<Int>())
     event.addHandler { seen.record($0) }
     for number in 1...10 { event.post(number, after: .seconds(1_000 * number), clock: clock) }
-    #expect(await eventually(within: .seconds(20)) { seen.count == 10 })
+    #expect(await eventually { seen.count == 10 })
     #expect(seen.values == Array(1...10) && clock.sleeps.value <= 20)
     event.finish()
   }
@@ -128,7 +128,7 @@ extension LaterPostTests {
       event.addHandler { seen.record($0) }
       event.post(number, after: .seconds(number + 1), clock: clock)
     }
-    #expect(await eventually(within: .seconds(20)) { clock.sleeperCount == 1 })
+    #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(100))
     #expect(await eventually { seen.count == 10 })
     #expect(seen.values.sorted() == Array(0..<10))
@@ -141,12 +141,12 @@ extension LaterPostTests {
     for number in 0..<10 { event.post(number, after: .seconds(1), clock: ValueClock(base: base)) }
     let other = ManualClock()
     event.post(10, after: .seconds(1), clock: ValueClock(base: other))
-    #expect(await eventually(within: .seconds(20)) { base.sleeperCount == 1 && other.sleeperCount == 1 })
+    #expect(await eventually { base.sleeperCount == 1 && other.sleeperCount == 1 })
     base.advance(by: .seconds(1))
     #expect(await eventually { seen.count == 10 })
     #expect(seen.values == Array(0..<10))
     event.finish()
-    #expect(await eventually(within: .seconds(20)) { other.sleeperCount == 0 })
+    #expect(await eventually { other.sleeperCount == 0 })
   }
 
   /// Debug builds stop where a mutex is taken under another one.

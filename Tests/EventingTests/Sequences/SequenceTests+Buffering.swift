@@ -79,7 +79,7 @@ extension SequenceTests {
     #expect(sent.values == [])
     var iterator = payloads.makeAsyncIterator()
     #expect(await [iterator.next(isolation: #isolation), iterator.next(isolation: #isolation)] == [1, 2])
-    #expect(await eventually(within: .seconds(20)) { sent.count == 2 })  // their payloads have room now
+    #expect(await eventually { sent.count == 2 })  // their payloads have room now
     #expect(Set(sent.values) == Set(taken.values.prefix(2)))
     for number in taken.values { #expect(await iterator.next(isolation: #isolation) == number) }
     for send in sends { #expect(await comesBack { await send.value }?.delivered == 2) }
@@ -103,7 +103,7 @@ extension SequenceTests {
     }
     for number in 1...5 {  // each take lets exactly one send return
       #expect(await iterator.next(isolation: #isolation) == number)
-      let isNext = await eventually(within: .seconds(10)) { sent.count == number }
+      let isNext = await eventually { sent.count == number }
       for _ in 0..<20 { await Task.yield() }
       #expect(isNext && sent.values == Array(4..<(4 + number)))
       guard isNext else { break }
@@ -128,7 +128,7 @@ extension SequenceTests {
     for _ in 0..<100 { await Task.yield() }
     #expect(!sent.isOpen)
     #expect(await two.next(isolation: #isolation) == 1)
-    #expect(await eventually(within: .seconds(10)) { sent.isOpen })
+    #expect(await eventually { sent.isOpen })
     #expect(
       await [two.next(isolation: #isolation), two.next(isolation: #isolation), one.next(isolation: #isolation)] == [
         2, 3, 3,

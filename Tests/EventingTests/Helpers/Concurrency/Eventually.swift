@@ -1,9 +1,9 @@
-/// Polls `isTrue`, and returns whether it became true within the limit.
+/// Polls `isTrue`, and returns whether it became true within 200 seconds.
 ///
 /// Polling ends early if the task is cancelled. Use it only for a change that nothing signals, such
 /// as the release of an object.
-func eventually(within limit: Duration = .seconds(200), _ isTrue: () -> Bool) async -> Bool {
-  let deadline = ContinuousClock.now.advanced(by: limit)
+func eventually(_ isTrue: () -> Bool) async -> Bool {
+  let deadline = ContinuousClock.now.advanced(by: .seconds(200))
   while !isTrue() {
     if ContinuousClock.now > deadline || Task.isCancelled { return isTrue() }
     await Task.yield()

@@ -1,0 +1,14 @@
+/// A limit for polling, in polls and in time.
+///
+/// All tests of a process share two threads or more. Beside busy tests, a minute may pass between
+/// two polls. So a wait ends only when it has polled often, too.
+struct Patience {
+  private let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+  private var polls = 2_000
+
+  /// Counts a poll. Returns whether the wait may go on.
+  mutating func isLeft() -> Bool {
+    polls -= 1
+    return polls > 0 || ContinuousClock.now < deadline
+  }
+}
