@@ -68,15 +68,7 @@ extension Handler {
   private mutating func addBatches(of count: Int, within limit: Duration?, _ clock: any Clock<Duration>) {
     options.modifiers.batch = BatchRule(
       count: max(1, count), within: limit.map { max(.zero, $0) }, clock: clock,
-      make: { queue in
-        var batch: [Payload] = []
-        batch.reserveCapacity(queue.count)
-        while !queue.isEmpty {
-          _ = queue.takeFirst()
-          batch.append(queue.payloadOfTaken(Payload.self))
-        }
-        return OwnedPayload(batch)
-      },
+      make: { queue in OwnedPayload(queue.takeAllPayloads(Payload.self)) },
       forEach: { batch, body in
         for payload in batch.payload([Payload].self) { lend(payload) { body($0) } }
       })

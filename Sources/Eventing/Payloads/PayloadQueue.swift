@@ -173,6 +173,21 @@ struct PayloadAlone: PayloadHeader {}
 
   // MARK: All of them
 
+  /// Takes all headers out, and moves the payloads into an array. Each header has a payload. O(n)
+  mutating func takeAllPayloads<Payload>(_: Payload.Type) -> [Payload] {
+    guard !isEmpty else { return [] }
+    let count = count
+    unsafe BorrowedPayload(place(head), layout.type).check(Payload.self)
+    let first = unsafe place(head).assumingMemoryBound(to: Payload.self)
+    let batch = unsafe [Payload](unsafeUninitializedCapacity: count) { buffer, filled in
+      unsafe buffer.baseAddress.unsafelyUnwrapped.moveInitialize(from: first, count: count)
+      filled = count
+    }
+    unsafe (headers.unsafelyUnwrapped + head).deinitialize(count: count)
+    head = tail
+    return batch
+  }
+
   /// Takes the last header out, and destroys its payload. Never called under a mutex.
   mutating func removeLast() -> Header {
     tail &-= 1

@@ -12,7 +12,28 @@ extension UnitLane {
   /// Enqueues a post on the fast path: see ``SerialLane/takePost(_:)``. Isolation: core.
   func takePost(_ payload: BorrowedPayload) {
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil
-    _ = modifiers.batch == nil ? push(payload, completion) : gather(payload, completion)
+    if batchLimit == 0 {
+      _ = push(payload, completion)
+    } else if completion != nil || !addToBatch(payload) {
+      _ = gather(payload, completion)
+    }
+  }
+
+  /// Appends a payload to the batch that gathers, if nothing else follows from it.
+  ///
+  /// This is the fast path of ``gather(_:_:)``. It applies if nothing waits for the payload, no
+  /// payload can be dropped, and the batch neither begins nor becomes full. Isolation: core.
+  ///
+  /// - Returns: Whether the batch took the payload.
+  private func addToBatch(_ payload: BorrowedPayload) -> Bool {
+    guard hasFreeBatches else { return false }
+    scheduler.mutex.lock()
+    defer { scheduler.mutex.unlock() }
+    guard unsafe !isEnding, let batch = unsafe gathering, unsafe batch.count + 1 < batchLimit else { return false }
+    unsafe batch.gathered?.append(UnitHeader(completion: nil), payload)
+    unsafe batch.count += 1
+    unsafe waitingPayloads += 1
+    return true
   }
 
   /// The steps of a push that come after the mutex.

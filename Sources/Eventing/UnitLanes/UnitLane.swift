@@ -19,6 +19,10 @@ import Synchronization
   let retryQueue: (any DelayQueueing)?
   let limitQueue: (any DelayQueueing)?
   let batchQueue: (any DelayQueueing)?
+  /// The most payloads of a batch; 0 if the handler takes single payloads.
+  let batchLimit: Int
+  /// Whether the handler takes batches, each of payloads of any key, and no payload is dropped.
+  let hasFreeBatches: Bool
   /// The units that have not ended, and some that have, in order.
   @exclusivity(unchecked) var units = Deque<LaneUnit>()
   /// The number of units that have not ended.
@@ -65,6 +69,8 @@ import Synchronization
     // A handler that restarts has one call at a time wherever it runs, as if all keys were equal.
     let isLikeOneKey = modifiers.isRestarting && scheduler.limit > 1
     keys = modifiers.key?.makeKeys() ?? (isLikeOneKey ? UnitKeys<Int> { _ in 0 } : nil)
+    batchLimit = modifiers.batch?.count ?? 0
+    hasFreeBatches = batchLimit > 0 && keys == nil && !buffering.isBounded
     super.init(record, anchor, body, type)
     shared?.insert(self)
   }

@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingTesting
 import Testing
 
 /// Payloads of every shape, along every path through an event.
@@ -50,6 +51,7 @@ enum Path: String, CaseIterable, Sendable {
   case queue, background, async, task, concurrent, boundedOldest, boundedNewest, concurrentBounded
   case held, heldLatest, heldAndRemoved, heldOnALane, finishedOnALane, droppedWithItsEvent
   case sequence, sequenceBounded, sequenceGivenUp, sequenceCancelled, sequenceOfTwo, arrivals
+  case batches, batchesBounded, batchesRemoved, byKey, retried, throttled
   case replayLast, replayCurrent, replayNone, keyed, observed, observedInitial, unheard
 
   static let count = 20
@@ -60,7 +62,7 @@ enum Path: String, CaseIterable, Sendable {
     case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .forwarded, .held, .sequence, .keyed,
       .unheard:
       Array(1...Path.count)
-    case .queue, .background, .async, .task, .concurrent: [1] + Array(1...Path.count)
+    case .queue, .background, .async, .task, .concurrent, .batches, .byKey, .retried: [1] + Array(1...Path.count)
     case .once: [1]
     case .heldLatest: [Path.count]
     case .heldAndRemoved: []
@@ -79,6 +81,7 @@ enum Path: String, CaseIterable, Sendable {
       await runHeld(travel)
     case .sequence, .sequenceBounded, .sequenceGivenUp, .sequenceCancelled, .sequenceOfTwo, .arrivals:
       await runSequence(travel)
+    case .batches, .batchesBounded, .batchesRemoved, .byKey, .retried, .throttled: await runModified(travel)
     case .replayLast, .replayCurrent, .replayNone, .keyed, .observed, .observedInitial, .unheard: await runOther(travel)
     }
   }
@@ -154,6 +157,33 @@ enum Path: String, CaseIterable, Sendable {
     }
     travel.post(to: event)
     await event.send(travel.make(1))
+    await event.quiesce()
+  }
+
+  private func runModified<Payload>(_ travel: Travel<Payload>) async {
+    let event = Event<Payload>()
+    switch self {
+    case .batches: event.add(Handler(batchesOf: 7) { batch async in batch.forEach(travel.see) })
+    case .batchesBounded, .batchesRemoved:
+      event.add(
+        Handler(batchesOf: 4, within: .seconds(3_600), on: .inOrder(buffering: .newest(6))) { batch async in
+          batch.forEach(travel.see)
+        })
+    case .byKey:
+      event.add(Handler(on: .concurrent(limit: 2)) { payload async in travel.see(payload) }.inOrder { $0.number % 3 })
+    case .retried:
+      let failures = Recorder<Int>()
+      event.add(
+        Handler { payload async throws in
+          failures.record(payload.number)
+          if failures.count.isMultiple(of: 2) { throw Refused() }
+          travel.see(payload)
+        }.retrying(.immediately(attempts: 4)))
+    default: event.add(Handler { travel.see($0) }.throttled(to: .seconds(3_600), clock: ManualClock()))
+    }
+    travel.post(to: event)
+    if self == .batchesRemoved { return _ = event.removeAll() }
+    if self != .throttled { await event.send(travel.make(1)) }
     await event.quiesce()
   }
 
