@@ -118,8 +118,10 @@
     }
 
     /// Waits until the server has seen what was sent before. Returns whether it has.
-    @discardableResult func flush(milliseconds: Int64) -> Bool {
-      unsafe natsConnection_FlushTimeout(raw, max(1, milliseconds)) == NATS_OK
+    @discardableResult func flush(milliseconds: Int64) -> Bool { status(ofFlush: milliseconds) == NATS_OK }
+
+    private func status(ofFlush milliseconds: Int64) -> natsStatus {
+      unsafe natsConnection_FlushTimeout(raw, max(1, milliseconds))
     }
 
     /// Closes the connection. What has not been sent may be lost.
@@ -191,10 +193,12 @@
         retained.toOpaque())
       _ = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
       let subscription = unsafe LibrarySubscription(made, self, context.completed)
-      guard flush(milliseconds: wait.milliseconds) else {
+      let flushed = self.status(ofFlush: wait.milliseconds)
+      guard flushed == NATS_OK else {
         subscription.end()
         throw TransportError(
-          .refused, "expected the server to take a subscription to \(subject) within \(wait); it did not")
+          flushed == NATS_TIMEOUT ? .timedOut : .refused,
+          "expected the server to take a subscription to \(subject) within \(wait); it did not")
       }
       let error = lastError
       guard !error.contains("for Subscription to \"\(subject)\"") else {

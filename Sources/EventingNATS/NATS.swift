@@ -67,7 +67,11 @@
           }
           return try Engine.make(
             connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
-        } catch { throw ContinuousClock.now < end ? error : options.lateness }
+        } catch let error as TransportError where error.code == .timedOut {
+          throw options.lateness  // libnats ends a wait up to a millisecond before `end`
+        } catch {
+          throw ContinuousClock.now < end ? error : options.lateness
+        }
       }
       return NATS(engine)
     }
