@@ -77,8 +77,8 @@ final class Server: Sendable {
       for connection in connections where connection.isClosed {
         (lostMalformed, lostMissed) = (lostMalformed + connection.malformed, lostMissed + connection.missed)
         if !connection.hasGreeted { refusedCount.wrappingAdd(1, ordering: .relaxed) }
-        close(connection.descriptor)
       }
+      let closed = connections.filter(\.isClosed)
       connections.removeAll { $0.isClosed }
       if connections.isEmpty { poller.rest() }
       clientCount.store(connections.count, ordering: .relaxed)
@@ -86,6 +86,8 @@ final class Server: Sendable {
       missedCount.store(connections.reduce(lostMissed) { $0 + $1.missed }, ordering: .relaxed)
       let most = connections.map(\.waitingBytes).max() ?? 0
       if most > mostWaiting.load(ordering: .relaxed) { mostWaiting.store(most, ordering: .relaxed) }
+      // After the counts: a client that sees the end of its connection finds itself counted.
+      for connection in closed { close(connection.descriptor) }
 
       var descriptors = connections.map { connection -> pollfd in
         var wanted: Int16 = 0
