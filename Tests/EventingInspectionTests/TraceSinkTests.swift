@@ -16,16 +16,18 @@ import Testing
       causes.withLock { $0["\(occurrence.event)#\(occurrence.sequence)"] = occurrence.cause }
     }
     func ended(event: EventIdentity, sequence: UInt64) { lines.withLock { $0.append("end \(event)#\(sequence)") } }
-    func began(_ call: TracedCall) {
-      lines.withLock { $0.append("call \(call.handler.traceName)") }
-      calls.withLock { $0["\(call.handler.traceName)#\(call.sequence)"] = call.number }
+    func began(_ call: TracedCall, of handler: TracedHandler) {
+      lines.withLock { $0.append("call \(handler.name)") }
+      calls.withLock { $0["\(handler.name)#\(call.sequence)"] = call.number }
     }
-    func ended(_ call: TracedCall, threw: Bool) {
-      lines.withLock { $0.append("\(threw ? "threw" : "returned") \(call.handler.traceName)") }
+    func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
+      lines.withLock { $0.append("\(threw ? "threw" : "returned") \(handler.name)") }
     }
-    func withdrew(_ call: TracedCall) { lines.withLock { $0.append("withdrew \(call.handler.traceName)") } }
-    func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {
-      lines.withLock { $0.append("\(reason) \(handler.traceName)") }
+    func withdrew(_ call: TracedCall, of handler: TracedHandler) {
+      lines.withLock { $0.append("withdrew \(handler.name)") }
+    }
+    func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {
+      lines.withLock { $0.append("\(reason) \(handler.name)") }
     }
     var all: [String] { lines.withLock { lines in lines.map { line in line } } }
   }

@@ -124,13 +124,15 @@
   @usableFromInline @inline(never) mutating func callObserved(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
-    let call = observed?.began(HandlerToken(record, anchor), on: nil)
+    guard let observed else { preconditionFailure("the caller has looked for observers") }
+    let handler = HandlerToken(record, anchor)
+    let call = observed.began(handler, on: nil)
     do {
       try body()
-      call?.ended(nil)
+      observed.ended(call, of: handler, nil)
       report.delivered &+= 1
     } catch {
-      call?.ended(error)
+      observed.ended(call, of: handler, error)
       fail(record, anchor, error)
     }
   }
@@ -141,16 +143,17 @@
     _ record: HandlerRecord, _ anchor: EventAnchor, _ retry: RetryRule, _ body: () throws -> Void
   ) {
     var attempts = 0
+    let (observed, handler) = (observed, HandlerToken(record, anchor))
     while true {
       attempts += 1
-      let call = observed?.began(HandlerToken(record, anchor), on: nil)
+      let call = observed?.began(handler, on: nil)
       do {
         try body()
-        call?.ended(nil)
+        if let call { observed?.ended(call, of: handler, nil) }
         report.delivered &+= 1
         return
       } catch {
-        call?.ended(error)
+        if let call { observed?.ended(call, of: handler, error) }
         guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
           return fail(record, anchor, error, attempts: attempts)
         }

@@ -14,21 +14,49 @@ extension EventCore {
   @usableFromInline @inline(never) func visitObserved(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
+    let flags = unsafe slot.pointee.flags()
+    if flags & HandlerFlags.detailed != 0, let details = unsafe slot.pointee.record.details, details.isHandedOver {
+      return unsafe visitHandedOver(slot, details, payload, &tally)
+    }
+    if flags & HandlerFlags.slowPathMask == 0, let tracing = tally.observed?.tracing {
+      unsafe callTraced(slot, tracing, payload, &tally)
+      return .fast
+    }
+    let before = tally.report.counts
+    let path = unsafe visitNow(slot, payload, &tally)
+    if tally.report.skipped > before.skipped || tally.report.deferred > before.deferred {
+      unsafe reportRefusal(of: slot.pointee.record, since: before, &tally)
+    }
+    return path
+  }
+
+  /// Delivers to one slot of an observed event whose handler hands the payload over to a sequence
+  /// or another event.
+  private func visitHandedOver(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ details: DetailedRecord, _ payload: BorrowedPayload,
+    _ tally: inout DeliveryTally
+  ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
-    let details = unsafe slot.pointee.record.details
     // A forward delivers within this visit, and its call is the cause of that.
-    let isInlineForward = unsafe details?.options.isForward == true && details?.runner?.lane == nil
-    let forwarded = isInlineForward ? tally.observed?.beginTraced(token, on: nil) : nil
+    let isInlineForward = unsafe details.options.isForward && details.runner?.lane == nil
+    let forwarded = isInlineForward ? tally.observed?.beginTraced(TracedHandler(token.record), on: nil) : nil
     let path = unsafe visitNow(slot, payload, &tally)
-    if tally.report.delivered > before.delivered, details?.isHandedOver == true {
+    if tally.report.delivered > before.delivered {
       tally.observed?.handedOver(token, as: forwarded)
-    } else {
-      forwarded?.withdraw()
+    } else if let forwarded {
+      tally.observed?.withdrawTraced(forwarded, of: TracedHandler(token.record))
     }
-    if tally.report.skipped > before.skipped { tally.observed?.skipped(token) }
-    if tally.report.deferred > before.deferred { tally.observed?.held(token) }
+    reportRefusal(of: token.record, since: before, &tally)
     return path
+  }
+
+  /// Tells the observers that a handler was skipped, or that a lock held the occurrence for it.
+  private func reportRefusal(
+    of record: HandlerRecord, since before: SendReport.Counts, _ tally: inout DeliveryTally
+  ) {
+    if tally.report.skipped > before.skipped { tally.observed?.skipped(HandlerToken(record, anchor)) }
+    if tally.report.deferred > before.deferred { tally.observed?.held(HandlerToken(record, anchor)) }
   }
 
   /// Delivers to one slot, apart from the reports of `visitObserved`.

@@ -34,11 +34,14 @@ final class Observation: @unchecked Sendable {
   private let observations: [Observation]
   /// The traces of the event. They are told by ``ObservedOccurrence``, beside the observers.
   let traces: [EventTracing]
+  /// The trace, if there is one only. To go through `traces` retains the array and each trace.
+  let onlyTrace: EventTracing?
   let event: EventIdentity
 
   init(_ observations: [Observation], _ traces: [EventTracing] = [], of event: EventIdentity) {
     self.observations = observations
     self.traces = traces
+    onlyTrace = traces.count == 1 ? traces[0] : nil
     self.event = event
   }
 
@@ -51,6 +54,7 @@ final class Observation: @unchecked Sendable {
   /// The observers whose observation has not ended: this object if that is all of them, `nil` if
   /// there are none.
   var living: Observers? {
+    if areTracesOnly, let onlyTrace { return onlyTrace.isOn ? self : nil }  // without arrays
     let rest = observations.filter { $0.current != nil }
     let traces = traces.filter(\.isOn)
     if rest.count == observations.count, traces.count == self.traces.count { return self }
@@ -88,41 +92,81 @@ final class Observation: @unchecked Sendable {
   let sequence: UInt64
   /// The place of the current call, by which a trace finds the cause of a post; `nil` if the event
   /// is not traced.
-  var cell: CallCell?
+  var cell: CallCell? { didSet { tracing = nil } }
+  /// The trace and the cell, if only one trace is told of the occurrence.
+  private(set) var tracing: Tracing?
+
+  /// The trace and the cell of an occurrence, which owns them.
+  // Safe: used only while the occurrence exists.
+  @safe struct Tracing {
+    let trace: Unmanaged<EventTracing>
+    let cell: Unmanaged<CallCell>
+  }
 
   init(observers: Observers, sequence: UInt64) {
     self.observers = observers
     self.sequence = sequence
-    cell = observers.traces.isEmpty ? nil : CallCell()
+    guard !observers.traces.isEmpty else {
+      (cell, tracing) = (nil, nil)
+      return
+    }
+    let cell = CallCell()
+    self.cell = cell
+    if observers.areTracesOnly, let trace = observers.onlyTrace {
+      tracing = unsafe Tracing(trace: .passUnretained(trace), cell: .passUnretained(cell))
+    } else {
+      tracing = nil
+    }
   }
 
   @usableFromInline func skipped(_ handler: HandlerToken) {
     observers.tell { $0.skipped(handler, sequence: sequence, in: observers.event) }
-    trace { $0.noCall(.skipped, handler: handler, event: observers.event, sequence: sequence) }
+    trace { $0.noCall(.skipped, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
   @usableFromInline func dropped(_ handler: HandlerToken) {
     observers.tell { $0.dropped(handler, sequence: sequence, in: observers.event) }
-    trace { $0.noCall(.dropped, handler: handler, event: observers.event, sequence: sequence) }
+    trace { $0.noCall(.dropped, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
   @usableFromInline func held(_ handler: HandlerToken) {
     observers.tell { $0.held(handler, sequence: sequence, in: observers.event) }
-    trace { $0.noCall(.held, handler: handler, event: observers.event, sequence: sequence) }
+    trace { $0.noCall(.held, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
 
   /// Calls a closure with the sink of each trace that has not ended.
   @inline(__always) func trace(_ body: (any TraceSink) -> Void) {
     guard cell != nil else { return }
-    for trace in observers.traces where trace.isOn { body(trace.sink) }
+    if let trace = observers.onlyTrace {
+      if trace.isOn { body(trace.sink) }
+    } else {
+      for trace in observers.traces where trace.isOn { body(trace.sink) }
+    }
   }
 
   /// Tells the observers that a call of a handler begins.
   ///
   /// - Parameter lane: The lane that runs the call; `nil` for an inline handler.
-  /// - Returns: The running call. When it has ended, the caller calls ``ObservedCall/ended(_:)``,
-  ///   which tells the observers.
+  /// - Returns: The running call. When it has ended, the caller calls ``ended(_:of:_:)``, which
+  ///   tells the observers.
   @usableFromInline func began(_ handler: HandlerToken, on lane: DeliveryTarget?) -> ObservedCall {
+    if observers.areTracesOnly {
+      let start = StableInstant(sinceOrigin: .zero)
+      return ObservedCall(start: start, place: nil, traced: beginTraced(TracedHandler(handler.record), on: lane))
+    }
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
-    return ObservedCall(observed: self, handler: handler, on: lane)
+    let start = StableInstant.now
+    let place = RunningCalls.begin(handler, self, start, on: lane)
+    return ObservedCall(start: start, place: place, traced: beginTraced(TracedHandler(handler.record), on: lane))
+  }
+
+  /// Tells the observers that a call has ended, and with which error. Called once for a call.
+  @usableFromInline func ended(_ call: ObservedCall, of handler: HandlerToken, _ error: (any Error)?) {
+    if let traced = call.traced { endTraced(traced, of: TracedHandler(handler.record), threw: error != nil) }
+    guard let place = call.place else { return }
+    let duration = StableInstant.now.since(call.start)
+    RunningCalls.end(place)
+    observers.tell {
+      $0.ended(handler, sequence: sequence, duration: duration, error: error, in: observers.event)
+    }
   }
 
   /// Tells the observers that the payload was handed over to a sequence or another event.
@@ -131,43 +175,19 @@ final class Observation: @unchecked Sendable {
   func handedOver(_ handler: HandlerToken, as call: TracedCall? = nil) {
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
     observers.tell { $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event) }
-    if cell != nil { (call ?? beginTraced(handler, on: nil))?.end(false) }
+    let traced = TracedHandler(handler.record)
+    if let call = call ?? beginTraced(traced, on: nil) { endTraced(call, of: traced, threw: false) }
   }
 }
 
-/// A running call of a handler of an observed event.
+/// A running call of a handler of an observed event. It has no references.
 @usableFromInline struct ObservedCall: Sendable {
-  fileprivate let observed: ObservedOccurrence
-  fileprivate let handler: HandlerToken
-  private let start: StableInstant
+  /// When the call began; no time if only traces are told.
+  fileprivate let start: StableInstant
   /// The place of the call among the running calls; `nil` if no observer is told of it.
-  private let place: RunningCalls.Place?
-  /// The call, as traces know it.
-  private let traced: TracedCall?
-
-  fileprivate init(observed: ObservedOccurrence, handler: HandlerToken, on lane: DeliveryTarget?) {
-    self.observed = observed
-    self.handler = handler
-    if observed.observers.areTracesOnly {
-      start = StableInstant(sinceOrigin: .zero)
-      place = nil
-    } else {
-      start = .now
-      place = RunningCalls.begin(handler, observed, start, on: lane)
-    }
-    traced = observed.cell == nil ? nil : observed.beginTraced(handler, on: lane)
-  }
-
-  /// Tells the observers that the call has ended, and with which error. Called once.
-  @usableFromInline func ended(_ error: (any Error)?) {
-    traced?.end(error != nil)
-    guard let place else { return }
-    let duration = StableInstant.now.since(start)
-    RunningCalls.end(place)
-    observed.observers.tell {
-      $0.ended(handler, sequence: observed.sequence, duration: duration, error: error, in: observed.observers.event)
-    }
-  }
+  fileprivate let place: RunningCalls.Place?
+  /// The call, as traces know it; `nil` if the event is not traced.
+  fileprivate let traced: TracedCall?
 }
 
 /// The observers of events that will be created.

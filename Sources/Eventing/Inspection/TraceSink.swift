@@ -15,13 +15,13 @@ package protocol TraceSink: AnyObject, Sendable {
   /// A delivery has ended. Calls on lanes may still come.
   func ended(event: EventIdentity, sequence: UInt64)
   /// A call begins.
-  func began(_ call: TracedCall)
+  func began(_ call: TracedCall, of handler: TracedHandler)
   /// A call has ended.
-  func ended(_ call: TracedCall, threw: Bool)
+  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool)
   /// A call that had begun has not happened: the handler was skipped.
-  func withdrew(_ call: TracedCall)
+  func withdrew(_ call: TracedCall, of handler: TracedHandler)
   /// A handler was not called.
-  func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64)
+  func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)
 }
 
 /// The reason for which a traced occurrence was not given to a handler.
@@ -65,30 +65,20 @@ package struct TracedPayload {
 }
 
 /// A call of a handler of a traced event.
+///
+/// It has no references: a retain and a release for each copy took most of the time of a trace.
 package struct TracedCall: Sendable {
   /// The number of the call, which no other call of the process has.
   package let number: UInt64
-  package let handler: HandlerToken
-  package let event: EventIdentity
+  /// The number of the event.
+  package let event: UInt64
   package let sequence: UInt64
   /// The number of the lane, as ``HandlerReading/lane``; `nil` for a call that runs inline.
   package let lane: UInt64?
-  let observed: ObservedOccurrence
   /// The number of the call around this one on the same thread.
   let outer: UInt64
 
   static let last = Atomic<UInt64>(0)
-
-  func end(_ threw: Bool) {
-    observed.cell?.call.store(outer, ordering: .relaxed)
-    observed.trace { $0.ended(self, threw: threw) }
-  }
-
-  /// Tells traces that the call has not happened: the handler was skipped.
-  func withdraw() {
-    observed.cell?.call.store(outer, ordering: .relaxed)
-    observed.trace { $0.withdrew(self) }
-  }
 }
 
 /// The place of the call that runs in a delivery, or in a call on a lane. What is sent meanwhile
@@ -126,10 +116,13 @@ package final class EventTracing: Sendable {
   let sink: any TraceSink
   private let isOver = Atomic<Bool>(false)
   private weak let core: EventCore?
+  /// The number of the event.
+  let event: UInt64
 
   init(_ sink: any TraceSink, _ core: EventCore) {
     self.sink = sink
     self.core = core
+    event = core.identity(named: nil).number
   }
 
   var isOn: Bool { !isOver.load(ordering: .relaxed) }
@@ -165,10 +158,26 @@ extension RegisteredEvent {
   }
 }
 
-extension HandlerToken {
-  /// The name of the event's handler, or its file and line, for a trace.
-  package var traceName: String {
-    name ?? SourceLine.text(record.source.fileID, record.source.line) ?? "handler \(id)"
+/// The handler of a traced call, for the length of one call of a sink.
+///
+/// A token retains the record and the anchor of the event, which takes longer than the rest of a
+/// call of a sink.
+// Safe: the one that calls the sink has a reference to the record.
+@safe package struct TracedHandler {
+  private let record: Unmanaged<HandlerRecord>
+
+  init(_ record: Unmanaged<HandlerRecord>) { unsafe self.record = unsafe record }
+  init(_ record: HandlerRecord) { unsafe self.record = .passUnretained(record) }
+
+  /// The number of the handler.
+  package var id: UInt64 { unsafe record._withUnsafeGuaranteedRef { $0.id } }
+
+  /// The name of the handler; without one, its file and line, or its number.
+  package var name: String {
+    unsafe record._withUnsafeGuaranteedRef { record in
+      record.details?.options.name ?? SourceLine.text(record.source.fileID, record.source.line)
+        ?? "handler \(record.id)"
+    }
   }
 }
 
@@ -176,15 +185,27 @@ extension HandlerToken {
 
 extension ObservedOccurrence {
   /// Tells traces that a call begins, and notes it in the cell.
-  func beginTraced(_ handler: HandlerToken, on lane: DeliveryTarget?) -> TracedCall? {
+  func beginTraced(_ handler: TracedHandler, on lane: DeliveryTarget?) -> TracedCall? {
     guard let cell else { return nil }
     let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
     let call = TracedCall(
-      number: number, handler: handler, event: observers.event, sequence: sequence,
-      lane: lane.flatMap { LaneNumbers.number(of: $0) }, observed: self, outer: cell.call.load(ordering: .relaxed))
+      number: number, event: observers.event.number, sequence: sequence,
+      lane: lane.flatMap { LaneNumbers.number(of: $0) }, outer: cell.call.load(ordering: .relaxed))
     cell.call.store(number, ordering: .relaxed)
-    trace { $0.began(call) }
+    trace { $0.began(call, of: handler) }
     return call
+  }
+
+  /// Tells traces that a call has ended.
+  func endTraced(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
+    cell?.call.store(call.outer, ordering: .relaxed)
+    trace { $0.ended(call, of: handler, threw: threw) }
+  }
+
+  /// Tells traces that a call has not happened: the handler was skipped.
+  func withdrawTraced(_ call: TracedCall, of handler: TracedHandler) {
+    cell?.call.store(call.outer, ordering: .relaxed)
+    trace { $0.withdrew(call, of: handler) }
   }
 
   /// Returns the occurrence with a cell of its own, for a call on a lane; `nil` if it is not
@@ -197,7 +218,39 @@ extension ObservedOccurrence {
   }
 }
 
+extension EventTracing {
+  fileprivate func began(_ call: TracedCall, _ handler: TracedHandler) {
+    if isOn { sink.began(call, of: handler) }
+  }
+
+  fileprivate func ended(_ call: TracedCall, _ handler: TracedHandler, threw: Bool) {
+    if isOn { sink.ended(call, of: handler, threw: threw) }
+  }
+}
+
 extension EventCore {
+  /// Calls an inline handler of an event that has one trace and no other observer.
+  ///
+  /// Retains nothing: see ``TracedHandler``.
+  ///
+  /// - Parameter tracing: The trace, which the tally's observers own.
+  @inline(never) func callTraced(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
+    _ tally: inout DeliveryTally
+  ) {
+    let handler = unsafe TracedHandler(slot.pointee.held)
+    let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
+    let call = unsafe TracedCall(
+      number: number, event: tracing.trace._withUnsafeGuaranteedRef { $0.event }, sequence: tally.sequence, lane: nil,
+      outer: tracing.cell._withUnsafeGuaranteedRef { $0.call.exchange(number, ordering: .relaxed) })
+    unsafe tracing.trace._withUnsafeGuaranteedRef { $0.began(call, handler) }
+    var failure: (any Error)?
+    do { unsafe try slot.pointee.call(payload) } catch { failure = error }
+    unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
+    unsafe tracing.trace._withUnsafeGuaranteedRef { $0.ended(call, handler, threw: failure != nil) }
+    if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
+  }
+
   /// Whether the event is traced. Only a hint: a delivery asks the observers.
   var isTraced: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false

@@ -135,10 +135,10 @@ import Synchronization
     let call = observed?.began(HandlerToken(record, anchor), on: self)
     do {
       if isPlain, body.isDirect { try body.direct(payload) } else { try callDetailed(payload, owner, body) }
-      call?.ended(nil)
+      if let call { observed?.ended(call, of: HandlerToken(record, anchor), nil) }
       return .delivered
     } catch {
-      call?.ended(error)
+      if let call { observed?.ended(call, of: HandlerToken(record, anchor), error) }
       return failure(error, payload, type)
     }
   }
@@ -176,10 +176,10 @@ import Synchronization
         try await body(actor, HandlerArguments(payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      call?.ended(nil)
+      if let call { observed?.ended(call, of: HandlerToken(record, anchor), nil) }
       return .delivered
     } catch {
-      call?.ended(error)
+      if let call { observed?.ended(call, of: HandlerToken(record, anchor), error) }
       return failure(error, payload, type)
     }
   }

@@ -4,11 +4,13 @@
 /// the mutex.
 // Safe: `value` is touched under `mutex` alone.
 package final class Guarded<Value>: @unchecked Sendable {
-  private let mutex = UnfairMutex()
+  @usableFromInline let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var value: Value
+  @usableFromInline @exclusivity(unchecked) var value: Value
 
   package init(_ value: sending Value) { unsafe self.value = value }
 
-  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { unsafe body(&value) } }
+  @inlinable package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    mutex.withLock { unsafe body(&value) }
+  }
 }

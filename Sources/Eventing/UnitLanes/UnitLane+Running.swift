@@ -121,10 +121,10 @@ extension UnitLane {
     let observed = began(unit, cell)
     do {
       try callDetailed(payload, owner, body)
-      for call in observed.reversed() { call.ended(nil) }
+      ended(observed, nil)
       return .returned
     } catch {
-      for call in observed.reversed() { call.ended(error) }
+      ended(observed, error)
       return .threw(error)
     }
   }
@@ -165,10 +165,10 @@ extension UnitLane {
       case .mainAsync(let body): try await body(HandlerArguments(payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      for call in observed.reversed() { call.ended(nil) }
+      ended(observed, nil)
       return .returned
     } catch {
-      for call in observed.reversed() { call.ended(error) }
+      ended(observed, error)
       return .threw(error)
     }
   }
@@ -215,13 +215,26 @@ extension UnitLane {
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
   /// - Parameter cell: The place of the attempt. It notes the call of the last occurrence.
-  private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedCall] {
+  private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in
       guard var observed = unsafe completion.observed else { return nil }
       if let cell, observed.cell != nil { observed.cell = cell }
-      return observed.began(HandlerToken(record, anchor), on: self)
+      return ObservedAttempt(occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self))
     }
+  }
+
+  /// Tells the observers of the unit's occurrences that an attempt has ended.
+  private func ended(_ attempts: [ObservedAttempt], _ error: (any Error)?) {
+    for attempt in attempts.reversed() {
+      attempt.occurrence.ended(attempt.call, of: HandlerToken(record, anchor), error)
+    }
+  }
+
+  /// A running attempt for one observed occurrence.
+  private struct ObservedAttempt {
+    let occurrence: ObservedOccurrence
+    let call: ObservedCall
   }
 
   // MARK: After an attempt

@@ -59,7 +59,7 @@ struct CauseNumbers {
   }
 
   mutating func began(_ call: TracedCall) {
-    guard let number = occurrences[Occurrence(event: call.event.number, sequence: call.sequence)] else { return }
+    guard let number = occurrences[Occurrence(event: call.event, sequence: call.sequence)] else { return }
     calls[call.number] = number
   }
 

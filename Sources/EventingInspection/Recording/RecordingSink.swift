@@ -23,10 +23,10 @@ final class RecordingSink: TraceSink {
     } catch { journal.fail(at: place, error) }
   }
 
-  func began(_ call: TracedCall) { journal.began(call) }
+  func began(_ call: TracedCall, of handler: TracedHandler) { journal.began(call) }
 
   func ended(event: EventIdentity, sequence: UInt64) {}
-  func ended(_ call: TracedCall, threw: Bool) {}
-  func withdrew(_ call: TracedCall) {}
-  func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {}
+  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {}
+  func withdrew(_ call: TracedCall, of handler: TracedHandler) {}
+  func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {}
 }

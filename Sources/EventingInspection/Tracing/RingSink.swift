@@ -7,42 +7,44 @@ final class RingSink: TraceSink {
   init(_ ring: TraceRing) { self.ring = ring }
 
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload) {
-    var record = record(.occurrenceBegan, occurrence.event, occurrence.sequence)
+    var record = record(.occurrenceBegan, occurrence.event.number, occurrence.sequence)
     record.call = occurrence.cause
     record.detail = occurrence.postedAt
     ring.append(record, payload: PayloadDescribers.text(of: payload))
   }
 
-  func ended(event: EventIdentity, sequence: UInt64) { ring.append(record(.occurrenceEnded, event, sequence)) }
+  func ended(event: EventIdentity, sequence: UInt64) { ring.append(record(.occurrenceEnded, event.number, sequence)) }
 
-  func began(_ call: TracedCall) { append(.callBegan, call) }
+  func began(_ call: TracedCall, of handler: TracedHandler) { append(.callBegan, call, handler) }
 
-  func ended(_ call: TracedCall, threw: Bool) { append(threw ? .callThrew : .callReturned, call) }
+  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
+    append(threw ? .callThrew : .callReturned, call, handler)
+  }
 
-  func withdrew(_ call: TracedCall) { append(.callWithdrawn, call) }
+  func withdrew(_ call: TracedCall, of handler: TracedHandler) { append(.callWithdrawn, call, handler) }
 
-  func noCall(_ reason: TracedNoCall, handler: HandlerToken, event: EventIdentity, sequence: UInt64) {
+  func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {
     let kind: TraceRecord.Kind =
       switch reason {
       case .skipped: .skipped
       case .dropped: .dropped
       case .held: .held
       }
-    var record = record(kind, event, sequence)
+    var record = record(kind, event.number, sequence)
     record.handler = handler.id
-    ring.append(record) { handler.traceName }
+    ring.append(record) { handler.name }
   }
 
-  private func append(_ kind: TraceRecord.Kind, _ call: TracedCall) {
+  private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler) {
     var record = record(kind, call.event, call.sequence)
-    record.handler = call.handler.id
+    record.handler = handler.id
     record.call = call.number
     record.detail = call.lane ?? 0
-    ring.append(record) { call.handler.traceName }
+    ring.append(record) { handler.name }
   }
 
-  private func record(_ kind: TraceRecord.Kind, _ event: EventIdentity, _ sequence: UInt64) -> TraceRecord {
+  private func record(_ kind: TraceRecord.Kind, _ event: UInt64, _ sequence: UInt64) -> TraceRecord {
     TraceRecord(
-      kind: kind, thread: Thread.current, time: InspectionClock.now, event: event.number, sequence: sequence)
+      kind: kind, thread: Thread.current, time: InspectionClock.now, event: event, sequence: sequence)
   }
 }
