@@ -10,6 +10,7 @@
   final class EventSubscription<Downstream: Subscriber>: Subscription, HandlerTarget
   where Downstream.Input: Sendable, Downstream.Failure == Never {
     /// The subscriber. Combine's `Subscriber` does not require `Sendable`.
+    // Safe: only the one thread that delivers calls the subscriber.
     private struct Receiver: @unchecked Sendable {
       let subscriber: Downstream
     }
