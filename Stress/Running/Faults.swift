@@ -51,9 +51,9 @@ struct FaultRates: Sendable {
   }
 }
 
-/// Decides when a fault is injected, and counts all faults, including those that a scenario makes
 /// Decides when a fault is injected. Counts all faults, including the ones that a scenario makes by
 /// itself.
+///
 /// Each decision uses the caller's random numbers. So the faults depend on the seed alone, and the
 /// operations of the workers do not depend on the faults.
 final class Faults: Sendable {
