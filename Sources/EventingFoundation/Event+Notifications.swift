@@ -10,7 +10,8 @@ extension Event where Payload == PostedNotification {
   ///
   /// - Parameters:
   ///   - name: The name of the notifications; `nil` for every name.
-  /// - object: The object whose notifications are wanted, held weakly. `nil` stands for any object.
+  ///   - object: The object whose notifications are wanted, held weakly. `nil` stands for any
+  ///     object.
   ///   - center: The notification center. The event retains it.
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
     self.init(name?.rawValue)
@@ -56,8 +57,8 @@ extension EventSource {
   /// - Parameters:
   ///   - center: The notification center. The forward retains it.
   ///   - name: The name of the notifications.
-  /// - object: The object of the notifications. The forward holds it weakly, and ends when the
-  ///   object is released.
+  ///   - object: The object of the notifications. The forward holds it weakly, and ends when the
+  ///     object is released.
   ///   - userInfo: A closure that makes the user info for a payload. It is called once for each
   ///     occurrence, on the thread that delivers.
   /// - Returns: The token of the forward.

@@ -160,12 +160,12 @@
     /// Subscribes, and waits until the server has confirmed it. Blocks.
     ///
     /// - Parameters:
-    /// - subject: The subject, which may have wildcards.
+    ///   - subject: The subject, which may have wildcards.
     ///   - group: The group.
     ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
     ///   - wait: The longest wait for the server.
-    /// - receive: A closure that is called with one message at a time, on a thread of libnats. It
-    ///   must not block.
+    ///   - receive: A closure that is called with one message at a time, on a thread of libnats. It
+    ///     must not block.
     func subscribe(
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void

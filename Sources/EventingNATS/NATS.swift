@@ -23,17 +23,17 @@
     /// Connects to the first reachable server.
     ///
     /// - Parameters:
-    /// - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS. If one of them
-    ///   begins with `tls://`, all connections use TLS.
+    ///   - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS. If one of them
+    ///     begins with `tls://`, all connections use TLS.
     ///   - credentials: The credentials; `nil` if the server needs none.
-    /// - tls: The TLS options. If they are given, all connections use TLS. `nil` stands for the
-    ///   options of the system, if an address begins with `tls://`. Before anything is sent, the
-    ///   certificate and the host are checked.
+    ///   - tls: The TLS options. If they are given, all connections use TLS. `nil` stands for the
+    ///     options of the system, if an address begins with `tls://`. Before anything is sent, the
+    ///     certificate and the host are checked.
     ///   - connectTimeout: The longest wait of this call, for all servers together. It is divided
     ///     equally among the servers. When libnats reconnects, each server has this part as its
     ///     limit again.
-    /// - publishTimeout: The longest wait of `publish`. It covers the waits for room, for the
-    ///   server, and for the confirmation that the message is stored.
+    ///   - publishTimeout: The longest wait of `publish`. It covers the waits for room, for the
+    ///     server, and for the confirmation that the message is stored.
     ///   - identity: The name of the cluster for forwarding. It must be equal in all processes.
     ///     Only a process that connects to two clusters needs two names.
     /// - Returns: The connection.
@@ -91,15 +91,15 @@
     /// configuration (`sync_interval`) and the number of replicas decide when it is on a disk.
     ///
     /// - Parameters:
-    /// - name: The name of the stream, without spaces, dots or wildcards.
+    ///   - name: The name of the stream, without spaces, dots or wildcards.
     ///   - subjects: The stored subjects, with the wildcards `*` and `>`.
-    /// - maxAge: The longest time for which a message is kept; `nil` for any.
+    ///   - maxAge: The longest time for which a message is kept; `nil` for any.
     ///   - replicas: The number of servers that store the stream; `nil` for any number. A new
     ///     stream then has one.
     /// - Returns: The transport.
     /// - Throws: ``EventingTransport/TransportError``, with the code
-    /// ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other
-    /// subjects, another age or another number of replicas.
+    ///   ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other
+    ///   subjects, another age or another number of replicas.
     public func stream(
       _ name: String, subjects: [String], maxAge: Duration? = nil, replicas: Int? = nil
     ) async throws -> NATSTransport {

@@ -17,7 +17,7 @@
     /// is not noticed: give the SwiftUI view an `id`.
     ///
     /// - Parameters:
-    /// - source: The event, or another source of payloads. The view retains it.
+    ///   - source: The event, or another source of payloads. The view retains it.
     ///   - action: A closure that is called with each payload.
     /// - Returns: A view that calls `action` while it is shown.
     public func onEvent<Source: EventSource>(

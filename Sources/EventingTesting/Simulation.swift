@@ -104,7 +104,7 @@ public enum Simulation {
   /// Runs a closure once, in the order of an earlier run.
   ///
   /// - Parameters:
-  /// - schedule: The order, from ``SimulationFailure/schedule`` or from its description.
+  ///   - schedule: The order, from ``SimulationFailure/schedule`` or from its description.
   ///   - limit: The largest number of steps.
   ///   - body: The closure to run, as a task of its own.
   /// - Returns: The order of the steps.

@@ -97,7 +97,7 @@ final class Faults: Sendable {
   ///
   /// - Parameters:
   ///   - isSuspended: Whether the handler suspends even if no fault is due.
-  /// - place: The actor of the caller. The function returns on it.
+  ///   - place: The actor of the caller. The function returns on it.
   func delayTask(_ luck: inout Random, isSuspended: Bool, on place: isolated (any Actor)? = #isolation) async {
     if strikes(.stall, &luck) { await Faults.stallTask(&luck) }
     guard isDue(.preempt, &luck) || isSuspended else { return }

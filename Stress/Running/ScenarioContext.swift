@@ -103,8 +103,8 @@ final class ScenarioContext: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - steps: The number of steps of each worker.
-  /// - step: A step of a worker on a thread; also of a worker in a task, if `inTask` is nil.
-  /// - inTask: A step of a worker in a task. It may await.
+  ///   - step: A step of a worker on a thread; also of a worker in a task, if `inTask` is nil.
+  ///   - inTask: A step of a worker in a task. It may await.
   func race(
     steps: Int, _ step: @escaping @Sendable (Worker) -> Void, inTask: (@Sendable (Worker) async -> Void)? = nil
   ) async {

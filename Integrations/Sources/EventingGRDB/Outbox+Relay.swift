@@ -19,7 +19,7 @@ extension Outbox {
   /// - Parameters:
   ///   - target: The remote event. On a plain transport, which acknowledges nothing, messages may
   ///     be lost.
-  /// - interval: The time between two polls for messages of other processes, and for the lock.
+  ///   - interval: The time between two polls for messages of other processes, and for the lock.
   ///   - shortest: The delay after the first failed attempt. Each further delay is twice as long.
   ///   - longest: The longest delay.
   ///   - clock: The clock of the interval and of the delays.

@@ -14,9 +14,9 @@ extension EventDiagnostics {
   ///
   /// - Parameters:
   ///   - logger: The logger.
-  /// - level: The level of the lines; `nil` to choose it by the kind of the finding.
-  /// - slowest: The duration above which a call is reported; `nil` reports none.
-  /// - stuck: The time after which a running call is reported; `nil` reports none.
+  ///   - level: The level of the lines; `nil` to choose it by the kind of the finding.
+  ///   - slowest: The duration above which a call is reported; `nil` reports none.
+  ///   - stuck: The time after which a running call is reported; `nil` reports none.
   ///   - most: The number of handlers above which an event is reported; `nil` reports none.
   public convenience init(
     to logger: Logger, at level: Logger.Level? = nil, slowerThan slowest: Duration? = nil,

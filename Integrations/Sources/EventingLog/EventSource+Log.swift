@@ -43,7 +43,7 @@ extension EventSource<TransportIncident> {
   ///
   /// - Parameters:
   ///   - logger: The logger.
-  /// - level: The level of the lines; `nil` to choose it by the kind of the incident.
+  ///   - level: The level of the lines; `nil` to choose it by the kind of the incident.
   /// - Returns: The token of the handler that logs. Remove it to end the logging.
   @discardableResult public nonisolated func log(to logger: Logger, at level: Logger.Level? = nil) -> HandlerToken {
     addHandler(named: "log") { incident in

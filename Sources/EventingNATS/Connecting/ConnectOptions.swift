@@ -117,7 +117,7 @@
     /// Returns the error for a connection that failed.
     ///
     /// - Parameters:
-    /// - text: The error text of libnats.
+    ///   - text: The error text of libnats.
     ///   - lacksTLS: Whether the server offers no TLS, but the options require it.
     func failure(_ text: String, lacksTLS: Bool) -> TransportError {
       let places = servers.map(shownAddress).joined(separator: ", ")

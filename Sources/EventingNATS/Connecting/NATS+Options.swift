@@ -27,7 +27,7 @@
       ///
       /// - Parameters:
       ///   - publicKey: The public key: 56 characters that begin with U.
-      /// - seedFile: The path of a file with the seed. It is read again for each connection.
+      ///   - seedFile: The path of a file with the seed. It is read again for each connection.
       public static func nkey(_ publicKey: String, seedFile: String) -> Credentials {
         Credentials(kind: .nkey(publicKey: publicKey, seedFile: seedFile))
       }
@@ -67,8 +67,8 @@
       ///
       /// - Parameters:
       ///   - authorities: The path of a PEM file with the certificates to trust.
-      /// - certificate: The path of a PEM file with the certificate of this client, if the server
-      ///   requires one.
+      ///   - certificate: The path of a PEM file with the certificate of this client, if the server
+      ///     requires one.
       ///   - key: The path of a PEM file with the private key of this client.
       public static func trusting(_ authorities: String, certificate: String? = nil, key: String? = nil) -> TLS {
         TLS(authorities: authorities, certificate: certificate, key: key)

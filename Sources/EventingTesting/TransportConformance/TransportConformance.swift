@@ -33,12 +33,12 @@ public struct TransportConformance: Sendable {
   ///
   /// - Parameters:
   ///   - prefix: The beginning of all subjects. A stream must store `prefix.>`.
-  /// - clock: The clock on which the checks wait. In a simulation, pass its clock.
+  ///   - clock: The clock on which the checks wait. In a simulation, pass its clock.
   ///   - patience: The longest wait for something that must happen.
-  /// - connect: A closure that returns a new transport to the engine, as another process would
-  ///   have.
-  /// - restart: A closure that kills the engine and starts it again. If `nil`, restarts are not
-  ///   checked.
+  ///   - connect: A closure that returns a new transport to the engine, as another process would
+  ///     have.
+  ///   - restart: A closure that kills the engine and starts it again. If `nil`, restarts are not
+  ///     checked.
   public init(
     prefix: String, pause clock: any Clock<Duration>, patience: Duration = .seconds(30),
     connect: @escaping @Sendable () async throws -> any Transport, restart: (@Sendable () async throws -> Void)? = nil

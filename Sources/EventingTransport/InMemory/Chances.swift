@@ -15,8 +15,8 @@ struct Chances: Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind of the decision.
-  /// - numbers: The numbers that identify the subject of the decision, such as the position of a
-  ///   message.
+  ///   - numbers: The numbers that identify the subject of the decision, such as the position of a
+  ///     message.
   func generator(_ kind: Kind, _ numbers: UInt64...) -> SeededGenerator {
     var generator = SeededGenerator(seed: seed ^ kind.rawValue)
     for number in numbers { generator = SeededGenerator(seed: generator.next() ^ number) }

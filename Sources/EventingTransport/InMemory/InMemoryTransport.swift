@@ -37,12 +37,12 @@ public final class InMemoryTransport: Transport {
   ///
   /// - Parameters:
   ///   - seed: The seed of the faults and of the choice of members.
-  /// - faults: The faults. If a kind occurs twice, the last value counts.
+  ///   - faults: The faults. If a kind occurs twice, the last value counts.
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
-  /// - limit: The number of the last messages that are kept after every group has handled them.
-  ///   They serve listenings that begin in the past, and detect repeated ids. Messages that a group
-  ///   has not handled are always kept.
+  ///   - limit: The number of the last messages that are kept after every group has handled them.
+  ///     They serve listenings that begin in the past, and detect repeated ids. Messages that a
+  ///     group has not handled are always kept.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],

@@ -17,10 +17,10 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   /// Creates an event. Nothing is sent or received yet.
   ///
   /// - Parameters:
-  /// - subject: The subject in front of the keys: words that are joined by dots. If it is not
-  ///   valid, `publish` and `listen` throw.
+  ///   - subject: The subject in front of the keys: words that are joined by dots. If it is not
+  ///     valid, `publish` and `listen` throw.
   ///   - transport: The engine, or one of its streams.
-  /// - codec: The codec. It must be equal or compatible in all processes.
+  ///   - codec: The codec. It must be equal or compatible in all processes.
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = KeyedEvent(subject)
@@ -35,7 +35,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  /// - key: The key. The subject with its escaped text must have at most 255 bytes.
+  ///   - key: The key. The subject with its escaped text must have at most 255 bytes.
   ///   - id: The id of the message; `nil` for a new one.
   ///   - headers: The headers for the receivers.
   /// - Returns: The receipt: on a stream, when the message is stored.

@@ -21,7 +21,7 @@ extension Codec where Payload: Codable {
   /// - Parameters:
   ///   - type: The name of the payload's type for other programs, if there is one.
   ///   - version: The version that this program writes.
-  /// - upgrade: A closure that makes a payload from a body of an older version.
+  ///   - upgrade: A closure that makes a payload from a body of an older version.
   public static func json(
     type: String? = nil, version: Int,
     _ upgrade: @escaping @Sendable (_ old: EncodedPayload, _ version: Int) throws -> Payload

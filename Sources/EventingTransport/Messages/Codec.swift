@@ -18,8 +18,8 @@ public struct Codec<Payload: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - encode: A closure that writes the body and the headers of a message.
-  /// - decode: A closure that makes the payload of a message. If it throws, the message goes to the
-  ///   dead-letter subject without another attempt.
+  ///   - decode: A closure that makes the payload of a message. If it throws, the message goes to
+  ///     the dead-letter subject without another attempt.
   public init(
     message encode: @escaping @Sendable (Payload, inout RemoteMessage) throws -> Void,
     _ decode: @escaping @Sendable (RemoteMessage) throws -> Payload
@@ -36,8 +36,8 @@ public struct Codec<Payload: Sendable>: Sendable {
   ///     names another type is rejected.
   ///   - version: The version that this program writes. A message of a newer version is rejected.
   ///   - encode: A closure that makes the body.
-  /// - decode: A closure that makes a payload from a body of the given version, which may be an
-  ///   older one.
+  ///   - decode: A closure that makes a payload from a body of the given version, which may be an
+  ///     older one.
   public init(
     contentType: String = "application/octet-stream", type: String? = nil, version: Int = 1,
     encode: @escaping @Sendable (Payload) throws -> [UInt8],

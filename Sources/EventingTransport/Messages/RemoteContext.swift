@@ -48,10 +48,10 @@ public enum RemoteContext {
   /// - Parameters:
   ///   - value: The projected value of the task-local, such as `Trace.$current`.
   ///   - header: The name of the header.
-  /// - encode: A closure that makes the text of the header. If it returns `nil`, no header is
-  ///   written. Line breaks and control characters become spaces.
-  /// - decode: A closure that makes the value from the text. If it returns `nil`, the value is not
-  ///   changed.
+  ///   - encode: A closure that makes the text of the header. If it returns `nil`, no header is
+  ///     written. Line breaks and control characters become spaces.
+  ///   - decode: A closure that makes the value from the text. If it returns `nil`, the value is
+  ///     not changed.
   /// - Returns: A value whose ``Carrying/end()`` stops the carrying.
   @discardableResult public static func carry<Value: Sendable>(
     _ value: TaskLocal<Value>, header: String, encode: @escaping @Sendable (Value) -> String?,

@@ -26,7 +26,7 @@ public struct RemoteMessage: Sendable {
   ///   - headers: The headers.
   ///   - body: The encoded payload.
   ///   - attempt: The number of this attempt to handle the message. The first is 1.
-  /// - position: The position in the stream; `nil` if the engine stores nothing.
+  ///   - position: The position in the stream; `nil` if the engine stores nothing.
   ///   - publishedAt: The time at which the message was published or stored.
   public init(
     id: String? = nil, subject: String = "", headers: [String: String] = [:], body: [UInt8] = [], attempt: Int = 1,

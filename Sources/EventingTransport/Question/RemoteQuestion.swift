@@ -24,8 +24,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// Creates a question. Nothing is sent or received yet.
   ///
   /// - Parameters:
-  /// - subject: The subject of the queries: words that are joined by dots. If it is not valid,
-  ///   `first` and `listen` throw.
+  ///   - subject: The subject of the queries: words that are joined by dots. If it is not valid,
+  ///     `first` and `listen` throw.
   ///   - transport: The engine.
   ///   - codec: The codec of the queries.
   ///   - answerCodec: The codec of the answers.
@@ -46,10 +46,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots.
-  /// - priority: The priority among the responders of this process.
+  ///   - priority: The priority among the responders of this process.
   ///   - fileID: The file where the responder is made.
   ///   - line: The line where the responder is made.
-  /// - body: A closure that answers. If it returns `nil`, the next responder is asked.
+  ///   - body: A closure that answers. If it returns `nil`, the next responder is asked.
   /// - Returns: The token of the responder. Releasing the token does not remove the responder.
   @discardableResult public func addResponder(
     named name: String? = nil, priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
@@ -74,10 +74,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Parameters:
   ///   - group: The group: one member answers each query. Without a group, this process answers
   ///     each query, and the caller takes the first answer.
-  /// - inFlight: The largest number of queries that responders of this listening have received and
-  ///   not answered yet. Further queries wait in this process, each as long as its caller waits. No
-  ///   other member answers a waiting query. Each responder answers one query after the other. So a
-  ///   number above 1 lets several responders of this process work at the same time.
+  ///   - inFlight: The largest number of queries that responders of this listening have received
+  ///     and not answered yet. Further queries wait in this process, each as long as its caller
+  ///     waits. No other member answers a waiting query. Each responder answers one query after the
+  ///     other. So a number above 1 lets several responders of this process work at the same time.
   /// - Returns: The listening. Releasing it does not end it.
   /// - Throws: ``TransportError``.
   @discardableResult public func listen(as group: String? = nil, inFlight: Int = 256) async throws -> Listening {

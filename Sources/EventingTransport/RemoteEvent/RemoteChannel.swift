@@ -26,10 +26,10 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  /// - key: The escaped key, which becomes the last word of the subject; `nil` for none.
+  ///   - key: The escaped key, which becomes the last word of the subject; `nil` for none.
   ///   - id: The id; `nil` for a new one.
   ///   - headers: The headers that the user gave.
-  /// - way: The forwarding path; `nil` if the payload is not forwarded.
+  ///   - way: The forwarding path; `nil` if the payload is not forwarded.
   func publish(
     _ payload: Payload, to key: String? = nil, id: String? = nil, headers: [String: String] = [:],
     along way: RemoteWay? = nil
@@ -66,9 +66,9 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   /// - Parameters:
   ///   - options: The options.
   ///   - isKeyed: Whether the subject has the key as one more word.
-  /// - isReady: A closure that returns whether a message could reach a handler at this time.
-  /// - prepare: A closure that returns the closure which sends a message to handlers. It throws if
-  ///   the message cannot be decoded.
+  ///   - isReady: A closure that returns whether a message could reach a handler at this time.
+  ///   - prepare: A closure that returns the closure which sends a message to handlers. It throws
+  ///     if the message cannot be decoded.
   func listen(
     _ options: ListenOptions, isKeyed: Bool = false, isReady: @escaping @Sendable () -> Bool,
     _ prepare: @escaping @Sendable (RemoteMessage) throws -> Send

@@ -20,7 +20,7 @@ extension EventSource {
   /// `forward(to:)`.
   ///
   /// - Parameters:
-  /// - target: The remote event. The forward holds it weakly, and ends when it is released.
+  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
   ///   - transform: A closure that is called once for each occurrence, on the thread that delivers.
   ///     If it returns `nil`, nothing is published.
   /// - Returns: The token of the forward.

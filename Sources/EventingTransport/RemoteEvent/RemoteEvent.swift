@@ -36,10 +36,10 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// Creates an event. Nothing is sent or received yet.
   ///
   /// - Parameters:
-  /// - subject: The subject: words that are joined by dots. If it is not valid, `publish` and
-  ///   `listen` throw.
+  ///   - subject: The subject: words that are joined by dots. If it is not valid, `publish` and
+  ///     `listen` throw.
   ///   - transport: The engine, or one of its streams.
-  /// - codec: The codec. It must be equal or compatible in all processes.
+  ///   - codec: The codec. It must be equal or compatible in all processes.
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = Event(subject)
@@ -61,8 +61,8 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  /// - id: The id of the message; `nil` for a new one. A stream stores an id once within its
-  ///   window. So a publisher that retries passes the id of its first attempt.
+  ///   - id: The id of the message; `nil` for a new one. A stream stores an id once within its
+  ///     window. So a publisher that retries passes the id of its first attempt.
   ///   - headers: The headers for the receivers. Names that begin with `Eventing-` or `Nats-`
   ///     belong to the library.
   /// - Returns: The receipt: on a stream, when the message is stored.
@@ -82,20 +82,21 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - group: The durable group: one member handles each message. Without a group, each listening
   ///     process handles each message.
   ///   - start: The first message of a new group, or of a listening without one.
-  /// - inFlight: The largest number of messages without a verdict. With 1, each message is handled
-  ///   before the next one begins.
-  /// - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
-  ///   attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
-  ///   most once retries nothing, and refuses a policy of more than one attempt. The attempts of
-  ///   all members of a group are counted together, including those before a restart. A delivery
-  ///   that ended without an error of a handler does not count, as far as the engine can tell.
-  /// - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
-  ///   failed. Without one they are dropped, and only the transport's incidents report them.
-  ///   Messages of this subject that fail are dropped, too: a dead letter never becomes a dead
-  ///   letter again. While the engine refuses a dead letter, its message is not acknowledged. It is
-  ///   redelivered after up to 30 s, so that the letter is published again. No handler of this
-  ///   process sees it then.
-  /// - deduplication: The number of handled ids that this listening remembers, to skip repetitions.
+  ///   - inFlight: The largest number of messages without a verdict. With 1, each message is
+  ///     handled before the next one begins.
+  ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
+  ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
+  ///     most once retries nothing, and refuses a policy of more than one attempt. The attempts of
+  ///     all members of a group are counted together, including those before a restart. A delivery
+  ///     that ended without an error of a handler does not count, as far as the engine can tell.
+  ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
+  ///     failed. Without one they are dropped, and only the transport's incidents report them.
+  ///     Messages of this subject that fail are dropped, too: a dead letter never becomes a dead
+  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. It
+  ///     is redelivered after up to 30 s, so that the letter is published again. No handler of this
+  ///     process sees it then.
+  ///   - deduplication: The number of handled ids that this listening remembers, to skip
+  ///     repetitions.
   /// - Returns: The listening. Releasing it does not end it.
   /// - Throws: ``TransportError``, such as ``TransportError/Code/alreadyListening`` for a second
   ///   listening of this event in one group.

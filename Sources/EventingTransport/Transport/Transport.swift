@@ -59,8 +59,8 @@ public protocol Transport: Sendable {
   /// - Parameters:
   ///   - subject: The subject. The last word may be `*`, for any one word.
   ///   - options: The group, the first message, and the bounds.
-  /// - begin: A closure that begins the handling of a message. Calls never overlap. The engine
-  ///   awaits or reads the verdict of each result.
+  ///   - begin: A closure that begins the handling of a message. Calls never overlap. The engine
+  ///     awaits or reads the verdict of each result.
   /// - Returns: The subscription. All messages that are published from now on reach it. The engine
   ///   keeps it running until it is cancelled, even if the caller releases it.
   /// - Throws: ``TransportError``.
@@ -84,9 +84,9 @@ public protocol Transport: Sendable {
   ///
   /// - Parameters:
   ///   - subject: The subject, without wildcards.
-  /// - group: The group. Each request goes to one member. Without a group, each request goes to
-  ///   this responder, too, and the caller takes the first reply.
-  /// - inFlight: The largest number of requests that are being answered at the same time.
+  ///   - group: The group. Each request goes to one member. Without a group, each request goes to
+  ///     this responder, too, and the caller takes the first reply.
+  ///   - inFlight: The largest number of requests that are being answered at the same time.
   ///   - answer: A closure that makes the reply. Calls may overlap.
   /// - Returns: The subscription. All requests that are sent from now on can reach it.
   /// - Throws: ``TransportError``.

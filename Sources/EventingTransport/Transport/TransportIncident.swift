@@ -39,10 +39,10 @@ public struct TransportIncident: Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind.
-  /// - subject: The subject that the incident concerns.
+  ///   - subject: The subject that the incident concerns.
   ///   - event: The subject that the event listens to.
   ///   - stream: The name of the stream.
-  /// - reason: A sentence for a log that names what was expected and what was found.
+  ///   - reason: A sentence for a log that names what was expected and what was found.
   ///   - dropped: The number of messages that were dropped.
   public init(
     kind: Kind, subject: String? = nil, event: String? = nil, stream: String? = nil, reason: String = "",

@@ -30,7 +30,7 @@ public struct ChatServer: Sendable {
   /// - Parameters:
   ///   - host: The address to listen at.
   ///   - port: The port to listen at; 0 for a free one.
-  /// - onReady: A closure that receives the port when clients can connect.
+  ///   - onReady: A closure that receives the port when clients can connect.
   public func run(host: String = "127.0.0.1", port: Int, onReady: (Int) -> Void = { _ in }) async throws {
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -16,7 +16,7 @@ public struct UpdateService: Sendable {
   ///
   /// - Parameters:
   ///   - port: The port to listen at; 0 for a free one.
-  /// - onReady: A closure that receives the port when clients can connect.
+  ///   - onReady: A closure that receives the port when clients can connect.
   public func application(
     port: Int, onReady: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> some ApplicationProtocol {
