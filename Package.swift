@@ -2,7 +2,8 @@
 
 import PackageDescription
 
-// `EVENTING_TESTS=races` builds the tests that race only. The optimiser takes minutes for all of them, and CI has the time for that once.
+// `EVENTING_TESTS=races` builds only the tests with races. The optimizer takes minutes for all
+// tests, and CI has the time to build them only once.
 let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
@@ -16,7 +17,8 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-// `EVENTING_TESTS=none` leaves that target almost empty, for the tests of other targets; `documentation`, for the code in articles.
+// `EVENTING_TESTS=none` leaves that target almost empty, to build the tests of other targets
+// faster. `documentation` builds only the tests of code in articles.
 let some = ["races": races, "none": ["Helpers"], "documentation": ["Helpers", "Documentation"]]
 let testedSources = Context.environment["EVENTING_TESTS"].flatMap { some[$0] }
 
@@ -25,23 +27,25 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Eventing", targets: ["Eventing"]),
-    // Notifications and key paths, for those who import Foundation anyway.
+    // Notifications and key paths, which need Foundation.
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
-    // For Combine and SwiftUI. Empty where these are not.
+    // Publishers for Combine, and views and bindings for SwiftUI. Empty on systems without these
+    // frameworks.
     .library(name: "EventingCombine", targets: ["EventingCombine"]),
     .library(name: "EventingSwiftUI", targets: ["EventingSwiftUI"]),
-    // For tests of what uses events: a recorder, a clock that stands still, and simulations from seeds.
+    // Tools for tests: a recorder, a manual clock, and simulations from seeds.
     .library(name: "EventingTesting", targets: ["EventingTesting"]),
-    // For a look at the events of a running program, over a Unix socket.
+    // Lets an inspector show the events of a running program, over a Unix socket.
     .library(name: "EventingInspection", targets: ["EventingInspection"]),
-    // For events that reach other processes: the contract of an engine, and one in memory.
+    // Events that reach other processes: the protocol of an engine, and an engine in memory.
     .library(name: "EventingTransport", targets: ["EventingTransport"]),
     // The engine NATS, with JetStream. Empty without the trait `NATS`.
     .library(name: "EventingNATS", targets: ["EventingNATS"]),
     .executable(name: "stress", targets: ["stress"]),
     .executable(name: "remote-stress", targets: ["remote-stress"]),
   ],
-  // Off by default: without it nothing has to be installed. `swift test --traits NATS` needs libnats and nats-server.
+  // Off by default, so that nothing has to be installed. `swift test --traits NATS` needs libnats
+  // and nats-server.
   traits: [.trait(name: "NATS", description: "The engine NATS. It needs the C library libnats.")],
   targets: [
     .target(name: "Eventing"),
@@ -49,7 +53,7 @@ let package = Package(
     .target(name: "EventingCombine", dependencies: ["Eventing"]),
     .target(name: "EventingSwiftUI", dependencies: ["Eventing"]),
     .target(name: "EventingInspection", dependencies: ["Eventing", "CEventingInspection"]),
-    // A constructor that runs before `main`, for the environment variable EVENTING_INSPECT.
+    // A constructor that runs before `main`, and reads the environment variable EVENTING_INSPECT.
     .target(name: "CEventingInspection"),
     .target(name: "EventingTransport", dependencies: ["Eventing"]),
     .target(name: "EventingTesting", dependencies: ["Eventing", "EventingTransport"]),
@@ -59,10 +63,11 @@ let package = Package(
       dependencies: ["Eventing", "EventingTransport", .target(name: "CNats", condition: .when(traits: ["NATS"]))]),
     .executableTarget(
       name: "stress", dependencies: ["Eventing", "EventingInspection", "EventingTransport"], path: "Stress"),
-    // Processes, a broker that dies, and a ledger. Says how to switch it on without the trait.
+    // A stress test with processes and a broker that are killed. Without the trait, it only prints
+    // how to build it.
     .executableTarget(
       name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
-    // Programs and what should come of them: for a test, and for the fuzzer.
+    // Small programs and a model of their expected results, for a test and for the fuzzer.
     .target(name: "EventingPrograms", dependencies: ["Eventing"], path: "Tests/EventingPrograms"),
     .testTarget(
       name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"],

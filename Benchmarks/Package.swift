@@ -8,7 +8,7 @@ let eventingPath = Context.environment["EVENTING_PATH"] ?? ".."
 
 let package = Package(
   name: "eventing-benchmarks",
-  platforms: [.macOS(.v26)],  // for Foundation's typed notifications, one of the peers
+  platforms: [.macOS(.v26)],  // needed by Foundation's typed notifications, one of the peers
   products: [
     .executable(name: "event-benchmarks", targets: ["EventBenchmarks"]),
     .executable(name: "Locks", targets: ["Locks"]),
@@ -22,7 +22,7 @@ let package = Package(
   targets: [
     // Clocks, counters, threads, and the requests to callgrind.
     .target(name: "CMeasure"),
-    // Counts allocations when preloaded; no target links it.
+    // A library that counts allocations when it is preloaded. No target links it.
     .target(name: "AllocationCounter"),
     // boost::signals2 behind C functions, if the headers of boost are installed.
     .target(name: "BoostSignals"),
@@ -54,6 +54,6 @@ let package = Package(
 )
 
 for target in package.targets where !["CMeasure", "AllocationCounter", "BoostSignals"].contains(target.name) {
-  // Without NonisolatedNonsendingByDefault: most projects compile actors like the naive ones so.
+  // Without NonisolatedNonsendingByDefault, because most projects compile actors without it.
   target.swiftSettings = [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
 }

@@ -14,8 +14,8 @@ let features: [SwiftSetting] = [
 let eventing = Target.Dependency.product(name: "Eventing", package: "swift-eventing")
 let eventingTesting = Target.Dependency.product(name: "EventingTesting", package: "swift-eventing")
 
-/// The examples that build fast. Your package names an address instead of a path. Examples with
-/// large dependencies are in Servers/, a package of its own.
+/// A package of the examples that build fast. Your package would name a URL instead of a path.
+/// Examples with large dependencies are in Servers/, a package of its own.
 let package = Package(
   name: "examples",
   platforms: [.macOS(.v15)],
@@ -30,7 +30,7 @@ let package = Package(
     // A view model that searches while its user types.
     .target(name: "Search", dependencies: [eventing], swiftSettings: features),
     .testTarget(name: "SearchTests", dependencies: ["Search", eventing, eventingTesting], swiftSettings: features),
-    // Three services of a shop that talk over NATS.
+    // Three services of a shop that communicate over NATS.
     .target(name: "Shop", dependencies: [.product(name: "EventingNATS", package: "swift-eventing")]),
     .executableTarget(name: "orders", dependencies: ["Shop"], path: "Sources/Orders"),
     .executableTarget(name: "billing", dependencies: ["Shop"], path: "Sources/Billing"),

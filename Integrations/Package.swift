@@ -59,7 +59,7 @@ let package = Package(
         "EventingLifecycle", eventing, transport, testing, lifecycle, log,
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
-    // A process that the tests of outbox and inbox kill.
+    // The process that the tests of outbox and inbox kill.
     .executableTarget(
       name: "outbox-process", dependencies: ["EventingGRDB", eventing, transport, grdb], path: "Tests/OutboxProcess"),
     .testTarget(
@@ -73,7 +73,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The compiler features of every target are those of the package above. Its manifest has the
+// The compiler features of every target are those of the main package. Its manifest gives the
 // reasons.
 for target in package.targets {
   target.swiftSettings = [

@@ -1,7 +1,7 @@
 #if NATS
   import Foundation
 
-  /// A process of the run, which is started again when it was killed.
+  /// A process of the run. A run starts it again after killing it.
   final class Child {
     let name: String
     private let program: String

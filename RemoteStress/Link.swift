@@ -2,16 +2,16 @@
   import Eventing
   import Foundation
 
-  /// A TCP proxy between one process and the broker, whose directions can be cut.
+  /// A TCP proxy between one process and the broker. Each direction can be cut.
   ///
   /// While a direction is cut, its bytes wait, and a new connection gets no answer. Healing
-  /// delivers the bytes, as TCP does after a short partition, or resets the connections and loses
-  /// them.
+  /// delivers the waiting bytes, as TCP does after a short partition, or it resets the connections,
+  /// which loses them.
   final class Link: Sendable {
     enum Direction: CaseIterable { case toBroker, fromBroker }
 
-    /// A connection of the process and its connection to the broker. They are closed with the last
-    /// reference.
+    /// A connection of the process and the matching connection to the broker. Both are closed when
+    /// the last reference is released.
     private final class Pair: Sendable {
       let process: Int32
       let broker: Int32
@@ -37,7 +37,7 @@
     private let listener: Int32
     private let state = Guarded(State())
 
-    /// Listens on a free port of the loopback interface, for as long as the program runs.
+    /// Listens on a free port of the loopback interface until the program ends.
     ///
     /// - Parameter broker: The port of the broker.
     init(to broker: Int) throws {
@@ -53,9 +53,9 @@
 
     func cut(_ directions: Set<Direction>) { state.withLock { $0.cut = directions } }
 
-    /// Ends the cut.
+    /// Ends the cut of all directions.
     ///
-    /// - Parameter isReset: Whether the connections end, and the bytes that wait are lost.
+    /// - Parameter isReset: Whether to end the connections, which loses the waiting bytes.
     func heal(isReset: Bool) {
       let pairs = state.withLock { isReset ? Array($0.pairs.values) : [] }
       for pair in pairs { pair.end() }
@@ -111,7 +111,7 @@
       return port
     }
 
-    /// Returns a socket that is connected to a port; `nil` if none listens there.
+    /// Returns a socket that is connected to a port; `nil` if no process listens there.
     static func connect(_ port: Int) -> Int32? {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -126,7 +126,7 @@
       return nil
     }
 
-    /// Sends all bytes. Returns whether the other side still takes them.
+    /// Sends all bytes. Returns false if the other side has closed the connection.
     static func send(_ bytes: ArraySlice<UInt8>, _ descriptor: Int32) -> Bool {
       var rest = bytes
       while !rest.isEmpty {

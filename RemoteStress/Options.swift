@@ -7,11 +7,11 @@
     var seed = UInt64.random(in: 1...999_999)
     var publishers = 3
     var members = 3
-    /// The weights by which a disturbance is a kill, a freeze or a partition.
+    /// The weights of the kinds of disturbance: a kill, a freeze, a partition.
     var kill = 0.4
     var freeze = 0.3
     var partition = 0.3
-    /// The most publishes of one publisher in a second.
+    /// The largest number of publishes of one publisher in a second.
     var rate = 500.0
 
     static let help = """
@@ -31,7 +31,7 @@
       The exit code is 0 if nothing was lost, 1 if something was, and 64 for wrong options.
       """
 
-    /// Reads the options. Throws a sentence that names what was expected and found.
+    /// Reads the options. Throws a sentence that names the expected and the found text.
     init(_ arguments: [String]) throws {
       var rest = arguments[...]
       while let name = rest.popFirst() {

@@ -4,11 +4,11 @@
   import EventingTransport
   import Foundation
 
-  /// The parts that a process can play in a run.
+  /// The work of the processes of a run.
   enum Roles {
     static let groups = ["billing", "audit"]
 
-    /// Connects, for as long as it takes, and opens the stream.
+    /// Connects and opens the stream. Tries until it succeeds.
     static func stream(_ address: String) async -> NATSTransport {
       while true {
         if let nats = try? await NATS.connect(address, publishTimeout: .seconds(10)),
@@ -33,7 +33,7 @@
       }
     }
 
-    /// Publishes numbered messages for ever, and writes down each that is stored.
+    /// Publishes numbered messages for ever. Logs each stored message.
     static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
       let event = event("work.item", await stream(address))
       let log = try LineLog(file)
@@ -45,14 +45,14 @@
           do {
             try await event.publish(Array(id.utf8), id: id)
             break
-          } catch { try await Task.sleep(for: .milliseconds(20)) }  // again with its id, until it is stored
+          } catch { try await Task.sleep(for: .milliseconds(20)) }  // again with its id, until the stream has stored it
         }
         log.write(id)
         try await Task.sleep(for: .seconds(1 / rate))
       }
     }
 
-    /// Handles messages as a member of a group for ever, and writes down each.
+    /// Handles messages as a member of a group for ever. Logs each one.
     static func handle(_ group: String, _ address: String, _ file: String) async throws {
       let stream = await stream(address)
       let event = event("work.item", stream)
@@ -75,7 +75,7 @@
     }
   }
 
-  /// A file of lines. Each line is one write, so that a kill leaves whole lines.
+  /// A file of lines. One system call writes a whole line, so a kill leaves no part of a line.
   final class LineLog: Sendable {
     private let descriptor: Int32
 
@@ -90,7 +90,7 @@
       precondition(count == bytes.count, "expected to write a line")
     }
 
-    /// Returns the lines of a file, without a last one that is not whole.
+    /// Returns the lines of a file, except an unfinished last line.
     static func lines(_ file: String) -> [Substring] {
       guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
       return text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n")

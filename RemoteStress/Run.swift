@@ -4,14 +4,15 @@
   import EventingTransport
   import Foundation
 
-  /// A run: processes that publish and handle, a broker, disturbances, and the ledger.
+  /// A run: a broker, processes that publish and handle, disturbances, and the final check of what
+  /// was stored against what was handled.
   @MainActor final class Run {
     private let options: Options
     private let folder: String
     private let address: String
     private let broker: Child
     private var children: [Child] = []
-    /// The proxy of each child. The broker can be reached only through them.
+    /// The proxy of each child. A child can reach the broker only through its proxy.
     private var links: [Link] = []
     private var random: Seeded
     private var counts: [String: Int] = [:]
@@ -45,14 +46,15 @@
       }
     }
 
-    /// Makes a proxy for the next child. Returns its address.
+    /// Makes a proxy for the next child, and returns the proxy's address.
     private func link(to port: Int) throws -> String {
       let link = try Link(to: port)
       links.append(link)
       return "nats://127.0.0.1:\(link.port)"
     }
 
-    /// Disturbs, and then judges. Returns whether nothing was lost.
+    /// Disturbs the processes for the time of the run, and then checks the messages. Returns
+    /// whether no message was lost.
     func run() async throws -> Bool {
       let end = ContinuousClock.now + .seconds(options.seconds)
       while .now < end {
@@ -87,7 +89,8 @@
       target.thaw()
     }
 
-    /// Cuts some processes, or the broker from all, for up to 6 s. Others are disturbed meanwhile.
+    /// Cuts some processes, or all, from the broker for up to 6 s. Returns at once, so other
+    /// disturbances follow meanwhile.
     private func partition() {
       let count = Int.random(in: 0..<5, using: &random) == 0 ? links.count : Int.random(in: 1...3, using: &random)
       let some = Array(links.shuffled(using: &random).prefix(count))
@@ -103,7 +106,7 @@
       }
     }
 
-    /// The ledger: for each group, what was stored is handled or dead.
+    /// Checks, for each group, that every stored message was handled or is a dead letter.
     private func judge() async throws -> Bool {
       let stream = await Roles.stream(address)
       let dead = Guarded<[String: Set<Substring>]>([:])

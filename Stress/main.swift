@@ -1,8 +1,8 @@
 import EventingInspection
 import Foundation
 
-// Runs workers that race on events, and checks every guarantee. Scenarios/ has the races, Oracle/
-// the checks.
+// Runs workers that race on events, and checks every guarantee. The folder Scenarios/ contains the
+// races, Oracle/ the checks.
 //
 // This code runs on the main actor and awaits the run, so that the main queue is served meanwhile.
 

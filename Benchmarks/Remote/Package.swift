@@ -8,7 +8,7 @@ let package = Package(
   dependencies: [.package(name: "swift-eventing", path: "../..", traits: ["NATS"])],
   targets: [
     .systemLibrary(name: "CYardstick", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
-    // The bound: libnats without Swift.
+    // The upper bound for the measurements: libnats without Swift.
     .executableTarget(name: "yardstick", dependencies: ["CYardstick"]),
     .executableTarget(name: "measure", dependencies: [.product(name: "EventingNATS", package: "swift-eventing")]),
   ],

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Two servers. A package of their own, because what they depend on takes minutes to build.
+/// A package for two servers. It is separate because their dependencies take minutes to build.
 let package = Package(
   name: "servers",
   platforms: [.macOS(.v15)],

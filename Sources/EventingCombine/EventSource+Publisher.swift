@@ -3,7 +3,7 @@
   public import Eventing
 
   extension EventSource {
-    /// A publisher of the payloads that are sent from the subscription on.
+    /// A publisher of the payloads that are sent after the subscription.
     ///
     ///     progress.publisher.receive(on: RunLoop.main).sink { print($0) }.store(in: &cancellables)
     ///
@@ -11,10 +11,11 @@
     ///   subscription does not retain the event; the publisher does. Values arrive on the thread
     ///   that delivers, one at a time, in the order of the event. The handler is added after
     ///   `receive(subscription:)` has returned.
-    /// - **Demand.** A payload that finds no demand is dropped, as `PassthroughSubject` drops it.
-    ///   Use `buffer(size:prefetch:whenFull:)` to keep some.
-    /// - **End.** The publisher completes once, after the payloads before: when the event finishes
-    ///   or is released, or when the handler is removed by other means than cancelling.
+    /// - **Demand.** If the subscriber has requested no further value, a payload is dropped, as
+    ///   `PassthroughSubject` drops it. Use `buffer(size:prefetch:whenFull:)` to keep some.
+    /// - **End.** The publisher completes once, after the payloads that were sent before. It
+    ///   completes when the event finishes or is released. It also completes when the handler is
+    ///   removed by other means than cancelling.
     /// - **Concurrency.** Subscribing, requesting and cancelling may be done on any thread, and
     ///   inside `receive`. A value that another thread has begun to deliver may still arrive when
     ///   `cancel` has returned.
@@ -24,13 +25,13 @@
   }
 
   extension Observed {
-    /// A publisher of the current value, at once, and then of the new value of each change.
+    /// A publisher that sends the current value at once, and then the new value of each change.
     ///
     ///     player.$volume.publisher.removeDuplicates().sink { print($0) }.store(in: &cancellables)
     ///
     /// While there is no demand, the publisher keeps the latest value, as `CurrentValueSubject`
-    /// does. No change is missed after the first value, and none arrives twice. Otherwise this is
-    /// the publisher of an event.
+    /// does. No change is missed after the first value, and none arrives twice. In all other
+    /// respects, the publisher behaves as the publisher of an event does.
     public var publisher: some Publisher<Value, Never> {
       EventPublisher(keepsLatest: true) { body in currentValues.addHandler(on: .inline, body) }
     }
@@ -39,9 +40,9 @@
   /// A publisher that adds a handler for each subscription.
   private struct EventPublisher<Output: Sendable>: Publisher {
     typealias Failure = Never
-    /// Whether a value that finds no demand waits for some, until the next value replaces it.
+    /// Whether a value without demand waits for demand, until the next value replaces it.
     let keepsLatest: Bool
-    /// Adds a handler.
+    /// Adds an inline handler that calls a closure with each value.
     let add: (@escaping @Sendable (Output) -> Void) -> HandlerToken
 
     func receive<Downstream: Subscriber>(subscriber: Downstream)

@@ -3,26 +3,26 @@
   import Eventing
   import Synchronization
 
-  /// The subscription of one subscriber, with one handler.
+  /// The subscription of one subscriber. It adds one handler to the event.
   ///
-  /// A value takes its part of the demand when it is enqueued. One thread at a time delivers what
-  /// is enqueued, so calls of the subscriber never overlap, and `request` may be called inside one.
+  /// Enqueueing a value subtracts 1 from the demand. One thread at a time delivers the queue. So
+  /// calls of the subscriber never overlap, and the subscriber may call `request` inside a call.
   final class EventSubscription<Downstream: Subscriber>: Subscription, HandlerTarget
   where Downstream.Input: Sendable, Downstream.Failure == Never {
-    /// The subscriber, which Combine's subscribers are not marked for.
-    // Safe: one thread at a time calls it, the one that delivers.
+    /// The subscriber. Combine's `Subscriber` does not require `Sendable`.
+    // Safe: only the one thread that delivers calls the subscriber.
     private struct Receiver: @unchecked Sendable {
       let subscriber: Downstream
     }
     private struct State: Sendable {
-      /// The subscriber; `nil` after the end.
+      /// The subscriber; `nil` after cancellation or completion.
       var receiver: Receiver?
       var demand = Subscribers.Demand.none
-      /// The values that have their demand, and wait for the thread that delivers.
+      /// The values that wait for delivery. Each was subtracted from the demand.
       var enqueued: [Downstream.Input] = []
-      /// The latest value, if it found no demand and is kept.
+      /// The latest value that arrived without demand, if `keepsLatest`.
       var latest: Downstream.Input?
-      /// Whether a thread calls the subscriber.
+      /// Whether a thread is calling the subscriber.
       var isDelivering = false
       /// Whether the handler has ended.
       var isFinished = false
@@ -41,13 +41,13 @@
       if state.withLock({ $0.receiver == nil }) { return }
       let end = HandlerEnd<Downstream.Input>(self)
       handler.insert(add { value in end.target.receive(value) })
-      // Another thread may have cancelled meanwhile, and found no handler.
+      // Another thread may have cancelled before the token was inserted, and so removed no handler.
       if state.withLock({ $0.receiver == nil }) { handler.removeAll() }
     }
 
-    /// Takes a value of the handler.
+    /// Enqueues a value that the handler received, and delivers.
     fileprivate func receive(_ value: Downstream.Input) {
-      // A value that is replaced is released after the mutex.
+      // The replaced value is released after the unlock: its `deinit` is the user's code.
       let replaced = state.withLock { state -> Downstream.Input? in
         if state.receiver == nil { return nil }
         if state.demand > 0 {
@@ -62,7 +62,7 @@
       withExtendedLifetime(replaced) { deliver() }
     }
 
-    /// Completes the subscriber after the values that are enqueued.
+    /// Completes the subscriber after the enqueued values.
     fileprivate func finish() {
       state.withLock { $0.isFinished = true }
       deliver()
@@ -81,7 +81,7 @@
     }
 
     func cancel() {
-      // Released after the mutex.
+      // Released after the unlock: deinitializers are the user's code.
       let released = state.withLock { state in
         defer {
           state.receiver = nil
@@ -101,7 +101,8 @@
       case completion(of: Receiver)
     }
 
-    /// Delivers what is enqueued, unless a thread does so already, which then delivers it.
+    /// Delivers the enqueued values, unless another thread delivers already. That thread then
+    /// delivers these values too.
     private func deliver() {
       while let step = state.withLock({ Self.nextStep(&$0) }) {
         switch step {
@@ -116,7 +117,7 @@
       }
     }
 
-    /// Returns the next call of the subscriber, and makes the caller the thread that delivers.
+    /// Returns the next call of the subscriber, and marks the subscription as delivering.
     private static func nextStep(_ state: inout State) -> Step? {
       guard !state.isDelivering, let receiver = state.receiver else { return nil }
       if !state.enqueued.isEmpty {
@@ -131,14 +132,15 @@
     }
   }
 
-  /// A subscription, as its handler knows it.
+  /// The part of a subscription that its handler uses.
   private protocol HandlerTarget<Input>: AnyObject, Sendable {
     associatedtype Input: Sendable
     func receive(_ value: Input)
     func finish()
   }
 
-  /// The end of a handler. The handler's closure alone retains it.
+  /// Finishes the subscription when the handler ends. Only the handler's closure retains this
+  /// object.
   private final class HandlerEnd<Input: Sendable>: Sendable {
     let target: any HandlerTarget<Input>
     init(_ target: any HandlerTarget<Input>) { self.target = target }

@@ -7,18 +7,18 @@
     ///
     ///     model.$name.forward(to: renamed).store(in: &cancellables)
     ///
-    /// The demand is unlimited. A value is posted on the thread that publishes it, as
-    /// ``Event/post(_:from:)`` says. Completion leaves the event as it is.
+    /// The demand is unlimited. A value is posted on the thread that publishes it, as by
+    /// ``Event/post(_:from:)``. When the publisher completes, nothing happens to the event.
     ///
     /// - Parameters:
     ///   - target: The event that receives the values.
     ///   - strongly: Whether the forward retains the event. Otherwise the values are dropped once
     ///     the event is released.
-    /// - Returns: The forward, which ends when this is cancelled or released.
+    /// - Returns: The forward. It ends when this object is cancelled or released.
     public func forward(to target: Event<Output>, strongly: Bool = false) -> AnyCancellable {
       let strongTarget = strongly ? target : nil
       return sink { [weak target] value in
-        _ = strongTarget  // retained by the closure
+        _ = strongTarget  // retains the event
         target?.post(value)
       }
     }

@@ -2,13 +2,13 @@
   public import Eventing
   public import Foundation
 
-  // Only the syntax of this file is checked on Linux, where there is no Objective-C.
+  // Linux has no Objective-C, so CI on Linux checks only the syntax of this file.
 
   extension Event {
     /// Creates an event that posts the changes of a property of an Objective-C object.
     ///
-    /// The event observes the object as long as it lives, and holds it weakly. Inline handlers run
-    /// on the thread that changes the property.
+    /// The event observes the object until the event is released, and holds the object weakly.
+    /// Inline handlers run on the thread that changes the property.
     ///
     /// - Parameters:
     ///   - object: The object to observe.
@@ -30,7 +30,7 @@
     }
   }
 
-  // Safe: immutable, and `invalidate` may be called from any thread.
+  // Safe: the only property is immutable, and `invalidate` may be called from any thread.
   private final class KeyPathObservation: @unchecked Sendable {
     private let observation: NSKeyValueObservation
     init(_ observation: NSKeyValueObservation) { self.observation = observation }

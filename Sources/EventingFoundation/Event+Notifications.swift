@@ -5,12 +5,12 @@ import Synchronization
 extension Event where Payload == PostedNotification {
   /// Creates an event that posts the notifications of a notification center.
   ///
-  /// The event listens as long as it lives. Inline handlers run on the thread that posts the
+  /// The event listens until it is released. Inline handlers run on the thread that posts the
   /// notification, inside the center's `post`.
   ///
   /// - Parameters:
   ///   - name: The name of the notifications; `nil` for every name.
-  ///   - object: The object whose notifications are wanted, held weakly; `nil` for those of any
+  ///   - object: The object whose notifications are wanted, held weakly. `nil` stands for any
   ///     object.
   ///   - center: The notification center. The event retains it.
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
@@ -21,7 +21,8 @@ extension Event where Payload == PostedNotification {
       let posted = PostedNotification(notification)
       guard let self, poster.isThat(posted.object) else { return }
       let passage = Passage.current
-      // A notification that a handler posts is new, whatever the path of this one was.
+      // A notification that a handler posts is a new one, so it does not inherit the path of this
+      // one.
       Passage.$current.withValue(nil) {
         if let passage, passage.isOf(posted, by: id) { enter(posted, passage.transit) } else { post(posted) }
       }
@@ -31,8 +32,8 @@ extension Event where Payload == PostedNotification {
 }
 
 extension EventSource where Payload == PostedNotification {
-  /// Posts each notification to a notification center, with its name, object and user info.
-  /// Otherwise like ``forward(to:as:object:userInfo:)``.
+  /// Posts each notification to a notification center, with its name, object and user info. In all
+  /// other respects, works like ``forward(to:as:object:userInfo:)``.
   ///
   /// - Parameter center: The notification center. The forward retains it.
   /// - Returns: The token of the forward.
@@ -48,16 +49,16 @@ extension EventSource {
   /// observers of the center run there.
   ///
   /// - A forwarded occurrence enters no event twice, so a cycle through other events and centers
-  ///   ends. A plain observer may post a notification of equal name and object while it is called.
-  ///   Such a notification is taken for the forwarded one.
+  ///   ends. While a plain observer is called, it may post a notification of equal name and object.
+  ///   This notification is taken for the forwarded one.
   /// - A `send` waits for the handlers of events that listen to the center. These handlers receive
   ///   the original sender.
   ///
   /// - Parameters:
   ///   - center: The notification center. The forward retains it.
   ///   - name: The name of the notifications.
-  ///   - object: The object of the notifications. It is held weakly, and the forward ends when it
-  ///     goes.
+  ///   - object: The object of the notifications. The forward holds it weakly, and ends when the
+  ///     object is released.
   ///   - userInfo: A closure that makes the user info for a payload. It is called once for each
   ///     occurrence, on the thread that delivers.
   /// - Returns: The token of the forward.
@@ -83,8 +84,8 @@ extension EventSource {
   }
 }
 
-/// A notification on its way through a center, with its forwarding context. Observers are called
-/// inside `post`, on one thread.
+/// A forwarded notification while a center delivers it, with its forwarding context. The center
+/// calls its observers inside `post`, on one thread.
 private final class Passage: Sendable {
   @TaskLocal static var current: Passage?
 
@@ -99,20 +100,20 @@ private final class Passage: Sendable {
     self.transit = transit
   }
 
-  /// Ends the passage: all observers have been called. A task that an observer started still has
-  /// this passage, but posts something new.
+  /// Marks the passage as over, because all observers have been called. A task that an observer
+  /// started still inherits this passage, but what it posts is new.
   func end() { isOver.publish(true) }
 
-  /// Returns whether a notification is this one. A notification of equal name and object that a
-  /// plain observer posts meanwhile cannot be told from it.
+  /// Returns whether a notification is the forwarded one. A plain observer may meanwhile post one
+  /// of equal name and object. This method cannot tell the two apart.
   func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object
   }
 }
 
-/// The object whose notifications are wanted, which may be gone and another at its address; or any
-/// object.
+/// The object whose notifications are wanted, or any object. A released object matches nothing,
+/// even if a new object has its address.
 // Safe: a weak reference may be read from any thread, and the object is only compared.
 private final class Poster: @unchecked Sendable {
   private weak let object: AnyObject?
@@ -140,7 +141,7 @@ private final class Observation: @unchecked Sendable {
   deinit { center.removeObserver(token) }
 }
 
-// Safe: a notification center may be posted to from any thread.
+// Safe: any thread may post to a notification center.
 private struct Center: @unchecked Sendable {
   private let center: NotificationCenter
   init(_ center: NotificationCenter) { self.center = center }

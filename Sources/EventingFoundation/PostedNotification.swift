@@ -1,19 +1,20 @@
 public import Foundation
 
-// Safe: immutable, and this library never looks inside; the poster's part is described below.
+// Safe: immutable, and this library never reads the contents. The duty of the poster is described
+// below.
 
 /// A notification, as a value that can be sent between threads.
 ///
-/// `Notification` is not `Sendable`, since its object and user info may be anything. This value
-/// carries them without touching them, as a notification center does that is posted to on one
-/// thread and observed on another. Its contents are as safe as their types are. If you post an
-/// object that must stay on its thread, add inline handlers, which run on the thread that posts.
+/// `Notification` is not `Sendable`, since its object and user info may be of any type. This value
+/// carries both between threads without using them, as a notification center does. The contents are
+/// as safe as their types are. If you post an object that must stay on its thread, add inline
+/// handlers. They run on the thread that posts.
 public struct PostedNotification: @unchecked Sendable {
   /// The name of the notification.
   public let name: Notification.Name
   /// The object that posted the notification, if there is one.
   public let object: AnyObject?
-  /// Further information, if there is any.
+  /// The user info of the notification, if there is any.
   public let userInfo: [AnyHashable: Any]?
 
   /// Creates a notification.

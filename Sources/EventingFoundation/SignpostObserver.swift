@@ -9,7 +9,7 @@
   ///
   /// Each call is an interval `handler`, whose message names the event, the handler and the
   /// occurrence. An occurrence that a handler skips, drops or holds is a point `skipped`, `dropped`
-  /// or `held`. While nothing records, each costs a question to the signposter.
+  /// or `held`. While no tool records, a call only reads `isEnabled` of the signposter.
   public struct SignpostObserver: EventObserver {
     private let signposter: OSSignposter
 
@@ -55,8 +55,8 @@
       "\(event), \(handler.name ?? handler.description), occurrence \(sequence)"
     }
 
-    /// The identifier of one handler's call for one occurrence. Calls of a handler may overlap, so
-    /// its number alone is none.
+    /// Returns an identifier for the call of a handler for one occurrence. The handler's number
+    /// alone would not do, because calls of a handler may overlap.
     private func id(_ handler: HandlerToken, _ sequence: UInt64) -> OSSignpostID {
       OSSignpostID(handler.id << 32 | sequence & 0xFFFF_FFFF)
     }

@@ -3,24 +3,25 @@
   import EventingTransport
   import Foundation
 
-  /// A subscription as its engine sees it.
+  /// A subscription, as the engine uses it.
   protocol EngineSubscription: TransportSubscription {
-    /// Looks at what time has changed. Called about ten times a second, on a thread of the engine;
-    /// must not block.
+    /// Does the work that depends on time. The engine calls this about ten times a second, on one
+    /// of its threads. It must not block.
     func tick(_ now: ContinuousClock.Instant)
-    /// The connection is there again, and the server may have forgotten everything.
+    /// Restores the subscription after the connection was restored: the server may have lost it.
     func reconnected()
   }
 
-  /// The inside of a connection: it belongs to the connection, its transports and subscriptions.
+  /// The shared state of a connection. The connection, its transports and its subscriptions retain
+  /// it.
   final class Engine: Sendable {
     private struct State: Sendable {
       var isConnected = true
       var isClosed = false
-      /// The calls that wait until the server can be reached, with their deadlines.
+      /// The calls that wait until the server is reachable, with their deadlines.
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
       var subscriptions: [ObjectIdentifier: any EngineSubscription] = [:]
-      /// The subscription to replies.
+      /// The subscription that receives replies.
       var inbox: LibrarySubscription?
       var largestMessage: Int
       var lastInbox = 0
@@ -31,11 +32,11 @@
     let exchanges = Exchanges()
     let budget = PublishBudget()
     let incidents = Incidents()
-    /// The deliveries of stream messages that were no attempt.
+    /// The deliveries of stream messages that do not count as attempts.
     let released = ReleasedDeliveries()
     let publishTimeout: Duration
     let identity: String
-    /// The beginning of all subjects for replies to this connection.
+    /// The prefix of all subjects for replies to this connection.
     private let inboxPrefix: String
     private let state: Guarded<State>
 
@@ -51,7 +52,7 @@
 
     deinit { outbox.close() }
 
-    /// Makes the engine of a connection. Blocks.
+    /// Makes the engine of a connection. Blocks until the server has answered.
     ///
     /// - Parameter wait: The longest wait for the server.
     static func make(
@@ -67,18 +68,18 @@
         }
       }
       engine.state.withLock { $0.inbox = inbox }
-      // A thread, not a task: while other code floods Swift's pool, the server must hear that
-      // handlers are at work, and waits must end.
+      // A thread instead of a task. Even while other code occupies Swift's pool, the server must be
+      // told that handlers are running, and waits must time out.
       Foundation.Thread.detachNewThread { [weak engine] in
         while let pause = engine?.tick() { Foundation.Thread.sleep(forTimeInterval: pause / .seconds(1)) }
       }
       return engine
     }
 
-    // MARK: The connection goes and comes
+    // MARK: Losing and restoring the connection
 
     var isConnected: Bool { state.withLock { $0.isConnected && !$0.isClosed } }
-    /// The largest message of the server, with its headers.
+    /// The size of the server's largest message, including headers.
     var largestMessage: Int { state.withLock { $0.largestMessage } }
 
     private func handle(_ kind: ConnectionEvents.Kind) {
@@ -114,7 +115,7 @@
       }
     }
 
-    /// Ends all that waits. Returns whether the engine was open.
+    /// Marks the engine as closed and ends all waits. Returns whether the engine was open.
     @discardableResult private func markClosed() -> Bool {
       let isNew = state.withLock { state in
         defer { state.isClosed = true }
@@ -134,7 +135,7 @@
       }
     }
 
-    /// Waits until the server can be reached. Returns whether it can.
+    /// Waits until the server is reachable. Returns false after the deadline.
     func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
       try checkOpen(action)
       let wait = state.withLock { state -> OneShot<Void>? in
@@ -157,7 +158,8 @@
       for wait in ended { wait.isOver.set(()) }
     }
 
-    /// Ends what is late. Returns the time until the next call; `nil` for none.
+    /// Ends the waits whose deadline has passed. Returns the time until the next call; `nil` if
+    /// none is needed.
     private func tick() -> Duration? {
       let now = ContinuousClock.now
       let (isClosed, isConnected, isWaiting, subscriptions) = state.withLock { state in
@@ -166,7 +168,7 @@
       exchanges.expire(now)
       budget.expire(now)
       endWaits { $0 <= now }
-      if isConnected { outbox.resume() }  // the outbox pauses by itself if a connection breaks while it sends
+      if isConnected { outbox.resume() }  // if the connection breaks during a send, the outbox pauses itself
       for subscription in subscriptions { subscription.tick(now) }
       if isClosed, subscriptions.isEmpty { return nil }
       return exchanges.isEmpty && !isWaiting && !budget.hasWaiters ? .milliseconds(100) : .milliseconds(20)
@@ -176,7 +178,8 @@
 
     /// Sends a message, and waits for the reply.
     ///
-    /// - Parameter sent: A closure that is called once, when the message is sent or never will be.
+    /// - Parameter sent: A closure that is called once, when the message was sent, or when it never
+    ///   will be.
     func exchange(
       _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
       sent: @escaping @Sendable () -> Void = {}
@@ -196,11 +199,11 @@
       }
     }
 
-    /// Hands a plain message to the thread that sends, which gives its room back. Returns false if
-    /// the connection was closed.
+    /// Passes a plain message to the thread that sends, which afterwards returns the message's room
+    /// to the budget. Returns false if the connection was closed.
     ///
-    /// A wait for the socket would cost two switches of threads for each message. An incident tells
-    /// of a failure.
+    /// The method does not wait for the socket, because that would take two thread switches for
+    /// each message. An incident reports a failure.
     func hand(_ message: Outgoing, cost: Int) -> Bool {
       var message = message
       let subject = message.subject
@@ -213,7 +216,7 @@
       return outbox.send(message)
     }
 
-    /// Returns a subject for messages to one subscription.
+    /// Returns a new subject, for the messages of one subscription.
     func newInbox() -> String {
       let number = state.withLock { state in
         state.lastInbox += 1
@@ -224,7 +227,7 @@
 
     // MARK: Subscriptions
 
-    /// Keeps a subscription until it is removed. Throws if the engine was closed.
+    /// Retains a subscription until it is removed. Throws if the engine was closed.
     func add(_ subscription: any EngineSubscription, _ subject: String) throws {
       state.withLock { state in
         if !state.isClosed { state.subscriptions[ObjectIdentifier(subscription)] = subscription }
@@ -237,7 +240,7 @@
       withExtendedLifetime(gone) {}
     }
 
-    /// Drains all subscriptions, sends what waits, and closes the connection.
+    /// Drains all subscriptions, sends the waiting messages, and closes the connection.
     func close(within limit: Duration) async {
       let subscriptions = state.withLock { Array($0.subscriptions.values) }
       await withDiscardingTaskGroup { group in

@@ -2,15 +2,16 @@
   import Eventing
   import EventingTransport
 
-  /// The messages that wait for a reply, by the last word of the subject for it.
+  /// The sent messages that wait for a reply. The key of each is the last word of the subject for
+  /// its reply.
   final class Exchanges: Sendable {
-    /// The end of an exchange.
+    /// The result of an exchange.
     enum Outcome: Sendable {
       case reply(Arrival)
       case late
       /// The connection was lost after the message was sent.
       case lost
-      /// The server said that this connection must not publish to the subject.
+      /// The server refused the message, because this connection must not publish to the subject.
       case refused(String)
       case closed
       case cancelled
@@ -20,7 +21,7 @@
       let subject: String
       let deadline: ContinuousClock.Instant
       let outcome: OneShot<Outcome>
-      /// Whether the end of the connection ends the exchange.
+      /// Whether a lost connection ends the exchange.
       let endsWhenLost: Bool
     }
 
@@ -32,7 +33,7 @@
 
     private let state = Guarded(State())
 
-    /// Whether nothing waits.
+    /// Whether no message waits for a reply.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
     /// Begins an exchange.
@@ -57,18 +58,18 @@
       state.withLock { $0.entries.removeValue(forKey: token) }?.outcome.set(outcome)
     }
 
-    /// Ends the exchanges whose time is over.
+    /// Ends the exchanges whose deadline has passed.
     func expire(_ now: ContinuousClock.Instant) { end(.late) { $0.deadline <= now } }
 
-    /// Ends the exchanges that a lost connection ends.
+    /// Ends the exchanges that wait for no longer than the connection lives.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
-    /// Ends the exchanges that a text of the server is about.
+    /// Ends the exchanges whose subject an error text of the server names.
     func fail(_ text: String) {
       end(.refused(text)) { entry in text.contains("for Publish to \"\(entry.subject)\"") }
     }
 
-    /// Ends all exchanges, for ever.
+    /// Ends all exchanges. Later ones end at once.
     func close() {
       state.withLock { $0.isClosed = true }
       end(.closed) { _ in true }

@@ -4,15 +4,15 @@
   import EventingTransport
   import Foundation
 
-  // The only file that touches the C library libnats. What holds for all of it:
+  // This is the only file that uses the C library libnats. These rules hold in all of it:
   //
   // - Each handle belongs to one object. Messages are copied and freed in their callback.
-  // - A subscription is drained first, and destroyed after its completion callback: before,
-  //   messages that arrive may touch freed memory (libnats 3.4.1).
-  // - The context of a callback is released in the last callback: that of a subscription when it is
-  //   complete, that of a connection when it is closed.
-  // - The error callback is given subscriptions that may be freed: it does not look at them.
-  // - The text of an error belongs to the thread: it is read at once.
+  // - A subscription is first drained, and destroyed after its completion callback. If it were
+  //   destroyed earlier, messages that arrive could use freed memory (libnats 3.4.1).
+  // - The last callback releases the context of its callbacks: for a subscription the completion
+  //   callback, for a connection the closed callback.
+  // - The error callback may receive a subscription that is already freed, so it never uses that.
+  // - libnats stores the text of the last error for each thread, so the text is read at once.
 
   /// A connection of libnats. Calls of its methods may block for seconds.
   // Safe: libnats guards a connection by a mutex, and `raw` never changes.
@@ -33,7 +33,7 @@
       let status = unsafe natsConnection_Connect(&connection, raw)
       guard status == NATS_OK, let connection = unsafe connection else {
         let text = libraryError(status)
-        unsafe context.release()  // no callback comes from a connection that was never made
+        unsafe context.release()  // no callback occurs for a connection that was never made
         throw options.failure(text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
       }
       unsafe self.raw = connection
@@ -41,7 +41,8 @@
     }
 
     deinit {
-      // Safe: no other thread has the handle any more. Destroying it may block.
+      // Safe: no other reference to the handle exists any more. Destroying it may block, so a new
+      // thread does it.
       nonisolated(unsafe) let raw = unsafe raw
       Foundation.Thread.detachNewThread { unsafe natsConnection_Destroy(raw) }
     }
@@ -59,7 +60,7 @@
       _ = unsafe natsOptions_SetReconnectWait(raw, 100)
       _ = unsafe natsOptions_SetReconnectJitter(raw, 100, 500)
       _ = unsafe natsOptions_SetPingInterval(raw, 10_000)
-      _ = unsafe natsOptions_SetSendAsap(raw, true)  // otherwise messages wait for up to 1 ms
+      _ = unsafe natsOptions_SetSendAsap(raw, true)  // otherwise libnats collects messages for up to 1 ms
       switch options.credentials?.kind {
       case .user(let name, let password): _ = unsafe natsOptions_SetUserInfo(raw, name, password)
       case .token(let token): _ = unsafe natsOptions_SetToken(raw, token)
@@ -72,8 +73,9 @@
       case nil: break
       }
       guard options.isSecure else { return }
-      // Without it libnats ignores `tls://`, and sends the login in clear text. It checks the
-      // certificate, by the authorities of the system unless others are given, and the host.
+      // Without this option libnats ignores `tls://`, and sends the login in clear text. With it,
+      // libnats checks the certificate and the host. It trusts the authorities of the system,
+      // unless others are given.
       try unsafe check(natsOptions_SetSecure(raw, true), .refused, "a libnats with TLS")
       guard let tls = options.tls else { return }
       if let file = tls.authorities {
@@ -95,7 +97,7 @@
       _ = unsafe natsOptions_SetErrorHandler(
         raw,
         { connection, _, status, context in
-          guard status != NATS_SLOW_CONSUMER else { return }  // what was dropped is counted elsewhere
+          guard status != NATS_SLOW_CONSUMER else { return }  // dropped messages are counted elsewhere
           var text: UnsafePointer<CChar>?
           _ = unsafe natsConnection_GetLastError(connection, &text)
           let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
@@ -106,31 +108,32 @@
         }, context)
     }
 
-    /// The largest message of the server, with its headers.
+    /// The size of the server's largest message, including headers.
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
-    /// Whether the server knows headers: version 2.2 or later.
+    /// Whether the server supports headers: version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
-    /// The last error that the server sent, without secrets.
+    /// The last error text of the server, without secrets.
     var lastError: String {
       var text: UnsafePointer<CChar>?
       _ = unsafe natsConnection_GetLastError(raw, &text)
       return secrets.hide(in: unsafe text.map { unsafe String(cString: $0) } ?? "")
     }
 
-    /// Waits until the server has seen what was sent before. Returns whether it has.
+    /// Waits until the server has received everything that was sent before. Returns false after the
+    /// time limit.
     @discardableResult func flush(milliseconds: Int64) -> Bool { status(ofFlush: milliseconds) == NATS_OK }
 
     private func status(ofFlush milliseconds: Int64) -> natsStatus {
       unsafe natsConnection_FlushTimeout(raw, max(1, milliseconds))
     }
 
-    /// Closes the connection. What has not been sent may be lost.
+    /// Closes the connection. Messages that were not sent may be lost.
     func close() { unsafe natsConnection_Close(raw) }
 
     /// The result of a call of ``send(_:)``.
     enum Sent { case sent, away, failed(String) }
 
-    /// Hands a message to the socket.
+    /// Sends a message through the socket of libnats.
     func send(_ message: Outgoing) -> Sent {
       var made: OpaquePointer?
       var status = unsafe message.body.withUnsafeBytes { bytes in
@@ -154,15 +157,15 @@
       }
     }
 
-    /// Subscribes, and waits until the server knows it. Blocks.
+    /// Subscribes, and waits until the server has confirmed it. Blocks.
     ///
     /// - Parameters:
-    ///   - subject: The subject, with wildcards.
+    ///   - subject: The subject, which may have wildcards.
     ///   - group: The group.
     ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
     ///   - wait: The longest wait for the server.
-    ///   - receive: A closure that takes one message at a time, on a thread of libnats. It must not
-    ///     block.
+    ///   - receive: A closure that is called with one message at a time, on a thread of libnats. It
+    ///     must not block.
     func subscribe(
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void
@@ -210,13 +213,14 @@
   }
 
   /// A subscription of libnats.
-  // Safe: libnats guards a subscription by a mutex, `raw` never changes, and `state` guards its
+  // Safe: libnats guards a subscription by a mutex, and `raw` never changes. `isEnding` guards its
   // end.
   @safe final class LibrarySubscription: @unchecked Sendable {
     private let raw: OpaquePointer
     private let connection: LibraryConnection
     private let completed: DispatchSemaphore
-    /// Whether the end has begun. From then on `raw` belongs to the thread that ends it.
+    /// Whether the end has begun. Afterwards `raw` belongs to the thread that ends the
+    /// subscription.
     private let isEnding = Guarded(false)
 
     fileprivate init(_ raw: OpaquePointer, _ connection: LibraryConnection, _ completed: DispatchSemaphore) {
@@ -236,21 +240,23 @@
       }
     }
 
-    /// Ends the subscription. Returns at once; messages may come for a while.
+    /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
     ///
-    /// - Parameter next: A closure that is called when the server has been told, on another thread.
+    /// - Parameter next: A closure that is called on another thread, when the server has confirmed
+    ///   the end.
     func end(_ next: @escaping @Sendable () -> Void = {}) {
       let isFirst = isEnding.withLock { isEnding in
         defer { isEnding = true }
         return !isEnding
       }
       guard isFirst else { return next() }
-      // Safe: the handle belongs to this thread alone from here on.
+      // Safe: from here on, only the new thread uses the handle.
       nonisolated(unsafe) let raw = unsafe raw
       Foundation.Thread.detachNewThread { [connection, completed] in
         _ = unsafe natsSubscription_DrainTimeout(raw, 2_000)
         next()
-        // A subscription that never completes is not destroyed: its callback may still run.
+        // If the completion callback never runs, the subscription is not destroyed: its message
+        // callback may still run.
         if completed.wait(timeout: .now() + 60) == .success { unsafe natsSubscription_Destroy(raw) }
         withExtendedLifetime(connection) {}
       }
@@ -299,7 +305,7 @@
     throw TransportError(code, "expected \(expected); libnats says: \(libraryError(status))")
   }
 
-  /// Calls a closure with C strings.
+  /// Calls a closure with copies of strings as C strings.
   private func withStrings(
     _ strings: [String], _ body: (UnsafeMutableBufferPointer<UnsafePointer<CChar>?>) throws -> Void
   ) rethrows {

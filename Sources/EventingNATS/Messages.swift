@@ -3,23 +3,23 @@
   import EventingTransport
   import Foundation
 
-  /// The names of the headers that the engine writes.
+  /// The names of the headers that the engine reads or writes.
   enum MessageHeader {
-    /// The id, by which a stream finds repetitions.
+    /// The id. A stream detects repeated messages by it.
     static let id = "Nats-Msg-Id"
-    /// The code of a message of the server itself.
+    /// The status code of a message that the server itself sends.
     static let status = "Status"
-    /// The names of the headers without a value, joined by colons. libnats 3.4.1 reads such a
-    /// header wrongly: it takes the line after it for the value.
+    /// The names of the headers without a value, joined by colons. libnats 3.4.1 decodes such a
+    /// header wrongly: it takes the next line for the value.
     static let empty = "Eventing-Empty"
-    /// The text that goes with ``status``.
+    /// The text for the code in ``status``.
     static let description = "Description"
   }
 
-  /// A message that has arrived.
+  /// A received message.
   struct Arrival: Sendable {
     var subject: String
-    /// The subject for a reply or, from a stream, for the verdict.
+    /// The subject for the reply. For a message of a stream, the subject for the verdict.
     var reply: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
@@ -31,7 +31,7 @@
       return Int(status)
     }
 
-    /// The message for the users of a transport.
+    /// The message as the handlers of a transport receive it.
     var message: RemoteMessage {
       var message = RemoteMessage(id: headers[MessageHeader.id] ?? headers["ce-id"], subject: subject, body: body)
       message.headers = headers
@@ -51,11 +51,11 @@
     var id: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
-    /// A closure that is called on the thread of the outbox, with `nil` or a reason for which the
+    /// A closure that is called on the thread of the outbox, with `nil`, or with the reason why the
     /// message was not sent. It must not block.
     var isSent: (@Sendable (String?) -> Void)?
 
-    /// The headers as libnats can send them.
+    /// The headers in the form in which libnats can send them.
     var wireHeaders: [String: String] {
       let empty = headers.filter { $0.value.utf8.allSatisfy { $0 == 32 || $0 == 9 } }
       if empty.isEmpty { return headers }
@@ -65,7 +65,7 @@
       return result
     }
 
-    /// The bytes on the wire, about.
+    /// The approximate number of bytes on the wire.
     var size: Int {
       headers.reduce(into: body.count + (id?.utf8.count ?? 0) + 40) {
         $0 += $1.key.utf8.count + $1.value.utf8.count + 4
@@ -73,7 +73,7 @@
     }
   }
 
-  /// The place of a stream's message, which the server writes into the subject for its verdict.
+  /// The position of a stream's message. The server writes it into the subject for the verdict.
   struct StreamPlace: Sendable {
     let delivered: Int
     let position: UInt64
@@ -93,12 +93,13 @@
     }
   }
 
-  /// The answer of a stream to a message that was published.
+  /// The answer of a stream to a published message.
   enum StoreAnswer: Equatable {
     case stored(Receipt)
     case refused(String)
 
-    /// Reads the answer. Only an error is decoded as JSON: this is on the path of each publish.
+    /// Decodes the answer. Only an error is decoded as JSON, because every publish decodes an
+    /// answer.
     init(_ body: [UInt8]) {
       let text = String(decoding: body, as: UTF8.self)
       if text.utf8.count < 4_096, !text.contains("\"error\":"),
@@ -117,23 +118,24 @@
     }
   }
 
-  /// Returns a text of another program so that it can be put into an error.
+  /// Returns a text of another program in quotation marks, safe and short enough for an error.
   func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(80).map { $0.value < 32 || $0.value == 127 ? "?" : String($0) }
     return "\"\(scalars.joined())\(text.unicodeScalars.count > 80 ? "…" : "")\""
   }
 
   extension Duration {
-    /// A year: the longest wait of any call, and the longest delay.
+    /// One year, the longest time limit and the longest delay.
     static let year = Duration.seconds(31_536_000)
 
-    /// The nanoseconds, at least 0 and at most 292 years.
+    /// The duration in nanoseconds, from 0 to 292 years.
     var nanoseconds: Int64 {
       let limited = min(max(self, .zero), .seconds(9_223_372_035))
       return limited.components.seconds * 1_000_000_000 + limited.components.attoseconds / 1_000_000_000
     }
 
-    /// The milliseconds, rounded up, at least 1 and at most a day: for calls that count in 32 bits.
+    /// The duration in milliseconds, rounded up, from 1 to one day. Some calls of libnats have 32
+    /// bits for it.
     var milliseconds: Int64 { max(1, (min(nanoseconds, 86_400_000_000_000) + 999_999) / 1_000_000) }
   }
 #endif

@@ -9,37 +9,37 @@
   ///     let orders = try await nats.stream("ORDERS", subjects: ["orders.>"])   // at least once
   ///     let ticks = nats.plain                                                 // at most once
   ///
-  /// The library libnats connects again by itself, for ever. In the meantime `publish` waits, for
-  /// at most the time limit of the connection.
+  /// After a lost connection, libnats reconnects by itself, without a limit. Meanwhile `publish`
+  /// waits, for at most its time limit.
   ///
-  /// All methods may be called from any thread and inside handlers. The connection closes when
-  /// ``close(within:)`` is called, or with the last reference to it, to its transports and to their
-  /// subscriptions.
+  /// Any thread and any handler may call any method. The connection closes when ``close(within:)``
+  /// is called. It also closes when the last reference to it, to its transports and to their
+  /// subscriptions is released.
   public final class NATS: Sendable, TransportConnection {
     let engine: Engine
 
     private init(_ engine: Engine) { self.engine = engine }
 
-    /// Connects to the first server that can be reached.
+    /// Connects to the first reachable server.
     ///
     /// - Parameters:
     ///   - servers: The addresses: `nats://host:4222`, or `tls://host:4222` for TLS. If one of them
-    ///     says `tls://`, no server is taken without TLS.
+    ///     begins with `tls://`, all connections use TLS.
     ///   - credentials: The credentials; `nil` if the server needs none.
-    ///   - tls: The TLS options, with which no server is taken without TLS; `nil` for those of the
-    ///     system, where an address says `tls://`. Nothing is sent before the certificate and the
-    ///     host were checked.
-    ///   - connectTimeout: The longest wait of this call, for all servers together. Each of several
-    ///     servers gets its part of it. Later connections that the library makes by itself have the
-    ///     same limit for each server.
-    ///   - publishTimeout: The longest wait of `publish`, for room, for the server, and until the
-    ///     message is stored.
-    ///   - identity: The name of the cluster for forwarding: equal in all processes. Only a process
-    ///     that connects to two clusters needs two names.
+    ///   - tls: The TLS options. If they are given, all connections use TLS. `nil` stands for the
+    ///     options of the system, if an address begins with `tls://`. Before anything is sent, the
+    ///     certificate and the host are checked.
+    ///   - connectTimeout: The longest wait of this call, for all servers together. It is divided
+    ///     equally among the servers. When libnats reconnects, each server has this part as its
+    ///     limit again.
+    ///   - publishTimeout: The longest wait of `publish`. It covers the waits for room, for the
+    ///     server, and for the confirmation that the message is stored.
+    ///   - identity: The name of the cluster for forwarding. It must be equal in all processes.
+    ///     Only a process that connects to two clusters needs two names.
     /// - Returns: The connection.
-    /// - Throws: ``EventingTransport/TransportError`` that names the server and what is wrong:
-    ///   no server, credentials that it refuses, certificates that one side does not trust. The
-    ///   code is ``EventingTransport/TransportError/Code/timedOut`` after `connectTimeout`.
+    /// - Throws: ``EventingTransport/TransportError``. It names the server and the fault: no
+    ///   server, refused credentials, an untrusted certificate. The code is
+    ///   ``EventingTransport/TransportError/Code/timedOut`` after `connectTimeout`.
     public static func connect(
       _ servers: String..., credentials: Credentials? = nil, tls: TLS? = nil, connectTimeout: Duration = .seconds(5),
       publishTimeout: Duration = .seconds(5), identity: String = "nats"
@@ -49,7 +49,7 @@
         identity: identity)
     }
 
-    /// Connects to the first of several servers that can be reached, with the options of
+    /// Connects to the first reachable one of several servers, with the options of
     /// ``connect(_:credentials:tls:connectTimeout:publishTimeout:identity:)-(String...,_,_,_,_,_)``
     public static func connect(
       _ servers: [String], credentials: Credentials? = nil, tls: TLS? = nil, connectTimeout: Duration = .seconds(5),
@@ -58,7 +58,8 @@
       let end = ContinuousClock.now + min(connectTimeout, .year)
       let options = try ConnectOptions(servers, credentials, tls, within: connectTimeout)
       let engine = try await onOwnThread(until: end, options.lateness) {
-        // All on this thread: other code may flood Swift's pool, and take none of the time.
+        // All steps run on this thread. Tasks might have to wait while other code occupies Swift's
+        // pool.
         do {
           let events = ConnectionEvents(options.secrets)
           let connection = try options.connect(events)
@@ -68,7 +69,7 @@
           return try Engine.make(
             connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
         } catch let error as TransportError where error.code == .timedOut {
-          throw options.lateness  // libnats ends a wait up to a millisecond before `end`
+          throw options.lateness  // libnats may end a wait up to a millisecond before `end`
         } catch {
           throw ContinuousClock.now < end ? error : options.lateness
         }
@@ -76,28 +77,29 @@
       return NATS(engine)
     }
 
-    /// The transport without a stream: at most once, and only to processes that listen.
+    /// The transport without a stream. It delivers at most once, and only to current listenings.
     ///
-    /// `publish` returns when the message is handed to the thread of the connection that sends, and
-    /// waits when many messages wait there. If the server refuses one later, an incident tells of
-    /// it. A process that ends without ``close(within:)`` may lose the last ones.
+    /// `publish` returns when the message waits for the connection's sending thread. If many
+    /// messages wait there, `publish` waits. If the server refuses a message later, an incident
+    /// reports it. A process that ends without ``close(within:)`` may lose the last messages.
     public var plain: NATSTransport { NATSTransport(engine, nil) }
 
     /// Returns the transport of a stream, which stores messages until they are handled.
     ///
-    /// A stream that does not exist is made, with file storage and a window of two minutes for
-    /// repeated ids. Stored means that the server has it: when it is on the disk is for the
-    /// server's configuration (`sync_interval`) and the number of replicas to say.
+    /// If the stream does not exist, it is created, with file storage and a window of two minutes
+    /// for repeated ids. A message counts as stored when the server has it. The server's
+    /// configuration (`sync_interval`) and the number of replicas decide when it is on a disk.
     ///
     /// - Parameters:
-    ///   - name: The name: no spaces, dots or wildcards.
+    ///   - name: The name of the stream, without spaces, dots or wildcards.
     ///   - subjects: The stored subjects, with the wildcards `*` and `>`.
     ///   - maxAge: The longest time for which a message is kept; `nil` for any.
-    ///   - replicas: The number of servers that store it; `nil` for any: one in a new stream.
+    ///   - replicas: The number of servers that store the stream; `nil` for any number. A new
+    ///     stream then has one.
     /// - Returns: The transport.
     /// - Throws: ``EventingTransport/TransportError``, with the code
     ///   ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other
-    ///   subjects, another age or other replicas.
+    ///   subjects, another age or another number of replicas.
     public func stream(
       _ name: String, subjects: [String], maxAge: Duration? = nil, replicas: Int? = nil
     ) async throws -> NATSTransport {
@@ -106,15 +108,15 @@
       return NATSTransport(engine, StreamName(name: name, subjects: subjects))
     }
 
-    /// The source of what happens outside any call: a lost connection, dropped messages,
+    /// A source of what happens outside any call: a lost connection, dropped messages, missing
     /// permissions.
     public var incidents: any EventSource<TransportIncident> { engine.incidents.source }
 
-    /// Ends all subscriptions and responders, as their `drain(within:)` does, sends what waits, and
-    /// closes the connection. Later calls throw.
+    /// Drains all subscriptions and responders, sends the waiting messages, and closes the
+    /// connection. Later calls throw.
     ///
-    /// - Parameter limit: The longest wait for handlers. Returns a little later at most, whether
-    ///   the server can be reached or not.
+    /// - Parameter limit: The longest wait for handlers. The method returns shortly after it at the
+    ///   latest, even if the server is unreachable.
     public func close(within limit: Duration = .seconds(10)) async { await engine.close(within: limit) }
   }
 
@@ -123,9 +125,10 @@
     public var description: String { "NATS connection \(engine.identity)" }
   }
 
-  /// Runs a call that may block for ever on a thread of its own, and waits for it until a deadline.
+  /// Runs a call that may block for ever on a new thread, and waits for its result until a
+  /// deadline.
   ///
-  /// A result that comes later is released, and so a connection closed.
+  /// A later result is released, which closes a connection.
   private func onOwnThread<Value: Sendable>(
     until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
@@ -138,7 +141,7 @@
     return try await result.value.get()
   }
 
-  /// Runs a call that may block on a thread of its own.
+  /// Runs a call that may block on a new thread, and waits for its result.
   func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       Foundation.Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

@@ -2,16 +2,16 @@
   public import Eventing
   public import EventingTransport
 
-  /// A stream of a NATS server, or its plain messages: see ``NATS``.
+  /// A transport over a stream of a NATS server, or without a stream: see ``NATS``.
   ///
-  /// On a stream, each group is a durable consumer of the server. Questions are asked over
-  /// ``NATS/plain``: a stream would store them, and answer that it has.
+  /// On a stream, each group is a durable consumer of the server. Questions need ``NATS/plain``: a
+  /// stream would store the question, and answer that it is stored.
   ///
-  /// A subscription has at most 65,536 messages in hand: a larger `inFlight` counts as that. Waits
-  /// and delays of more than a year count as a year.
+  /// A subscription has at most 65,536 messages without a verdict: a larger `inFlight` counts as
+  /// that number. Waits and delays of more than a year count as a year.
   public final class NATSTransport: Transport {
     let engine: Engine
-    /// The stream; `nil` on plain.
+    /// The stream; `nil` for the transport without one.
     let stream: StreamName?
 
     init(_ engine: Engine, _ stream: StreamName?) {
@@ -22,7 +22,7 @@
     public var identity: String { engine.identity }
     public var incidents: any EventSource<TransportIncident> { engine.incidents.source }
 
-    /// The promises of the stream, or of plain messages.
+    /// The promises of the transport, which differ with and without a stream.
     public var promises: TransportPromises {
       var promises = TransportPromises(isAtLeastOnce: stream != nil)
       promises.hasRequests = stream == nil
@@ -30,10 +30,11 @@
       return promises
     }
 
-    /// The bytes of the server's largest message that are kept for headers.
+    /// The bytes of the server's largest message that are reserved for headers.
     static let headerRoom = 8_192
 
-    /// The largest number of messages in hand of one subscription: what libnats keeps by itself.
+    /// The largest number of messages without a verdict of one subscription. libnats buffers so
+    /// many by itself.
     static let mostInFlight = 65_536
 
     // MARK: Publishing
@@ -55,7 +56,7 @@
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
       let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
-      // A dead letter has more headers than its message, and perhaps another stream.
+      // A dead letter has more headers than the original message, and another stream may store it.
       let isLetter = message.deadLetterOrigin != nil
       let room = isLetter ? most + NATSTransport.headerRoom - message.body.count : NATSTransport.headerRoom
       guard outgoing.size - message.body.count <= room else {
@@ -82,7 +83,7 @@
       return try await store(outgoing, until: end)
     }
 
-    /// Waits until the server can be reached.
+    /// Waits until the server is reachable.
     private func reach(_ subject: String, until end: ContinuousClock.Instant) async throws {
       guard try await engine.reach("publish to \(subject)", until: end) else {
         throw TransportError(
@@ -92,7 +93,7 @@
       }
     }
 
-    /// Publishes a message until the stream has it, with one id.
+    /// Publishes a message with one id, repeatedly, until the stream has stored it.
     private func store(_ message: Outgoing, until end: ContinuousClock.Instant) async throws -> Receipt {
       let subject = message.subject
       var mayBeStored = false
@@ -106,7 +107,7 @@
             throw TransportError(
               .refused, "expected to store a message to \(subject); the server says: \(quoted(reason))")
           }
-        case .reply: try? await Task.sleep(for: .milliseconds(50))  // a server that begins has no streams yet
+        case .reply: try? await Task.sleep(for: .milliseconds(50))  // a server that is starting has no streams yet
         case .late, .lost, .cancelled: mayBeStored = true
         case .refused(let reason):
           throw TransportError(
@@ -142,7 +143,7 @@
       return try await StreamSubscription.make(engine, stream, subject, options, begin)
     }
 
-    /// Checks what libnats would put into a line of its protocol as it is.
+    /// Checks the texts that libnats would write unchanged into a line of its protocol.
     private func check(_ subject: String, _ group: String?) throws {
       if subject.isEmpty || subject.utf8.contains(where: { $0 <= 32 || $0 == 127 }) {
         throw TransportError(

@@ -1,7 +1,7 @@
 #if NATS
   import Eventing
 
-  /// A value that comes once, and the task that waits for it.
+  /// A value that is set once, and the task that waits for it.
   final class OneShot<Value: Sendable>: Sendable {
     private struct State: Sendable {
       var value: Value?
@@ -21,7 +21,7 @@
       waiter?.resume()
     }
 
-    /// Waits for the value. One task waits at most.
+    /// The value. The getter waits until the value is set. At most one task may wait.
     var value: Value {
       get async {
         await withCheckedContinuation { continuation in

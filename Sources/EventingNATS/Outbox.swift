@@ -5,11 +5,11 @@
 
   /// The messages that wait for the socket, and the one thread that sends them.
   ///
-  /// Sending may block for seconds if the server is frozen, so no thread of Swift's pool does it.
+  /// If the server is frozen, sending may block for seconds. So no thread of Swift's pool sends.
   final class Outbox: Sendable {
     private struct State: Sendable {
       var items: [Outgoing] = []
-      /// Whether the connection is away. Then everything waits.
+      /// Whether the connection is lost. While it is, all messages wait.
       var isPaused = false
       var isClosed = false
       /// Whether the thread waits for `signal`.
@@ -29,10 +29,10 @@
       }
     }
 
-    /// Whether nothing waits to be sent.
+    /// Whether no message waits or is being sent.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty && !$0.isSending } }
 
-    /// The reason for which a message is not sent when the connection was closed.
+    /// The reason why messages are not sent after the connection was closed.
     static let wasClosed = "the connection was closed"
 
     /// Appends a message. Returns whether the outbox was open.
@@ -46,13 +46,13 @@
       return !isClosed
     }
 
-    /// Holds the messages back while the connection is away.
+    /// Stops sending while the connection is lost.
     func pause() { state.withLock { $0.isPaused = true } }
 
-    /// Sends again.
+    /// Continues to send.
     func resume() { change { $0.isPaused = false } }
 
-    /// Ends the thread. What was not sent is dropped.
+    /// Ends the thread, and drops the messages that were not sent.
     func close() { change { $0.isClosed = true } }
 
     private func change(_ body: (inout State) -> Void) {
@@ -69,7 +69,7 @@
       return true
     }
 
-    /// Waits for messages. Returns `nil` when the outbox was closed.
+    /// Waits for messages, and returns them. Returns `nil` when the outbox was closed.
     private func nextBatch() -> [Outgoing]? {
       while true {
         let (batch, isClosed) = state.withLock { state -> ([Outgoing], Bool) in
@@ -97,7 +97,8 @@
         case .sent: message.isSent?(nil)
         case .failed(let reason): message.isSent?(reason)
         case .away:
-          // The rest waits for the connection, in front of what came later.
+          // The other messages wait for the connection, in front of messages that were appended
+          // meanwhile.
           state.withLock { state in
             state.items.insert(contentsOf: batch[index...], at: 0)
             state.isPaused = true

@@ -1,17 +1,17 @@
 #if NATS
   import Eventing
 
-  /// The deliveries that were given back without a failure of a handler.
+  /// The deliveries that were returned to the server without a failure of a handler.
   ///
-  /// The server counts deliveries, not failures. What other processes have given back is unknown
-  /// here, and counts as attempts.
+  /// The server counts deliveries, not failures. Deliveries that other processes have returned are
+  /// unknown here, so they count as attempts.
   final class ReleasedDeliveries: Sendable {
     private struct Key: Hashable, Sendable {
       let consumer: String
       let position: UInt64
     }
 
-    /// The largest number of messages that are remembered.
+    /// The largest number of recorded messages.
     private static let limit = 65_536
     private let counts = Guarded<[Key: Int]>([:])
 

@@ -2,17 +2,18 @@
   import EventingTransport
   import Foundation
 
-  /// Makes streams and consumers, over the subjects on which the server's JetStream listens.
+  /// Makes streams and consumers. It sends requests to the subjects of the server's JetStream
+  /// interface.
   struct StreamAdmin: Sendable {
-    /// The time after which the server gives a message without a verdict to another member.
+    /// The time after which the server redelivers a message without a verdict to another member.
     static let ackWait = Duration.seconds(10)
-    /// The time after which the server forgets a subscription without a group that is away.
+    /// The time after which the server deletes an idle consumer of a subscription without a group.
     static let forgetting = Duration.seconds(300)
     private let engine: Engine
 
     init(_ engine: Engine) { self.engine = engine }
 
-    /// Makes a stream, or checks the one that exists.
+    /// Makes a stream. If it exists, checks its options.
     func makeStream(_ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?) async throws {
       try StreamName.check(name, subjects)
       if let maxAge, maxAge < .milliseconds(100) {
@@ -29,14 +30,14 @@
         window: age > 0 ? min(age, window) : window)
       let answer = try await request("STREAM.CREATE.\(name)", config)
       guard let error = answer.error else { return }
-      // Another process may have made it in the meantime.
+      // Another process may have made the stream meanwhile.
       if try await isThere(name, subjects, maxAge, replicas) { return }
       throw TransportError(
         .refused,
         "expected to make the stream \(name) of \(subjects.joined(separator: ", ")); the server says: \(text(error))")
     }
 
-    /// Returns whether a stream exists. Throws if it differs.
+    /// Returns whether a stream exists. Throws if its options differ.
     private func isThere(
       _ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?
     ) async throws -> Bool {
@@ -65,7 +66,7 @@
       return true
     }
 
-    /// Throws if no stream stores a subject for dead letters.
+    /// Throws if no stream stores a dead-letter subject.
     func checkStored(_ deadLetter: String) async throws {
       let answer = try await request("STREAM.NAMES", ["subject": deadLetter])
       if answer.error == nil, answer.streams?.isEmpty ?? true {
@@ -74,13 +75,13 @@
       }
     }
 
-    /// Makes a consumer, or checks the one that exists. Returns whether it was made.
+    /// Makes a consumer. If it exists, checks its options. Returns whether it was made.
     @discardableResult func makeConsumer(_ stream: String, _ config: ConsumerConfig) async throws -> Bool {
       if try await isThere(stream, config) { return false }
       let answer = try await request(
         "CONSUMER.DURABLE.CREATE.\(stream).\(config.name)", ConsumerRequest(stream: stream, config: config))
       guard let error = answer.error else { return true }
-      if try await isThere(stream, config) { return false }  // another member has made it with another start
+      if try await isThere(stream, config) { return false }  // another member has made the consumer with another start
       throw TransportError(
         .refused, "expected to listen to \(config.filter) in the stream \(stream); the server says: \(text(error))")
     }
@@ -102,7 +103,7 @@
 
     private struct Nothing: Encodable {}
 
-    /// Asks the server, for at most the time limit of the connection.
+    /// Sends a request to the server, and waits for the answer until the connection's time limit.
     private func request(_ path: String, _ body: (some Encodable)?) async throws -> StreamAnswer {
       let action = "ask the server for \(path)"
       let end = ContinuousClock.now + engine.publishTimeout
@@ -120,7 +121,7 @@
           }
           return answer
         case .reply:
-          // A server that begins has no streams yet.
+          // A server that is starting has no streams yet.
           hasNoStreams += 1
           if hasNoStreams == 20 {
             throw TransportError(

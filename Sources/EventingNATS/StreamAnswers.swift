@@ -1,7 +1,7 @@
 #if NATS
   import Foundation
 
-  /// An answer of the server's JetStream interface. Unknown fields are left out.
+  /// An answer of the server's JetStream interface. Unknown fields are ignored.
   struct StreamAnswer: Decodable {
     struct Failure: Decodable {
       var code = 0
@@ -33,7 +33,7 @@
     var config: Config?
     var streams: [String]?
 
-    /// Whether what was asked for does not exist.
+    /// Whether the requested stream or consumer does not exist.
     var isMissing: Bool { error?.code == 404 }
   }
 
@@ -56,14 +56,14 @@
     }
   }
 
-  /// The configuration of a new consumer, the server's side of a group.
+  /// The configuration of a new consumer, which represents a group on the server.
   struct ConsumerConfig: Encodable {
     var name: String
     var filter: String
     var start = "new"
     var startPosition: UInt64?
     var startTime: String?
-    /// The nanoseconds after which the server forgets an idle consumer; `nil` for never.
+    /// The nanoseconds after which the server deletes an idle consumer; `nil` for never.
     var inactiveThreshold: Int64?
     var ackWait: Int64
     var ackPolicy = "explicit"

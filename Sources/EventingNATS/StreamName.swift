@@ -1,12 +1,13 @@
 #if NATS
   import EventingTransport
 
-  /// A stream and what it stores.
+  /// The name of a stream and the subjects that it stores.
   struct StreamName: Sendable {
     let name: String
     let subjects: [String]
 
-    /// Returns whether the stream stores all that a subject, or one with a wildcard, stands for.
+    /// Returns whether the stream stores a subject. If the subject has wildcards, the stream must
+    /// store all matching subjects.
     func stores(_ subject: String) -> Bool { subjects.contains { StreamName.pattern($0, covers: subject) } }
 
     private static func pattern(_ pattern: String, covers subject: String) -> Bool {
@@ -28,10 +29,10 @@
       )
     }
 
-    /// Returns the name of the consumer of a group, equal in all processes.
+    /// Returns the name of a group's consumer, which is equal in all processes.
     ///
-    /// A group is a name and a subject. Consumers' names have no dots, so the subject is hashed
-    /// (FNV-1a).
+    /// A group is a name and a subject. The name of a consumer may not contain dots, so the subject
+    /// is hashed (FNV-1a).
     static func consumer(_ group: String, _ subject: String) -> String {
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
       for byte in subject.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

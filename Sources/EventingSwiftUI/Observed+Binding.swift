@@ -7,8 +7,9 @@
     ///
     ///     Slider(value: player.$volume.binding)
     ///
-    /// A view that reads the binding is evaluated again when the value changes, on any thread. The
-    /// binding retains the value. Writing delivers the change as setting the value does.
+    /// SwiftUI evaluates a view that reads the binding again when the value changes, on any thread.
+    /// The binding retains the value. Setting the binding sets the value, and so delivers the
+    /// change.
     public var binding: Binding<Value> {
       Binding(get: { value }, set: { value = $0 })
     }

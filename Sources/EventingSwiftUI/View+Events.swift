@@ -7,18 +7,19 @@
     ///
     ///     ProgressView(value: fraction).onEvent(download.progress) { fraction = $0 }
     ///
-    /// The payloads arrive in order, each after the one before was handled, and no post waits for
-    /// them. The first one is the first that is sent after the task of the view has begun, which
-    /// SwiftUI starts when the view appears and cancels when it disappears. Of an ``Observed``,
-    /// use `currentValues`, which begin with the value as it is.
+    /// The payloads arrive in order, each after the one before was handled. No post waits for them.
+    /// SwiftUI starts the task of the view when the view appears, and cancels it when the view
+    /// disappears. The first payload is the first one sent after that task has begun. For an
+    /// ``Observed``, pass its `currentValues`, which begin with the current value.
     ///
-    /// The view calls the closure of its last update. An event that takes another's place is
-    /// noticed. A view of an event, such as `event.filter { … }`, is not: give the view an `id`.
+    /// The view calls the closure of its last update. If an update passes another event, the view
+    /// listens to that one. An update with another view of an event, such as `event.filter { … }`,
+    /// is not noticed: give the SwiftUI view an `id`.
     ///
     /// - Parameters:
     ///   - source: The event, or another source of payloads. The view retains it.
     ///   - action: A closure that is called with each payload.
-    /// - Returns: A view that listens.
+    /// - Returns: A view that calls `action` while it is shown.
     public func onEvent<Source: EventSource>(
       _ source: Source, perform action: @escaping @MainActor (Source.Payload) -> Void
     ) -> some View {
@@ -39,13 +40,13 @@
       }
     }
 
-    /// The identity of an event; `nil` for a source that is no object.
+    /// The identity of an event; `nil` for a source that is not an object.
     private var identity: ObjectIdentifier? {
       Source.self is AnyClass ? ObjectIdentifier(source as AnyObject) : nil
     }
   }
 
-  /// The closure of the last update of a view.
+  /// The closure that the last update of a view passed.
   @MainActor private final class LatestAction<Payload> {
     var action: (@MainActor (Payload) -> Void)?
   }

@@ -7,9 +7,9 @@ public import Eventing
 ///     try await recorder.expect([0.5, 1])
 ///     try await recorder.expectNone()
 ///
-/// A recorder is a handler: it records everything that is sent from its creation until it goes. An
-/// expectation takes the payloads that it expected; the others stay for the next expectation. The
-/// recorder retains its source. It can be used from any thread.
+/// A recorder is a handler: it records everything that is sent from its creation until it is
+/// released. An expectation takes the payloads that it expected. The others stay for the next
+/// expectation. The recorder retains its source. Any thread may use the recorder.
 public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// A recorded payload, and the place where it arrived.
   public struct Entry: Sendable, CustomStringConvertible {
@@ -20,18 +20,18 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     public var description: String { "\(payload) on \(lane)" }
   }
 
-  // Safe: guards all mutable state.
+  // Safe: the mutex guards all mutable state.
   private let mutex = UnfairMutex()
   /// The recorded entries. Guarded by: mutex.
   @exclusivity(unchecked) private var all: [Entry] = []
-  /// The number of entries that were taken by expectations. Guarded by: mutex.
+  /// The number of entries that expectations have taken. Guarded by: mutex.
   @exclusivity(unchecked) private var taken = 0
-  /// The expectations that wait, each for a number of entries. Guarded by: mutex.
+  /// The waiting expectations, each with the number of entries that ends its wait. Guarded by:
+  /// mutex.
   @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
   private let handlers = HandlerBag()
   private let source: any EventSource<Payload>
-  /// The event that is recorded, or that is behind the recorded view. Set before the recorder is
-  /// shared.
+  /// The recorded event; for a view, the event behind the view. Set before the recorder is shared.
   @exclusivity(unchecked) private var event: EventReference?
 
   /// Creates a recorder with a synchronous handler.
@@ -44,20 +44,21 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     listen(source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) })
   }
 
-  /// Creates a recorder with a handler on the main actor. Otherwise like
+  /// Creates a recorder with a handler on the main actor. In all other respects, works like
   /// ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, on delivery: MainDelivery) {
     self.source = source
     listen(source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) })
   }
 
-  /// Creates a recorder with an asynchronous handler. Otherwise like ``init(_:on:)-(_,Delivery)``.
+  /// Creates a recorder with an asynchronous handler. In all other respects, works like
+  /// ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, asynchronouslyOn delivery: AsyncDelivery) {
     self.source = source
     listen(source.addHandler(on: delivery) { [weak self] payload async in self?.note(payload) })
   }
 
-  /// Keeps the handler until the recorder goes.
+  /// Keeps the handler until the recorder is released.
   private func listen(_ token: HandlerToken) {
     unsafe event = token.event
     token.store(in: handlers)
@@ -75,7 +76,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     for gate in due { gate.open() }
   }
 
-  // MARK: Looking
+  // MARK: Reading the entries
 
   /// All recorded entries, expected or not. They are copied under the mutex, so that the thread
   /// sanitizer reports no race with the next recording.
@@ -84,7 +85,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   public var entries: [Entry] { mutex.withLock { unsafe all.map { entry in entry } } }
   /// The payloads of all recorded entries, expected or not.
   public var payloads: [Payload] { entries.map(\.payload) }
-  /// Removes all recorded entries. An expectation that waits then needs its whole number again.
+  /// Removes all recorded entries. An expectation that waits begins to count again at zero.
   public func removeAll() {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
@@ -130,8 +131,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   }
 
   /// Takes `count` entries if so many have arrived; otherwise takes none and returns `nil`.
-  /// `expect` calls this again after its wait, also when the time limit has passed: the entries may
-  /// just have arrived.
+  /// `expect` calls this again after its wait. Even when the time limit has passed, the entries may
+  /// have arrived at the last moment.
   private func take(_ count: Int) -> [Payload]? {
     mutex.withLock {
       guard unsafe all.count >= taken + count else { return nil }
@@ -144,8 +145,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   /// Checks that nothing has arrived that was not expected.
   ///
-  /// Everything that was sent before to the event is delivered first, to the event behind a view, a
-  /// key or an observed value, too; see `Event.quiesce()`.
+  /// First waits until everything that was sent before is delivered. For a view, a key or an
+  /// observed value, this waits for the event behind it. See `Event.quiesce()`.
   ///
   /// - Parameters:
   ///   - fileID: The file of the expectation, for the error.

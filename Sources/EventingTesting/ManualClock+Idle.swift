@@ -1,50 +1,52 @@
 public import Eventing
 
 extension ManualClock {
-  // MARK: When nothing runs
+  // MARK: Idle clocks
 
-  /// Moves the clock as soon as nothing runs any more but what sleeps on it, from one sleeper to
-  /// the next, and each time waits until nothing runs again.
+  /// Moves the clock step by step, from one sleeper to the next. Before each step, and at the end,
+  /// waits until only work that sleeps on this clock is left.
   ///
   ///     cart.post(.abandoned, after: .seconds(3_600), clock: clock)
   ///     await clock.advanceWhenIdle(by: .seconds(3_600))    // the post is made
   ///     await clock.waitUntilIdle()                         // and its handlers have run
   ///
-  /// The clock is idle if, of the events that it has met, no occurrence is queued and no handler
-  /// call runs, except
+  /// The clock *meets* the events that use it, and is idle when these have no other work. An event
+  /// has work while an occurrence is queued or a handler call runs. Two kinds of work do not count:
   ///
-  /// - calls that sleep on this clock, in whichever of their tasks, or that are between two
-  ///   attempts on it;
-  /// - work that waits for such a call: what is queued behind it in order, and calls that await a
-  ///   `send` to its handler, over any number of events.
+  /// - Calls that sleep on this clock, in any of their tasks, and calls that wait on it for their
+  ///   next attempt.
+  /// - Work that waits for such a call: occurrences queued behind it in order, and calls that await
+  ///   a `send` to its handler, directly or through other events.
   ///
-  /// The clock meets an event when the event is given the clock, with a later post or a modifier of
-  /// a handler. ``meet(_:)`` adds others, such as one whose handler sleeps by itself, or one that
-  /// feeds another event. A call that waits for something else, such as a gate of the test or
-  /// another clock, counts as running: then use ``advance(by:)``. Loops over sequences do not
-  /// count, and neither do tasks of the test: see ``waitForSleepers(_:)``.
+  /// The clock meets an event when the event is given the clock, with a later post or with a
+  /// modifier of a handler. ``meet(_:)`` adds other events, such as one whose handler sleeps by
+  /// itself, or one that feeds another event. A call that waits for anything else, such as a gate
+  /// of the test or another clock, counts as running: then use ``advance(by:)``. Loops over
+  /// sequences and tasks of the test do not count: see ``waitForSleepers(_:)``.
   ///
-  /// With real threads, work may reach an event at any time. Then the clock waits until all that it
-  /// knows of is done. In a ``Simulation`` it waits until nothing else can run, in any event.
+  /// With real threads, work may reach an event at any time. So the clock waits only until all work
+  /// that it knows of is done. In a ``Simulation`` the clock waits until nothing else can run, in
+  /// any event.
   ///
-  /// **Inside a handler,** the clock waits neither for that call nor for work that waits for it. If
-  /// the task is cancelled, this returns at once, and does not move the clock any further.
+  /// **Inside a handler,** the clock does not wait for that call, nor for work that waits for that
+  /// call. If the task is cancelled, this method returns at once, and does not move the clock any
+  /// further.
   ///
   /// - Parameter duration: The duration to move by. A duration below zero counts as zero.
-  /// - Complexity: O(handlers) of the events that it has met, for each time at which it stops.
+  /// - Complexity: O(handlers of the met events), for each time at which the clock stops.
   public func advanceWhenIdle(by duration: Duration) async {
     guard await isIdle() else { return }
     let end = now.advanced(by: max(.zero, duration))
     while !advanceOnce(towards: end) { guard await isIdle() else { return } }
   }
 
-  /// Waits until nothing runs but what sleeps on this clock: see ``advanceWhenIdle(by:)``.
+  /// Waits until only work that sleeps on this clock is left: see ``advanceWhenIdle(by:)``.
   public func waitUntilIdle() async { _ = await isIdle() }
 
-  /// Notes events for which ``advanceWhenIdle(by:)`` waits.
+  /// Adds events for which ``advanceWhenIdle(by:)`` waits.
   ///
-  /// An event that uses the clock need not be named. The clock keeps no event alive. Of a view or a
-  /// key, the event behind it is met.
+  /// An event that uses the clock need not be named. The clock retains no event. For a view or a
+  /// key, the clock meets the event behind it.
   public func meet<each Source: EventSource>(_ source: repeat each Source) {
     repeat meet(eventOf: each source)
   }
@@ -55,9 +57,9 @@ extension ManualClock {
     meet(token.event)
   }
 
-  // MARK: Looking
+  // MARK: Polling the events
 
-  /// Waits until the clock is idle. Returns false if the task was cancelled before.
+  /// Waits until the clock is idle. Returns false if the task was cancelled first.
   private func isIdle() async -> Bool {
     if let simulator = Simulator.current {
       await simulator.idle()
@@ -65,8 +67,8 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // Nothing has happened between two equal looks. So the work that the first one waited for was
-      // the last.
+      // Two equal looks show that nothing happened between them. So no work was left after the
+      // first.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look
@@ -74,14 +76,15 @@ extension ManualClock {
     return false
   }
 
-  /// A look at all events, one after the other.
+  /// The state of all events, read one event after the other.
   private struct Look: Equatable {
     let version: Int
-    /// The events, and the number of the last occurrence of each.
+    /// The number of the last occurrence of each event.
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Waits until each event has done the work that it had. Returns `nil` if a timer is at work.
+  /// Waits until each event has done its queued work, and returns what was read. Returns `nil` if a
+  /// timer is running or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {
@@ -135,18 +138,18 @@ extension ManualClock: IdleAwareClock {
       unsafe activity.version += 1
       return unsafe activity.waiting.remove(at: index)
     }
-    withExtendedLifetime(ended) {}  // released after the mutex
+    withExtendedLifetime(ended) {}  // released after the unlock
   }
 
   /// The events and timers that a clock knows of.
   struct Activity {
     var events: Set<EventReference> = []
-    /// The work that waits for a time without a task.
+    /// The work that waits for a time, but not in a task that sleeps.
     var waiting: [SleepingWork] = []
-    /// The number of the library's timers that do not sleep.
+    /// The number of the library's timers that are running, not sleeping.
     var timersAtWork = 0
-    /// The number of times at which a handler call or a timer began, fell asleep, woke or ended,
-    /// or an event was met.
+    /// A counter that grows when a handler call or a timer begins, falls asleep, wakes or ends, and
+    /// when the clock meets an event.
     var version = 0
 
     mutating func noteBeginning(of sleeper: Sleeper) {
@@ -161,13 +164,15 @@ extension ManualClock: IdleAwareClock {
   }
 }
 
-/// The pauses of a task that looks again and again: short ones first. Nothing tells the task that a
-/// call began to wait for one that sleeps.
+/// The pauses of a task that polls, short ones first. The task has to poll, because nothing
+/// notifies it when a running call begins to wait for a sleeping one.
 private struct Patience {
   private var pauses = 0
   private let start = ContinuousClock.now
   private var hasTold = false
 
+  /// Pauses once.
+  ///
   /// - Parameter reason: The reason for the pause, for a warning after ten seconds.
   mutating func pause(_ reason: @autoclosure () -> String) async {
     pauses += 1

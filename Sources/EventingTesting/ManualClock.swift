@@ -6,8 +6,8 @@ import Eventing
 ///     cart.post(.abandoned, after: .seconds(3_600), clock: clock)
 ///     await clock.advanceWhenIdle(by: .seconds(3_600))
 ///
-/// In a ``Simulation``, the clock moves by itself to the next sleeper when nothing else can run. It
-/// can be used from any thread.
+/// In a ``Simulation``, the clock moves by itself to the next sleeper when nothing else can run.
+/// Any thread may use the clock.
 public final class ManualClock: Clock, @unchecked Sendable {
   /// A time on this clock. The clock begins at zero.
   public struct Instant: InstantProtocol, CustomStringConvertible {
@@ -34,7 +34,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  // Safe: guards all mutable state.
+  // Safe: the mutex guards all mutable state.
   let mutex = UnfairMutex()
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var time = Instant(offset: .zero)
@@ -44,9 +44,9 @@ public final class ManualClock: Clock, @unchecked Sendable {
   @exclusivity(unchecked) private var sleepers: [Sleeper] = []
   /// The sleepers that were cancelled before they slept. Guarded by: mutex.
   @exclusivity(unchecked) private var cancelled: Set<Int> = []
-  /// The tests that wait for a number of sleepers. Guarded by: mutex.
+  /// The calls of ``waitForSleepers(_:)`` that wait. Guarded by: mutex.
   @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
-  /// The state of ``advanceWhenIdle(by:)``. Guarded by: mutex.
+  /// The events and timers for which ``advanceWhenIdle(by:)`` waits. Guarded by: mutex.
   @exclusivity(unchecked) var activity = Activity()
 
   /// Creates a clock that stands at zero.
@@ -58,15 +58,16 @@ public final class ManualClock: Clock, @unchecked Sendable {
   public var minimumResolution: Duration { .zero }
   /// The number of tasks that sleep on this clock.
   public var sleeperCount: Int { mutex.withLock { unsafe sleepers.count } }
-  /// The handler calls that sleep on this clock, and the work that waits for a time without a task.
+  /// The handler calls that sleep on this clock, and the work that waits for a time without a task
+  /// that sleeps.
   var sleepingWork: [SleepingWork] { mutex.withLock { unsafe sleepers.compactMap(\.work) + activity.waiting } }
 
   /// Waits until a number of tasks sleep on this clock, or the calling task is cancelled.
   ///
-  /// A handler's delay, a time limit or a later post on this clock needs no such wait: see
-  /// ``advanceWhenIdle(by:)``.
+  /// To move the clock over a handler's delay, a time limit or a later post, this wait is not
+  /// needed: see ``advanceWhenIdle(by:)``.
   ///
-  /// - Parameter count: The number of tasks, at least.
+  /// - Parameter count: The smallest number of tasks.
   public func waitForSleepers(_ count: Int = 1) async {
     let gate = TestGate()
     let isEnough = mutex.withLock { () -> Bool in
@@ -92,7 +93,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
-  /// Moves the clock to the time of the next sleeper, and wakes that one.
+  /// Moves the clock to the time of the next sleeper, and wakes that sleeper.
   ///
   /// - Returns: `false` if there is no sleeper.
   @discardableResult public func advanceToNext() -> Bool {
@@ -105,10 +106,10 @@ public final class ManualClock: Clock, @unchecked Sendable {
     return !due.isEmpty
   }
 
-  /// Moves the clock to the next time at which a sleeper is due, but not beyond an instant, and
-  /// wakes the sleepers whose time has come.
+  /// Moves the clock to the next time at which a sleeper is due, and wakes the sleepers whose time
+  /// has come. Does not move the clock beyond `end`.
   ///
-  /// - Returns: Whether the clock has reached the instant.
+  /// - Returns: Whether the clock has reached `end`.
   func advanceOnce(towards end: Instant) -> Bool {
     let (due, hasArrived) = mutex.withLock { () -> ([Sleeper], Bool) in
       let next = unsafe min(end, sleepers.map(\.until).min() ?? end)
@@ -127,7 +128,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
     return take { $0.until <= now }.sorted(by: ManualClock.isBefore)
   }
 
-  /// Removes and returns sleepers. From now on they are awake. The caller holds `mutex`.
+  /// Removes and returns sleepers, and counts them as awake. The caller holds `mutex`.
   private func take(_ isTaken: (Sleeper) -> Bool) -> [Sleeper] {
     let taken = unsafe sleepers.filter(isTaken)
     unsafe sleepers.removeAll(where: isTaken)
@@ -167,7 +168,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
     _ = mutex.withLock { unsafe cancelled.remove(id) }
   }
 
-  /// Adds a sleeper, unless it need not sleep. The caller holds `mutex`.
+  /// Adds a sleeper, unless its task is cancelled or its time has come. The caller holds `mutex`.
   ///
   /// - Returns: The outcome if the sleep is over, and the gates of the tests that waited for the
   ///   sleeper.

@@ -1,13 +1,13 @@
 import Eventing
 
-// The calls into Swift's runtime by which a simulation takes over what names no executor: tasks
-// without a preference, and the main actor. They are the hooks that the runtime exports for tools.
+// Calls into Swift's runtime. By them a simulation takes over jobs that name no executor: tasks
+// without a preference, and the main actor. The runtime exports these hooks for tools.
 //
-// Assumptions, all of them about Swift 6.2 and later on Linux: the runtime asks
-// `swift_task_getMainExecutor_hook` for the main actor's executor before each hop, and hands jobs
+// Assumptions about Swift 6.2 and later on Linux: The runtime asks
+// `swift_task_getMainExecutor_hook` for the main actor's executor before each hop. It hands jobs
 // without a preference to `swift_task_enqueueGlobal_hook`. `SimulatedTaskTests` tests both. If a
 // symbol is missing, as in a program that links the runtime statically, no hook is installed. Then
-// the main actor's tasks, and each `Task {}` without a preference, lie outside of a simulation.
+// the main actor's tasks, and each `Task {}` without a preference, are not part of a simulation.
 
 #if os(Linux) && !EVENTING_NO_RUNTIME_SPI
   #if canImport(Musl)
@@ -25,7 +25,8 @@ import Eventing
     /// Whether simulations take over tasks without a preference, and the main actor.
     static let areInstalled = installHooks()
 
-    /// Installs the hooks, once for the whole process. Outside of simulations they change nothing.
+    /// Installs the hooks, once for the whole process. Outside of simulations the hooks change
+    /// nothing.
     static func install() { _ = areInstalled }
 
     private static func installHooks() -> Bool {
@@ -33,7 +34,7 @@ import Eventing
         let executor = unsafe dlsym(nil, "swift_task_getMainExecutor_hook")
       else { return false }
       // Safe: the runtime declares the variables with these types. A thread that still reads nil
-      // does what it would do without a hook.
+      // behaves as without a hook.
       unsafe enqueue.assumingMemoryBound(to: EnqueueHook?.self).pointee = { job, original in
         if (Scheduling.threadSimulation as? Simulator)?.borrow(job) != true { original(job) }
       }
@@ -54,7 +55,8 @@ import Eventing
 
   /// The executor of the main actor on the threads of simulations.
   ///
-  /// One for all simulations, because a task that a failed one left behind may still name it.
+  /// All simulations share one, because a task that outlives a failed simulation may still refer to
+  /// it.
   final class SimulatedMainActor: SerialExecutor {
     static let shared = SimulatedMainActor()
 
@@ -63,11 +65,12 @@ import Eventing
       if let simulator = Scheduling.threadSimulation as? Simulator {
         simulator.enqueueMain(job)
       } else {
-        MainActor.shared.enqueue(job)  // left behind, or resumed from outside
+        MainActor.shared.enqueue(job)  // a task that outlived its simulation, or was resumed from outside
       }
     }
 
-    /// Whether a step of the main queue is running, which has no job.
+    /// Returns whether a step of the main queue is running. Such a step is a block, so the runtime
+    /// sees no job.
     func isIsolatingCurrentContext() -> Bool? { Scheduling.threadSimulation?.isInMainBlock == true }
 
     func checkIsolated() {

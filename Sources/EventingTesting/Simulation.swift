@@ -1,7 +1,7 @@
 package import Eventing
 
-/// Runs asynchronous code, and everything that events do because of it, step by step on one thread,
-/// in an order that a seed chooses.
+/// Runs asynchronous code, and the work that it causes in events, step by step on one thread. A
+/// seed chooses the order of the steps.
 ///
 ///     try Simulation.run(seeds: 1...1_000) {
 ///       let cart = Cart()
@@ -11,48 +11,52 @@ package import Eventing
 ///       guard cart.total >= 0 else { throw Wrong() }
 ///     }
 ///
-/// Another step may come first wherever a task starts, waits or changes its actor, and wherever an
-/// event hands an occurrence to a lane. So races show themselves, and a seed shows them again.
+/// Wherever a task starts, waits or changes its actor, another step may run first. So it may
+/// wherever an event hands an occurrence to a lane. A race in this order becomes visible, and the
+/// seed repeats it.
 ///
-/// Tasks of all kinds, actors, the main actor, and the queues of events belong to the simulation,
-/// as far as ``includesAllTasks`` says. Work that runs elsewhere cannot be ordered: blocks on other
-/// queues, `Task.sleep`, and clocks other than ``clock``. A run that has to wait for such work ends
-/// with an error. A task that is older than the simulation stays outside, except while it waits for
-/// an actor that the simulation uses too: it may go on in a step, when its turn there comes.
+/// Tasks of all kinds, actors, the main actor and the queues of events belong to the simulation;
+/// ``includesAllTasks`` tells the exceptions. Work that runs elsewhere cannot be ordered: blocks on
+/// other queues, `Task.sleep`, and clocks other than ``clock``. A run that has to wait for such
+/// work ends with an error. A task that was created before the simulation stays outside, with one
+/// exception. If the task waits for an actor that the simulation uses too, it may continue in a
+/// step, when its turn comes.
 ///
 /// A run blocks the calling thread until it has ended. On the main queue the steps run there.
 /// Elsewhere they run on a thread of the simulation, which stands for the main actor: code that is
-/// isolated to it runs, one step at a time. If that code touches state that is older than the
-/// simulation, run the simulation in a `@MainActor` test, so that other tests keep off that state.
+/// isolated to the main actor runs there, one step at a time. If that code uses state from before
+/// the simulation, run the simulation in a `@MainActor` test, so that other tests do not touch the
+/// state.
 ///
-/// Running in seeded orders, and priorities that change at random steps, come from PCT (Burckhardt
-/// et al., 2010). Visiting every order, by changing the last choice that can be changed, comes from
-/// CHESS and Loom.
+/// Seeded orders, and priorities that change at random steps, are the algorithm PCT (Burckhardt et
+/// al., 2010). The search through every order, which changes the last choice that can be changed,
+/// is that of CHESS and Loom.
 public enum Simulation {
   /// The way in which the next step is chosen.
   public enum Strategy: Sendable {
-    /// Every possible step is equally likely.
+    /// Every eligible step is equally likely.
     case random
-    /// The task with the highest priority goes on. Priorities are random, and change at `changes`
-    /// random steps among the first 64. This finds faults that need few but certain changes.
+    /// The task with the highest priority continues. Priorities are random, and change at `changes`
+    /// random steps among the first 64. This finds faults that need a few particular switches
+    /// between tasks.
     case priorities(changes: Int)
   }
 
-  /// Whether tasks that name no executor belong to a simulation, and the main actor and its tasks.
+  /// Whether tasks that name no executor belong to a simulation, and the main actor with its tasks.
   ///
-  /// True on Linux, unless the program links Swift's runtime statically. Where this is false, the
-  /// main actor lies outside, with asynchronous `.main` handlers. So does a `Task {}` that is not
-  /// given `EventContext.executor`.
+  /// True on Linux, unless the program links Swift's runtime statically. If false, the main actor
+  /// lies outside of the simulation, and so do asynchronous `.main` handlers. A `Task {}` without
+  /// `EventContext.executor` lies outside, too.
   public static var includesAllTasks: Bool { RuntimeHooks.areInstalled }
 
   /// The executor of the simulation that the caller belongs to: `nil` outside of a simulation.
   ///
-  /// `EventContext.executor` is this executor, and needs no import of the test tools.
+  /// Library code that does not import the test tools uses the equal value `EventContext.executor`.
   public static var executor: (any TaskExecutor)? { Simulator.current }
 
-  /// The clock of the simulation that the caller belongs to. It moves to the next sleeper when
-  /// nothing else can run. Later posts in the simulation wait for this clock in place of a clock of
-  /// the standard library. Outside of a simulation this is a new clock.
+  /// The clock of the simulation that the caller belongs to. The clock moves to the next sleeper
+  /// when nothing else can run. A later post in the simulation uses this clock instead of a clock
+  /// of the standard library. Outside of a simulation, each read returns a new clock.
   public static var clock: ManualClock { Simulator.current?.clock ?? ManualClock() }
 
   /// Runs a closure once, in the order that a seed chooses.
@@ -63,8 +67,8 @@ public enum Simulation {
   ///   - cancelled: The step before which the task of `body` is cancelled; `nil` for never.
   ///   - limit: The largest number of steps.
   ///   - body: The closure to run, as a task of its own.
-  /// - Returns: The order that was taken.
-  /// - Throws: A ``SimulationFailure`` with that order, if `body` throws, if it cannot go on, or if
+  /// - Returns: The order of the steps.
+  /// - Throws: A ``SimulationFailure`` with that order, if `body` throws or cannot continue, or if
   ///   part of it still runs after `limit` steps.
   @discardableResult public static func run(
     seed: UInt64, by strategy: Strategy = .random, cancelled: Int? = nil, limit: Int = 100_000,
@@ -73,8 +77,8 @@ public enum Simulation {
     try Simulator(StepChooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
   }
 
-  /// Runs a closure once, in a debug build with a fault planted in the library. Otherwise like the
-  /// public method.
+  /// Runs a closure once, in a debug build with a fault planted in the library. In all other
+  /// respects, works like the public method.
   @discardableResult package static func run(
     seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000,
     _ body: @escaping @Sendable () async throws -> Void
@@ -97,13 +101,13 @@ public enum Simulation {
     for seed in seeds { try run(seed: seed, by: strategy, limit: limit, body) }
   }
 
-  /// Runs a closure once, in an order that was taken before.
+  /// Runs a closure once, in the order of an earlier run.
   ///
   /// - Parameters:
-  ///   - schedule: The order, from ``SimulationFailure/schedule`` or written down.
+  ///   - schedule: The order, from ``SimulationFailure/schedule`` or from its description.
   ///   - limit: The largest number of steps.
   ///   - body: The closure to run, as a task of its own.
-  /// - Returns: The order that was taken.
+  /// - Returns: The order of the steps.
   /// - Throws: A ``SimulationFailure`` as ``run(seed:by:cancelled:limit:_:)`` throws it, or because
   ///   the number of possible steps differs from that of the earlier run.
   @discardableResult public static func replay(
@@ -112,17 +116,17 @@ public enum Simulation {
     try Simulator(StepChooser(schedule.choices), seed: nil).run(cancelled: schedule.cancelled, limit: limit, body)
   }
 
-  /// Runs a closure in every possible order, or in as many orders as allowed.
+  /// Runs a closure in every possible order, up to a number of runs.
   ///
-  /// The closure must do the same things each time: no clock of its own, no random numbers, no
-  /// order of a `Set`. The number of orders grows exponentially with that of the steps, so this is
-  /// for a few tasks with a few steps each.
+  /// The closure must do equal things each time: it must not read a real clock, use random numbers,
+  /// or depend on the order of a `Set`. The number of orders grows exponentially with the number of
+  /// steps. So use this for a few tasks with a few steps each.
   ///
   /// - Parameters:
   ///   - runs: The largest number of runs.
   ///   - limit: The largest number of steps of a run.
   ///   - body: The closure to run, as a task of its own each time.
-  /// - Returns: The number of runs, and whether they were all orders.
+  /// - Returns: The number of runs, and whether the runs cover all orders.
   /// - Throws: The ``SimulationFailure`` of the first run that fails.
   @discardableResult public static func explore(
     atMost runs: Int = 100_000, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
@@ -140,11 +144,12 @@ public enum Simulation {
   }
 }
 
-/// The order that a simulation took: for each step, which one was chosen of how many.
+/// The order of the steps of a simulation. For each step, it has the number of eligible steps and
+/// the index of the chosen one.
 public struct Schedule: Sendable, CustomStringConvertible {
-  /// The choices, one for each step: the index that was chosen, and the number of possible steps.
+  /// The choices, one for each step: the chosen index, and the number of eligible steps.
   public internal(set) var choices: [(choice: Int, count: Int)] = []
-  /// The seed that chose the order, if one did.
+  /// The seed that chose the order; `nil` for an order that was replayed or explored.
   public let seed: UInt64?
   /// The step before which the task of the body was cancelled, if it was.
   public internal(set) var cancelled: Int?
@@ -155,7 +160,7 @@ public struct Schedule: Sendable, CustomStringConvertible {
     self.strategy = strategy
   }
 
-  /// Creates an order from its ``description``; `nil` if the text is not one.
+  /// Creates an order from its ``description``. Returns `nil` if the text describes no order.
   ///
   /// - Parameter description: The description of an order.
   public init?(_ description: some StringProtocol) {
@@ -174,13 +179,13 @@ public struct Schedule: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The order as text. `x5 1/3 0/2 …` means: cancelled before step 5; the second of three steps,
-  /// the first of two.
+  /// The order as text. In `x5 1/3 0/2`, `x5` means that the task was cancelled before step 5.
+  /// `1/3` is the second of three eligible steps, and `0/2` the first of two.
   public var description: String {
     ((cancelled.map { ["x\($0)"] } ?? []) + choices.map { "\($0.choice)/\($0.count)" }).joined(separator: " ")
   }
 
-  /// The words that tell how to repeat the run.
+  /// The part of an error message that says how to repeat the run.
   fileprivate var again: String {
     guard let seed else { return "the order \(self)" }
     var words = ["seed \(seed)"]
@@ -192,11 +197,11 @@ public struct Schedule: Sendable, CustomStringConvertible {
 
 /// A failed run of a simulation, with the order that it took.
 public struct SimulationFailure: Error, CustomStringConvertible {
-  /// The error that the body threw; `nil` if the run could not go on.
+  /// The error that the body threw; `nil` if the run failed for another reason.
   public let error: (any Error)?
   /// The order of the steps, for ``Simulation/replay(_:limit:_:)``.
   public let schedule: Schedule
-  /// The reason of the failure, and how to repeat it.
+  /// The reason for the failure, and how to repeat it.
   public let description: String
 
   init(_ error: (any Error)?, _ what: String, _ schedule: Schedule) {

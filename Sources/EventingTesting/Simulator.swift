@@ -3,17 +3,17 @@ import Eventing
 import Synchronization
 
 /// One run of a simulation: a queue of steps, and one thread that runs them.
-// Safe: all state is touched by the thread that runs the simulation; work from other threads is
-// refused.
+// Safe: only the thread that runs the simulation touches the state. `isOwn` refuses work from other
+// threads.
 final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private enum Step {
-    /// A job of a task or an actor. A borrowed one came by way of Swift's own executor.
+    /// A job of a task or an actor. A borrowed job was first enqueued on Swift's global executor.
     case job(UnownedJob, isBorrowed: Bool)
     /// A job of the main actor.
     case mainJob(UnownedJob)
     case block(isMain: Bool, @Sendable () -> Void)
 
-    /// Whether the step waits for the steps before it that have its number.
+    /// Whether the step must run after all earlier steps with an equal number.
     var isOrdered: Bool { if case .job = self { false } else { true } }
   }
 
@@ -25,24 +25,24 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private var chooser: StepChooser
   private var schedule: Schedule
   private var ready: [(id: UInt64, step: Step)] = []
-  /// The numbers of the serial queues: steps of one queue, and of the main queue, keep their order.
-  /// The queues are retained, so that none gets the address of an earlier one.
+  /// The numbers of the serial queues. Steps of one queue run in order, and so do steps of the main
+  /// queue. The queues are retained, so that no new queue gets the address of an earlier one.
   private var queues: [ObjectIdentifier: (queue: DispatchQueue, id: UInt64)] = [:]
   /// The number of the main queue, above the numbers of all tasks.
   private static let main = UInt64(1) << 48
   private var lastBlock = Simulator.main
   private(set) var isInMainBlock = false
-  /// The number of the task of the body. Tasks with lower numbers are older than the simulation.
+  /// The number of the body's task. Tasks with lower numbers were created before the simulation.
   private var firstTask = UInt64.max
   /// The numbers of the tasks whose preferred executor is the simulation.
   private var preferring: Set<UInt64> = []
   /// The tasks that wait until nothing else can run.
   private var idlers: [Idler] = []
-  /// A task that waits. A run that fails may leave it behind.
+  /// A task in `idle()`. A run that fails never resumes it.
   @safe private struct Idler {
     let continuation: UnsafeContinuation<Void, Never>
   }
-  /// Whether work came from another thread.
+  /// Whether another thread tried to add a step.
   private let isForeign = Atomic<Bool>(false)
 
   init(_ chooser: StepChooser, seed: UInt64?, _ strategy: Simulation.Strategy = .random, mutant: Mutant? = nil) {
@@ -65,8 +65,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     ready.append((id, .job(job, isBorrowed: false)))
   }
 
-  /// Takes a job that a step gave to Swift's own executor: of a task without a preference, or of an
-  /// actor. Returns false if the job belongs to a task that is older than the simulation.
+  /// Enqueues a job that a step gave to Swift's global executor: of a task without a preference, or
+  /// of an actor. Returns false if the job belongs to a task that was created before the
+  /// simulation.
   func borrow(_ job: UnownedJob) -> Bool {
     let id = TaskID.of(job)
     guard id == 0 || id > firstTask else { return false }
@@ -77,8 +78,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   /// Adds a job of the main actor.
   func enqueueMain(_ job: UnownedJob) { ready.append((Simulator.main, .mainJob(job))) }
 
-  /// Runs a job of the main actor. A task would take a step more under an executor that differs
-  /// from its preferred one.
+  /// Runs a job of the main actor. A task with a preferred executor would need an additional step
+  /// if its job ran without that preference.
   private func runMain(_ job: UnownedJob) {
     let main = unsafe RuntimeHooks.mainExecutor
     if preferring.contains(TaskID.of(job)) {
@@ -88,7 +89,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     }
   }
 
-  /// Waits until nothing else can run.
+  /// Waits until no other step can run.
   func idle() async {
     unsafe await withUnsafeContinuation { continuation in
       if isOwn { idlers.append(unsafe Idler(continuation: continuation)) } else { unsafe continuation.resume() }
@@ -115,10 +116,10 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   // MARK: Running
 
   func run(cancelled: Int? = nil, limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
-    // The test runs on the main actor, so handlers on `.main` run here.
+    // On the main queue, the steps run here: code of the main actor belongs to this thread.
     if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
-    // Otherwise on a thread without a task. Called on this one, the steps would be taken for steps
-    // of the caller's task.
+    // Otherwise the steps run on a new thread, on which no task runs. On this thread the runtime
+    // would take them for steps of the caller's task.
     let (result, ended) = (Outcome<Schedule>(), DispatchSemaphore(value: 0))
     DispatchQueue(label: "simulation").async { [self] in
       owner = Thread.current
@@ -182,7 +183,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   ///
   /// - Returns: `false` if the number of possible steps differs from that of the earlier run.
   private func takeStep() -> Bool {
-    // Only the first step of each queue, and of the main actor, may run.
+    // Only the first step of each queue, and of the main actor, is eligible.
     var seen: Set<UInt64> = []
     let eligible = ready.indices.filter { index in
       !ready[index].step.isOrdered || seen.insert(ready[index].id).inserted
@@ -203,7 +204,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return true
   }
 
-  /// Resumes the tasks that wait until nothing else can run. Returns false if there are none.
+  /// Resumes the tasks in `idle()`. Returns false if there are none.
   private func resumeIdlers() -> Bool {
     let resumed = idlers
     idlers = []
@@ -211,8 +212,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return !resumed.isEmpty
   }
 
-  /// Gives the jobs of actors back that the simulation has borrowed and not run: others may use the
-  /// actors. The tasks that the simulation leaves behind never go on.
+  /// Gives borrowed jobs of actors that have not run back to Swift's executor, because code outside
+  /// of the simulation may use those actors. Tasks that outlive the simulation never continue.
   private func returnBorrowed() {
     for case (0, .job(let job, isBorrowed: true)) in ready { globalConcurrentExecutor.enqueue(job) }
     ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }

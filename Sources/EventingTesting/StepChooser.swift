@@ -10,7 +10,7 @@ struct StepChooser {
   private var random: SplitMix
   private var step = 0
   private var priorities: [UInt64: UInt64] = [:]
-  /// The lowest priority given so far. The next one is lower.
+  /// The lowest priority given so far. The next change of priority gives a lower one.
   private var lowest = UInt64(1) << 32
 
   init(_ strategy: Simulation.Strategy, seed: UInt64) {
@@ -29,10 +29,10 @@ struct StepChooser {
     random = SplitMix(state: 0)
   }
 
-  /// Returns the index of the next step; `nil` if the script expects another number of possible
+  /// Returns the index of the next step. Returns `nil` if the script has another number of eligible
   /// steps.
   ///
-  /// - Parameter ready: The numbers of the tasks and blocks that can go on.
+  /// - Parameter ready: The numbers of the tasks and queues that have an eligible step.
   mutating func choose(_ ready: [UInt64]) -> Int? {
     defer { step += 1 }
     switch way {

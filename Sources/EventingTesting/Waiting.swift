@@ -1,14 +1,14 @@
 import Eventing
 import Synchronization
 
-/// A gate that is shut until it is opened.
+/// A gate that is closed until it is opened once.
 final class TestGate: Sendable {
   private let isOpen = Atomic<Bool>(false)
   private let signal = Signal()
 
   init() {}
 
-  /// Opens the gate for good.
+  /// Opens the gate for ever.
   func open() {
     isOpen.publish(true)
     signal.finish()

@@ -25,16 +25,16 @@ struct Options: Sendable {
   var events = 1_000
   var handlers = 24
   var mix = Mix()
-  /// The names of the scenarios to run. If empty, all run.
+  /// The names of the scenarios to run. If empty, all scenarios run.
   var scenarioNames: [String] = []
   var faults = FaultRates.usual
   var jsonPath: String?
   var plotPath: String?
   var tracePath: String?
-  /// The path at which an inspector can look at the run.
+  /// The path of the socket at which an inspector can connect to the run.
   var inspectPath: String?
 
-  /// Returns the command line that repeats the run with these scenarios only.
+  /// Returns the command line that runs only these scenarios, with the options of this run.
   func commandLine(only names: [String]) -> String {
     let time = seconds == seconds.rounded() ? Format.fixed(seconds, 0) : "\(seconds)"
     var words = [

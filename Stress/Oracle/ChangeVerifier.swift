@@ -1,7 +1,7 @@
 import Eventing
 
-/// Compares the changes that the handlers of an observed value received with the chain of all
-/// changes.
+/// Compares the changes that each handler of an observed value received with all changes of the
+/// value.
 struct ChangeVerifier {
   let context: ScenarioContext
   let witness: Listener
@@ -12,12 +12,12 @@ struct ChangeVerifier {
   let settled: UInt64
 
   private var checks: Checks { context.checks }
-  /// The values in their order, beginning with the initial one.
+  /// All values in their order, beginning with the initial one.
   private var chain: [Tone.Name] = []
   /// The index of each value in `chain`.
   private var place: [Tone.Name: Int] = [:]
-  /// For each index in `chain`: the span of the change, and a time by which all inline calls had
-  /// returned.
+  /// For each index in `chain`: the span of the change. `done` has a time by which all inline calls
+  /// for the change had returned.
   private var sent: [Span] = []
   private var done: [UInt64] = []
 
@@ -43,8 +43,8 @@ struct ChangeVerifier {
   /// Reconstructs the order of all changes from the calls of `witness`, an inline handler that
   /// receives every change. Fills `chain`, `place`, `sent` and `done`.
   ///
-  /// - Returns: `false` if the verification cannot go on: a call lacks a value, a change came
-  ///   twice, or the number of calls differs from the number of changes.
+  /// - Returns: `false` if the verification cannot continue. That is so if a call lacks a value, a
+  ///   change came twice, or the number of calls differs from the number of changes.
   private mutating func order() -> Bool {
     (chain, place, sent) = ([start], [start: 0], [Span(start: 0, end: 0)])
     var next = [Int32](repeating: 0, count: context.workers.count)
@@ -116,10 +116,11 @@ struct ChangeVerifier {
     }
   }
 
-  /// Checks that the handler joins the chain without a gap.
+  /// Checks that the first changes of the handler fit the time of its addition.
   ///
-  /// If the handler received the initial value, its first change is the next one. In any case no
-  /// change made after the addition may be missing, and none made before may arrive.
+  /// If the handler received the initial value, its first change must start from that value. In any
+  /// case no change made after the addition may be missing, and no change made before it may
+  /// arrive.
   private func judgeBeginning(_ listener: Listener, _ replayValue: Listener.Call?, _ places: [Int]) {
     var first = places.first
     if let replayValue, let new = replayValue.new {
@@ -164,8 +165,8 @@ struct ChangeVerifier {
     if let due { checks.expect(.g6, (places.last ?? 0) >= due, "\(listener) did not receive change \(due)") }
   }
 
-  /// Checks that the handler received every change that had to reach it, and counts the changes
-  /// that could.
+  /// Checks that the handler received every change that had to reach it. Counts the changes that
+  /// had to, could and did reach it.
   private func judgeNumber(_ listener: Listener, _ number: Int) {
     var (must, may) = (0, 0)
     for place in 1..<max(1, sent.count) where !sent[place].isBefore(listener.adding) {
@@ -175,15 +176,16 @@ struct ChangeVerifier {
       if let removing = listener.removing, !listener.place.isInline || done[place] >= removing.start { continue }
       must += 1
     }
-    // There is no upper check. A change made before the addition may still be queued; then the
-    // initial value is the one before that change.
+    // The number has no upper bound. A change made before the addition may still be queued. Then
+    // the handler's initial value is the one before that change.
     checks.expect(.g6, must <= number, "\(listener) received \(number) changes; \(must) had to reach it")
     context.must += must
     context.may += max(may, number)
     context.did += number
   }
 
-  /// Checks that every change made after the handler's addition was announced to the handler first.
+  /// Checks that the handler received, for every change after its addition, the call before the
+  /// change first.
   private func judgePriors(_ listener: Listener) {
     var announced: Set<Tone.Name> = []
     for call in listener.calls {

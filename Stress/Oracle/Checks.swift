@@ -1,7 +1,7 @@
 import Foundation
 
-/// Counts the checks and the violations of each guarantee. Any thread may use it.
-// Safe: `lock` guards `messages`.
+/// Counts the checks and the violations of each guarantee. Any thread may use these counts.
+// Safe: `lock` guards `messages`; all other parts are immutable or atomic.
 final class Checks: @unchecked Sendable {
   private let checked = Guarantee.allCases.map { _ in Counter() }
   private let violated = Guarantee.allCases.map { _ in Counter() }

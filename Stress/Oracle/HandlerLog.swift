@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// A handler that runs one call at a time appends to `calls` without a lock. If its calls overlap
 /// nevertheless, the thread sanitizer reports the race.
-// Safe: one call at a time writes `calls`, as `inside` checks; calls that may overlap write under
-// `gate`. The worker or owner of the handler writes all else. Read when all calls have ended.
+// Safe: where calls do not overlap, one call at a time writes `calls`, as `inside` checks. Calls
+// that may overlap write under `gate`. The worker or owner of the handler writes all other fields.
+// The verifiers read when all calls have ended.
 final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
     let senderLog: Int32
@@ -46,12 +47,12 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   let checks: Checks
   /// The divisor of the payload numbers for which the handler throws. 0 for no payloads.
   let throwsEvery: Int
-  /// Whether no call throws, also if a fault is due.
+  /// Whether no call throws, even if a fault is due.
   var neverThrows = false
   /// The seed of the random numbers that decide which calls meet a fault. It derives from the seed
   /// of the run.
   var fate: UInt64 = 0
-  /// Injects faults into the event during a call.
+  /// Injects faults into the handler's event during a call.
   var trouble: (@Sendable (StressPayload, inout Random) -> Void)?
   /// Runs first in each call.
   var reaction: (@Sendable (StressPayload) -> Void)?
@@ -63,7 +64,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   /// Whether the handler ends with an owner.
   var hasOwner = false
   /// Whether the handler is removed on its own serial context, or with its owner. Then no call at
-  /// all may begin afterwards.
+  /// all may begin after the removal.
   var isRemovalStrict = false
   var locks: [LockSpan] = []
   var isLocked: Bool { locks.last.map { $0.off == nil } ?? false }
@@ -75,8 +76,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   private let gate = Atomic<Bool>(false)
   private let ended = Counter()
 
-  /// The time at which the removal ended on another thread than the worker's. 0 if there is no such
-  /// end, or not yet.
+  /// The time at which the removal ended, if it ended on another thread than the worker's.
+  /// Otherwise 0.
   private let endOfRemoval = Atomic<UInt64>(0)
 
   init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
@@ -89,12 +90,13 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   var description: String { "\(isOnce ? "once " : "")handler \(token?.id ?? 0) (\(place))" }
 
-  /// Records the current time as the end of the removal. Called in the `deinit` of the handler's
-  /// owner, or directly after a removal on the handler's serial context. Both may run on a thread
-  /// that is not the worker's.
+  /// Records the current time as the end of the removal. The `deinit` of the handler's owner calls
+  /// this, and so does a removal on the handler's serial context. Both may run on a thread that is
+  /// not the worker's.
   func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
-  /// Completes the span of the removal for the verifiers, when all calls have ended.
+  /// Copies the recorded end of the removal to `removing`, for the verifiers. Called when all calls
+  /// have ended.
   func closeRemoval() {
     let time = endOfRemoval.load(ordering: .relaxed)
     if time > 0 { removing?.end = time }
@@ -116,7 +118,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   /// Runs a call of an asynchronous handler.
   ///
-  /// - Parameter pausing: Whether every seventh payload suspends the call.
+  /// - Parameter pausing: Whether the call suspends for every seventh payload.
   func call(_ payload: StressPayload, _ canary: Canary, pausing: Bool) async throws {
     begin(payload, canary)
     reaction?(payload)

@@ -1,7 +1,7 @@
 import Eventing
 
-/// Verifies the handlers of a trial, one by one: each call against the order, the additions, the
-/// removals and the locks, and each missing call.
+/// Verifies the handlers of a trial, one by one. Checks each call against the order, the additions,
+/// the removals and the locks, and checks each missing call.
 struct HandlerVerifier {
   let all: Verifier
   let checks: Checks
@@ -19,7 +19,8 @@ struct HandlerVerifier {
 
   /// A call and the send that caused it.
   private struct Heard {
-    /// The position in the event's order. 0 if an event lock kept the occurrence from the witness.
+    /// The position in the event's order. 0 if an event lock kept the occurrence from the witness,
+    /// the trial's first handler.
     let place: Int
     let sent: Span
     let at: UInt64
@@ -69,8 +70,8 @@ struct HandlerVerifier {
 
   /// Checks the calls that began after `remove` had returned.
   ///
-  /// On the handler's own serial context there may be none. Elsewhere, only calls that were claimed
-  /// before the removal may begin: at most ``Place/mostInFlight``.
+  /// On the handler's own serial context no such call may begin. Elsewhere, only calls that were
+  /// claimed before the removal may begin: at most ``Place/mostInFlight``.
   private func judgeRemoval(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     guard let removing = handlerLog.removing else { return }
     let guarantee: Guarantee = handlerLog.hasOwner ? .g10 : .g7
@@ -121,7 +122,7 @@ struct HandlerVerifier {
   // MARK: Missing calls
 
   /// Checks that every occurrence sent while the handler was registered was delivered, unless a
-  /// lock excuses its absence.
+  /// lock explains why not.
   private mutating func judgeHoles(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     var next = 0
     let sorted = handlerLog.place.isInOrder ? heard : heard.sorted { $0.place < $1.place }

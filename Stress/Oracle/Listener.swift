@@ -1,7 +1,8 @@
 import Eventing
 import Synchronization
 
-/// An observed value, which names its sender, its number among the sender's values, and its origin.
+/// A value of an observed value. It names its sender, its number among the sender's values, and the
+/// value that it was computed from.
 struct Tone: Sendable {
   struct Name: Hashable, Sendable {
     var senderLog: Int32
@@ -17,7 +18,7 @@ struct Tone: Sendable {
 /// The oracle's record of one handler of changes. Keeps names in place of values, so that it
 /// retains no value.
 // Safe: one call at a time writes `calls`, as `inside` checks. The worker of the handler writes all
-// else. Read when all calls have ended.
+// other fields. The verifier reads when all calls have ended.
 final class Listener: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
     let old: Tone.Name?

@@ -1,7 +1,7 @@
 import Eventing
 
-/// The payload of a network. It names the event that it entered, and the marked edges that it
-/// passed.
+/// The payload of a network. It names the first event that it was sent to, and the marked edges
+/// that it passed.
 struct Traveller: Sendable {
   let payload: StressPayload
   let origin: Int
@@ -19,19 +19,19 @@ struct Traveller: Sendable {
   }
 }
 
-/// Events that forward to each other along edges that workers add and remove: two rings, a diamond,
-/// a chain, and two parallel edges.
+/// Events that forward to each other: two rings, a diamond, a chain, and two parallel edges.
+/// Workers add and remove the edges.
 final class Network: Sendable {
   /// A forward from one event to another. All edges between two events belong to one worker, so
   /// that `removeForwarding` ends only that worker's edges.
   struct Edge: Sendable {
     let source: Int
     let target: Int
-    /// Whether the edge has a transform, which appends its number to the trace and passes only the
-    /// payloads of ``lets(_:)``.
+    /// Whether the edge has a transform. The transform appends the edge's number to the trace, and
+    /// passes only the payloads of ``lets(_:)``.
     ///
-    /// An unmarked edge leaves no trace. The path is known nevertheless, because no two unmarked
-    /// edges meet.
+    /// An unmarked edge leaves no trace. The path can be reconstructed nevertheless, because no two
+    /// unmarked edges meet.
     var isMarked = true
     var filter: Int32?
 
@@ -80,9 +80,10 @@ final class Network: Sendable {
     }
   }
 
-  /// An event of the network. The witness is its first handler. Two further handlers are on lanes.
-  // Safe: each array belongs to one handler, which is called one call at a time. Read when no
-  // handler runs.
+  /// An event of the network. Its first handler, the witness, records the arrivals. Two further
+  /// handlers are on lanes.
+  // Safe: each array belongs to one handler, which is called one call at a time. The verifier reads
+  // when no handler runs.
   final class Node: @unchecked Sendable {
     let event = Event<Traveller>("node")
     private(set) var arrivals: [Arrival] = []

@@ -12,8 +12,7 @@ struct NetworkVerifier {
   }
   private struct Place {
     let at: UInt64
-    /// A time by which the event had delivered the occurrence to all its handlers, forwards
-    /// included.
+    /// A time by which the event had delivered the occurrence to all its handlers and forwards.
     let done: UInt64
     let sent: Span
   }
@@ -22,9 +21,9 @@ struct NetworkVerifier {
   let context: ScenarioContext
   /// The times during which each edge existed.
   let lives: [[Network.Life]]
-  /// The events that each sender's payloads were sent to.
+  /// For each sender, the events that its payloads were sent to, in order.
   let origins: [[Int]]
-  /// The numbers of the payloads that each sender awaited.
+  /// For each sender, the numbers of the payloads whose `send` it awaited.
   let sends: [Set<Int>]
   let settled: UInt64
 
@@ -89,8 +88,8 @@ struct NetworkVerifier {
     }
   }
 
-  /// Checks that an arrival by an edge was at the source of the edge before, and that the edge
-  /// existed then.
+  /// Checks that the occurrence had arrived at the edge's source before it passed the edge. Checks
+  /// that the edge existed then.
   private func judgeArrival(_ key: Key, _ place: Place) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
@@ -105,8 +104,8 @@ struct NetworkVerifier {
       $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding))
     }
     if couldJoin.isEmpty { checks.violate(.g6, "edge \(number) was passed before it was added") }
-    // The witness is called before the edge. So an occurrence that the witness receives after the
-    // removal has returned may not pass the edge.
+    // The source event calls the witness before the edge's handler. So an occurrence that the
+    // witness receives after the removal has returned may not pass the edge.
     let isThere = couldJoin.contains { $0.removing.map { from.at <= $0.end } ?? true }
     checks.expect(.g7, isThere || couldJoin.isEmpty, "edge \(number) was passed after it had been removed")
   }
@@ -114,7 +113,8 @@ struct NetworkVerifier {
   // MARK: Missing arrivals
 
   /// Checks that an occurrence at the source of an edge passed the edge, if the edge existed all
-  /// the time. The edge's filter, and an earlier visit of its target, excuse the absence.
+  /// the time. The occurrence may be missing if the edge's filter stopped it, or if it visited the
+  /// target earlier.
   private func judgeDepartures(_ key: Key, _ place: Place) {
     let parent = key.path.last.flatMap { last in
       places[
@@ -164,8 +164,8 @@ struct NetworkVerifier {
     }
   }
 
-  /// Checks that a report counts the handlers of its own event: three, and the forwards whose
-  /// targets took the occurrence.
+  /// Checks that a report counts the handlers of its own event: three, and each forward whose
+  /// target accepted the occurrence.
   private func judgeReports() {
     for worker in context.workers {
       for (index, report) in worker.senderLog.reports {

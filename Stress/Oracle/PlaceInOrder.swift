@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Foundation
 
-/// The places where a handler may run, as far as the oracle distinguishes them.
+/// The places where a handler may run, as far as the verifiers distinguish them.
 enum Place: Int, CaseIterable, Sendable {
   case inline, background, queue, crowd, main, mainAsync, inOrder, isolated, concurrent, task
 
@@ -11,8 +11,8 @@ enum Place: Int, CaseIterable, Sendable {
   /// Whether the event itself calls the handler, before it delivers the next occurrence.
   var isInline: Bool { self == .inline }
 
-  /// The number of calls that may have been claimed without having reached their first line. A
-  /// `.task` handler has one such call on each thread of the pool.
+  /// The largest number of calls that may have been claimed without having reached their first
+  /// line. A `.task` handler may have one such call on each thread of the pool.
   var mostInFlight: Int {
     switch self {
     case .task: max(Place.limit, ProcessInfo.processInfo.activeProcessorCount)
@@ -25,8 +25,8 @@ enum Place: Int, CaseIterable, Sendable {
   static let limit = 3
 }
 
-/// An actor for handlers to run on. Nothing but the actor protects `calls`, so a handler that runs
-/// elsewhere is a data race.
+/// An actor for handlers to run on. Only the actor's isolation protects `calls`. So if a handler
+/// runs elsewhere, the thread sanitizer reports a data race.
 actor Room {
   private(set) var calls = 0
   func enter() { calls += 1 }
@@ -41,7 +41,7 @@ struct Places: Sendable {
 }
 
 extension EventSource where Payload == StressPayload {
-  /// Adds the handler of a log, in the place that the log names.
+  /// Adds the handler that writes to a log, on the lane that the log names.
   nonisolated func add(_ handlerLog: HandlerLog, _ places: Places, priority: Int = 0) -> HandlerToken {
     let (canary, name, once) = (Canary(.handler), handlerLog.name, handlerLog.isOnce)
     switch handlerLog.place {

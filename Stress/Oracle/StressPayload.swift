@@ -1,11 +1,11 @@
 import Eventing
 
-/// A payload, which names its sender and its number among the sender's payloads.
+/// A payload that names its sender and its number among the sender's payloads.
 struct StressPayload: Sendable {
   let senderLog: Int32
   let index: Int32
   let canary: Canary
-  /// The key that the payload is sent to. Nil for an untargeted payload, and where there are no
+  /// The key that the payload is sent to. Nil for an untargeted payload, and in events without
   /// keys.
   var key: Int32?
 }
@@ -13,7 +13,7 @@ struct StressPayload: Sendable {
 /// The record of a sender: a worker, or a handler that posts. The sends are in the order in which
 /// the sender made them.
 // Safe: one sender at a time uses it; if handlers post, the event runs their calls one at a time.
-// Read when all senders have ended.
+// The verifiers read when all senders have ended.
 final class SenderLog: @unchecked Sendable {
   let number: Int
   /// The span of each send.
@@ -21,7 +21,7 @@ final class SenderLog: @unchecked Sendable {
   /// The key of each send.
   private(set) var keys: [Int32?] = []
   private(set) var reports: [(index: Int, report: SendReport)] = []
-  /// The number of the worker's handlers that were not found where they had to be.
+  /// The number of removals that did not find a handler of the worker.
   var missing = 0
   private var tickets: [(index: Int, ticket: Ticket)] = []
 
@@ -34,7 +34,7 @@ final class SenderLog: @unchecked Sendable {
     return StressPayload(senderLog: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
   }
 
-  /// Ends the span of a payload's send. The payload need not be the latest.
+  /// Ends the span of a payload's send. The payload may be any earlier one.
   @discardableResult func returned(_ payload: StressPayload) -> Span {
     sent[Int(payload.index)].finish()
     return sent[Int(payload.index)]

@@ -1,14 +1,14 @@
 import Eventing
 
-/// Faults that a handler injects into its own event within a call.
+/// Adds faults that the witness injects into its own event within a call.
 ///
-/// The witness injects them, because it is called with every occurrence, one call at a time.
+/// The witness injects the faults, because it is called with every occurrence, one call at a time.
 extension AnyTrial {
-  /// Returns a closure that injects faults in the calls of the witness, if its random numbers say
-  /// so.
+  /// Returns a closure that injects faults in some calls of the witness. Its random numbers decide
+  /// in which.
   ///
-  /// Only calls with payloads of workers inject faults. If calls with the witness's own payloads
-  /// did, they would never end.
+  /// Only calls with payloads of workers inject faults. The witness also posts payloads of its own.
+  /// If calls with these injected faults too, they would never end.
   ///
   /// - Parameter senderLog: The record of the payloads that the witness posts.
   func makeTrouble(_ senderLog: SenderLog) -> @Sendable (StressPayload, inout Random) -> Void {
@@ -37,8 +37,8 @@ enum Trouble {
     senderLog.returned(payload)
   }
 
-  /// Adds, locks, unlocks and removes a handler. The removal comes before the next occurrence, so
-  /// the handler must never be called.
+  /// Adds, locks, unlocks and removes a handler within one call. The next occurrence is delivered
+  /// after that call, so the handler must never be called.
   static func addAndRemove(_ subject: any TrialSubject, named isNamed: Bool, _ checks: Checks) {
     let canary = Canary(.handler)
     let token = subject.listeners.addHandler(named: "scratch", priority: isNamed ? -9 : 9) { _ in
@@ -62,7 +62,7 @@ enum Trouble {
 
   // MARK: Releasing
 
-  /// An owner of a handler, with one strong reference in a local variable.
+  /// An owner of a handler. One local variable has the only strong reference to it.
   private final class Owner: Sendable {
     private let canary = Canary(.owner)
     private let isGone: Counter
@@ -71,8 +71,8 @@ enum Trouble {
     deinit { isGone.add() }
   }
 
-  /// Releases an owner while the event delivers. The release comes before the next occurrence, so
-  /// the owner's handler must never be called.
+  /// Releases an owner while the event delivers. The next occurrence is delivered after the
+  /// release, so the owner's handler must never be called.
   static func dropOwner(_ subject: any TrialSubject, _ checks: Checks) {
     let (canary, isGone) = (Canary(.handler), Counter())
     var owner: Owner? = Owner(isGone)
@@ -94,7 +94,7 @@ enum Trouble {
     var event: Event<Bomb>? = Event()
   }
 
-  /// A payload that posts when it is released.
+  /// A payload whose `deinit` posts.
   private final class Bomb: Sendable {
     private let canary = Canary(.payload)
     private let fuse: @Sendable () -> Void

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Synchronization
 
-/// The operations of a trial on an event of any kind.
+/// The operations that a trial needs of an event of any kind.
 protocol TrialSubject: Sendable {
   nonisolated func remove(_ token: HandlerToken) -> Bool
   nonisolated func remove(named name: String) -> Int
@@ -56,10 +56,10 @@ final class Trial: AnyTrial, @unchecked Sendable {
 /// verifies them at the end.
 ///
 /// The first handler is the *witness*. It is called with every occurrence, so the order of its
-/// calls is the order of the event. Its next call shows that the occurrence before has reached all
-/// inline handlers.
+/// calls is the order of the event. When the witness is called again, the occurrence before has
+/// reached all inline handlers.
 // Safe: `extraHandlerLogs` changes only between races, `eventLocks` only on one worker. Each worker
-// accesses its own parts alone.
+// accesses only its own parts.
 class AnyTrial: @unchecked Sendable {
   let context: ScenarioContext
   let subject: any TrialSubject
@@ -68,15 +68,16 @@ class AnyTrial: @unchecked Sendable {
   let witness: HandlerLog
   /// The records of handlers that belong to no worker.
   var extraHandlerLogs: [HandlerLog] = []
-  /// The records of handlers that post: each of them is a sender of its own.
+  /// The records of handlers that post. Each such handler is a sender of its own.
   private(set) var extraSenderLogs: [SenderLog] = []
-  /// The fate of occurrences that locks skip. If locks hold them, a lock excuses no missing call.
+  /// Whether locks hold the occurrences that they skip. If they do, a lock explains no missing
+  /// call.
   var holding = Holding.nothing
   /// The times during which the event itself was locked.
   var eventLocks: [HandlerLog.LockSpan] = []
   /// Whether the witness receives every occurrence.
   var losesNothing: Bool { eventLocks.isEmpty || holding != .nothing }
-  /// The number of blocks that still have to run on queues.
+  /// The number of removal blocks that still have to run on queues.
   let errands = Counter()
   /// The span of the final `quiesce`, after which no handler runs.
   private(set) var settled = Span.open
@@ -85,6 +86,8 @@ class AnyTrial: @unchecked Sendable {
   var handlerLogs: [HandlerLog] { extraHandlerLogs + context.workers.flatMap(\.handlerLogs) }
   var senderLogs: [SenderLog] { context.workers.map(\.senderLog) + extraSenderLogs }
 
+  /// Creates a trial and its witness.
+  ///
   /// - Parameter attach: Adds the handler of a record, in one of the places, with a priority.
   init(
     _ context: ScenarioContext, _ subject: any TrialSubject,
@@ -186,7 +189,7 @@ class AnyTrial: @unchecked Sendable {
     for senderLog in senderLogs { await senderLog.settle() }
     settled.start = Clock.now
     await subject.quiesce()
-    await subject.quiesce()  // for the occurrences that handlers posted meanwhile
+    await subject.quiesce()  // delivers the occurrences that handlers posted meanwhile
     settled.finish()
     context.director.begin(.verify)
     for handlerLog in handlerLogs { handlerLog.closeRemoval() }

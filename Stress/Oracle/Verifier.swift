@@ -7,11 +7,11 @@ struct Verifier {
   let checks: Checks
   let handlerLogs: [HandlerLog]
   let senderLogs: [SenderLog]
-  /// The position of each send in the order of the event, from 1. 0 if the occurrence never reached
-  /// the witness.
+  /// The position of each send in the order of the event, counted from 1. 0 if the occurrence never
+  /// reached the witness, the trial's first handler.
   private(set) var position: [[Int]] = []
-  /// For each position: the span of the send, its key, the time of the witness's call, and a time
-  /// by which all inline calls had returned.
+  /// For each position, from here to `done`: the span of the send, its key, the time of the
+  /// witness's call, and a time by which all inline calls had returned.
   private(set) var sent: [Span] = []
   private(set) var keys: [Int32?] = []
   private(set) var seen: [UInt64] = []
@@ -39,7 +39,7 @@ struct Verifier {
       judged.verify(handlerLog)
     }
     (callCounts, failureCounts) = (judged.callCounts, judged.failureCounts)
-    if trial.holding == .nothing { judgeHandlerOrder() }  // held occurrences come late
+    if trial.holding == .nothing { judgeHandlerOrder() }  // held occurrences are delivered late, out of this order
     trial.context.must += judged.must
     trial.context.may += judged.may
     trial.context.did += judged.did
@@ -84,14 +84,14 @@ struct Verifier {
     return keepsRealTime()
   }
 
-  /// Counts the occurrences that never reached the witness, and those of them that no event lock
-  /// excuses.
+  /// Counts the occurrences that never reached the witness, and how many of these no event lock
+  /// explains.
   ///
   /// Such an occurrence has no known position in the order.
   private func countUnseen() -> (unseen: Int, unexcused: Int) {
     var (unseen, unexcused) = (0, 0)
     for senderLog in senderLogs {
-      // An occurrence was delivered before the next one of its sender, or before the end.
+      // A sender's occurrence was delivered before its next one, or before the end of the trial.
       var latest = trial.settled.end
       for index in senderLog.sent.indices.reversed() {
         let place = position[senderLog.number][index]
@@ -111,7 +111,8 @@ struct Verifier {
     return (unseen, unexcused)
   }
 
-  /// Checks that an occurrence whose send had returned before another send began comes first.
+  /// Checks the order against real time: if one send returned before another began, its occurrence
+  /// comes first.
   private func keepsRealTime() -> Bool {
     var earliestEnd = UInt64.max
     for place in stride(from: last, to: 0, by: -1) {

@@ -3,8 +3,8 @@ import Eventing
 /// A chain of events through which lines pass. Its handlers parse, classify, count, store, show and
 /// measure the lines. Lines that cannot be parsed go to an event for errors.
 ///
-/// A handler posts to the next event, or the event forwards to it. Each handler runs where such
-/// work usually runs.
+/// Some handlers post to the next event; other events forward to it. Each handler runs on the kind
+/// of lane on which such work usually runs.
 actor Chain {
   private let line = Event<LogLine>("line")
   private let parsed = Event<ParsedLine>("parsed")
@@ -15,9 +15,9 @@ actor Chain {
   private var visitor: HandlerToken?
 
   /// The results that the handlers accumulate.
-  // Safe: each part belongs to one handler, which is called one call at a time, in order. Read
-  // after `quiesce`. The once handlers and the visitor are inline, so the order of their event
-  // applies to all of them.
+  // Safe: each part belongs to one handler, which is called one call at a time, in order. The once
+  // handlers and the visitor are inline, so the order of their event applies to all of them. The
+  // results are read after `quiesce`.
   final class Results: @unchecked Sendable {
     var outcome = Outcome()
     var blank = Digest()
@@ -82,7 +82,8 @@ actor Chain {
   /// Sends one line, after the changes that the plan has before the line.
   func take(_ next: LogLine) async {
     let changes = Plan.changes(before: next.number)
-    // A lock applies to queued occurrences, too. So wait until the earlier lines are processed.
+    // A lock also applies to occurrences that are queued. So the earlier lines must be processed
+    // first.
     if !changes.isEmpty { await quiesce() }
     for change in changes { make(change) }
     line.post(next)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The lines of a file or of the standard input, which are read in chunks. Memory holds only one
+/// The lines of a file or of the standard input, which is read in chunks. Memory contains only one
 /// chunk and the current line.
 ///
-/// A newline ends a line, with an optional carriage return before it; so does the end of the input.
+/// A line ends with a newline, which a carriage return may precede, or with the end of the input.
 /// Real logs contain lines that are not UTF-8. Replacement characters stand for the invalid bytes,
 /// so that no line is lost.
 struct Lines {
@@ -17,6 +17,8 @@ struct Lines {
   /// The number of lines that were not UTF-8.
   private(set) var repaired = 0
 
+  /// Opens a file, or the standard input if the path is `-`.
+  ///
   /// - Throws: `UsageError` if the file does not exist, is a folder, or cannot be read.
   init(_ path: String) throws {
     self.path = path

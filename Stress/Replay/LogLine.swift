@@ -64,7 +64,7 @@ struct Digest: Sendable, Equatable {
   }
 }
 
-/// The results of a replay. The chain of events and the plain loop must agree on all of them.
+/// The results of a replay. The event chain and the plain loop must compute equal results.
 struct Outcome: Sendable, Equatable {
   /// The number of lines for which one rate is computed.
   static let block = 500

@@ -1,7 +1,7 @@
-/// The lines before which handlers are added, removed, locked and unlocked. The chain of events and
-/// the plain loop share the plan.
+/// The changes of handlers during a replay: before which lines handlers are added, removed, locked
+/// and unlocked. The event chain and the plain loop follow the plan.
 enum Plan {
-  /// The number of lines from one change to the next.
+  /// The number of lines between two changes.
   static let step = 97
 
   enum Change: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An SVG of throughput and latency over the time of a run. It contains no script and no font. Its
-/// colours are legible on white and on dark backgrounds.
+/// colours are legible on light and on dark backgrounds.
 struct Plot {
   private struct Point {
     let start, end: Double
@@ -99,7 +99,7 @@ struct Plot {
 
   // MARK: The parts of the drawing
 
-  /// Returns two curves over a scale of powers of ten.
+  /// Returns a panel of two curves over a logarithmic scale.
   private func panel(_ name: String, _ curves: [Curve], top: Double, _ format: (Double) -> String) -> String {
     let values = curves.flatMap { $0.parts.flatMap { $0.compactMap(\.value) } }
     let lowest = log10(max(1, values.min() ?? 1)).rounded(.down)

@@ -18,7 +18,7 @@ struct Report {
       separator: "\n")
   }
 
-  /// The further figures of the scenarios, which follow the table.
+  /// The figures that only some scenarios have, printed below the table.
   private var remarks: String {
     let lines = contexts.compactMap { context in
       context.remarks.isEmpty

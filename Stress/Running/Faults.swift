@@ -1,5 +1,4 @@
-/// A fault that is injected into workers and handlers. A run survives the fault if every check
-/// holds.
+/// A fault that is injected into workers and handlers. Every check must hold nevertheless.
 enum Fault: String, CaseIterable, Sendable {
   case `throw`, cancel, stall, preempt, reenter, drop
 
@@ -15,8 +14,8 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
-  /// The default rate: one fault in this many chances. Low enough to leave the throughput almost
-  /// unchanged.
+  /// The default rate: one fault in this many chances. The rate is so low that the throughput
+  /// hardly changes.
   var usualRate: Int {
     switch self {
     case .throw: 1_000
@@ -29,7 +28,7 @@ enum Fault: String, CaseIterable, Sendable {
   }
 }
 
-/// The rate at which each kind of fault is injected.
+/// The rates of all kinds of faults.
 struct FaultRates: Sendable {
   /// The valid rates. A rate is one fault in this many chances.
   static let range = 1...1_000_000_000
@@ -52,11 +51,11 @@ struct FaultRates: Sendable {
   }
 }
 
-/// Decides when a fault is injected, and counts all faults, including the ones of the scenario
+/// Decides when a fault is injected. Counts all faults, including the ones that a scenario makes by
 /// itself.
 ///
-/// Each decision draws from the caller's random numbers. So the faults depend on the seed alone,
-/// and the operations of the workers do not depend on the faults.
+/// Each decision uses the caller's random numbers. So the faults depend on the seed alone, and the
+/// operations of the workers do not depend on the faults.
 final class Faults: Sendable {
   private let rates: FaultRates
   private let counts = Fault.allCases.map { _ in Counter() }
@@ -93,12 +92,12 @@ final class Faults: Sendable {
 
   /// Delays an asynchronous handler: stalls it, or yields its task.
   ///
-  /// The isolation is a parameter for a reason. Without it, an optimized build of Swift 6.3.1
-  /// leaves the main actor where a path with an await meets a path without one.
+  /// The isolation is a parameter because of a compiler fault. Without it, an optimized build of
+  /// Swift 6.3.1 leaves the main actor where a path with an await joins a path without one.
   ///
   /// - Parameters:
   ///   - isSuspended: Whether the handler suspends even if no fault is due.
-  ///   - place: The actor of the caller, on which the function returns.
+  ///   - place: The actor of the caller. The function returns on it.
   func delayTask(_ luck: inout Random, isSuspended: Bool, on place: isolated (any Actor)? = #isolation) async {
     if strikes(.stall, &luck) { await Faults.stallTask(&luck) }
     guard isDue(.preempt, &luck) || isSuspended else { return }

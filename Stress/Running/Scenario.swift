@@ -1,4 +1,4 @@
-/// A race of operations on events, and the verification of its results.
+/// A test in which workers race with operations on events, and which verifies the results.
 ///
 /// A scenario runs in short rounds. A round makes an event, lets all workers race, waits until the
 /// event is quiet, verifies the results, and releases everything.
@@ -10,8 +10,8 @@ protocol Scenario: Sendable {
 
   init()
 
-  /// Runs one round. Soon after its return all of its objects must be deallocated; the canaries
-  /// reveal the ones that are not.
+  /// Runs one round. Soon after the return, all objects of the round must be deallocated. The
+  /// counts of living canaries show the objects that are not.
   func round(_ context: ScenarioContext) async
 }
 

@@ -4,8 +4,8 @@ import Foundation
 import Synchronization
 
 /// The environment of a scenario: workers, time, seed, checks and figures.
-// Safe: used by the task of one scenario at a time. The parts that workers share are thread-safe by
-// themselves.
+// Safe: the task of one scenario at a time uses the context. The parts that workers share are
+// thread-safe by themselves.
 final class ScenarioContext: @unchecked Sendable {
   let options: Options
   let name: String
@@ -16,17 +16,17 @@ final class ScenarioContext: @unchecked Sendable {
   private(set) var workers: [Worker] = []
   private(set) var memory = MemoryTrend()
 
-  // The figures of the table: the deliveries that had to happen, could happen and did happen, and
-  // the overlaps.
+  // Figures of the table: the number of deliveries that had to happen, could happen and did happen,
+  // and the number of overlaps.
   var must = 0
   var may = 0
   var did = 0
   var overlaps = 0
-  /// The events of the current round, which must be deallocated after it.
+  /// The events of the current round, which must be deallocated after the round.
   private var events: [WeakLook] = []
   /// The trace of the current round; `nil` without `--trace`.
   private(set) var trace: EventTrace?
-  /// The number of isolated calls that no worker made.
+  /// The number of isolated calls that were made outside of workers.
   var looks = 0
   var lookLatency = Histogram()
   /// Further figures, which the report prints below the table.
@@ -88,7 +88,7 @@ final class ScenarioContext: @unchecked Sendable {
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 
-  /// Returns the seed of a handler's faults, for a handler that is added between races. See
+  /// Returns the seed of the faults of a handler that is added between races. See
   /// ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
@@ -103,8 +103,8 @@ final class ScenarioContext: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - steps: The number of steps of each worker.
-  ///   - step: The step of a thread. Also the step of a task if `inTask` is nil.
-  ///   - inTask: The step of a task. It may await.
+  ///   - step: A step of a worker on a thread; also of a worker in a task, if `inTask` is nil.
+  ///   - inTask: A step of a worker in a task. It may await.
   func race(
     steps: Int, _ step: @escaping @Sendable (Worker) -> Void, inTask: (@Sendable (Worker) async -> Void)? = nil
   ) async {
@@ -136,7 +136,7 @@ final class ScenarioContext: @unchecked Sendable {
   }
 }
 
-/// A starting point that no worker passes before all have arrived.
+/// A starting line. No worker passes it before all workers have arrived.
 final class StartLine: Sendable {
   private let missing: Atomic<Int>
 

@@ -1,7 +1,7 @@
-/// The activity of a scenario over its time, in samples of 0.1 s or more.
+/// Samples of the activity of a scenario, each of 0.1 s or more.
 ///
-/// The context adds samples between two rounds, when no worker runs. So the timeline may read the
-/// workers' own figures, and costs the workers nothing.
+/// The context adds samples between two rounds, when no worker runs. So the timeline can read the
+/// workers' own figures, and the workers spend no time on it.
 struct Timeline: Sendable {
   struct Sample: Sendable {
     let time: Span
@@ -9,12 +9,12 @@ struct Timeline: Sendable {
     let deliveries: Int
     let posting: Histogram
 
-    /// Returns a number of this sample as a rate per second.
+    /// Returns a count of this sample as a rate per second.
     func perSecond(_ number: Int) -> Double { Double(number) / max(Double(time.end - time.start) / 1e9, 1e-9) }
   }
 
   private(set) var samples: [Sample] = []
-  /// The least duration of a sample, in nanoseconds. At most 600 samples fit into a run.
+  /// The least duration of a sample, in nanoseconds. It allows at most 600 samples in a run.
   private let interval: UInt64
   private var before: UInt64
   private var operations = 0
@@ -31,7 +31,8 @@ struct Timeline: Sendable {
 
   /// Adds a sample of the time since the previous one, if at least `interval` has passed.
   ///
-  /// - Parameter isLast: Whether to add a sample regardless of `interval` if there is none yet.
+  /// - Parameter isLast: Whether to add the sample before `interval` has passed, if the timeline
+  ///   has no sample yet.
   mutating func take(_ context: ScenarioContext, isLast: Bool) {
     let now = Clock.now
     guard now - before >= interval || (isLast && samples.isEmpty) else { return }

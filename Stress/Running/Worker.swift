@@ -1,15 +1,15 @@
 import Eventing
 
-/// A participant of a race: a task of the pool or a thread of its own, with its own random numbers
-/// and counts.
+/// A participant of a race: a task of the pool or a separate thread. Each worker has its own random
+/// numbers and counts.
 // Safe: accessed by its own task or thread during a race, and by the context between races.
 final class Worker: @unchecked Sendable {
   let index: Int
   let isTask: Bool
   let activityLog: ActivityLog
   var random: Random
-  /// The random numbers that decide when the worker meets a fault. They are separate from `random`,
-  /// so that faults do not change the worker's operations.
+  /// The random numbers that decide when a fault is injected into the worker. They are separate
+  /// from `random`, so that faults do not change the worker's operations.
   private(set) var luck = Random(seed: 0)
   private let faults: Faults
 
@@ -92,7 +92,7 @@ final class Worker: @unchecked Sendable {
     activityLog.end()
   }
 
-  /// Sends the next payload and awaits its report. Only for tasks.
+  /// Sends the next payload and awaits its report. Only workers in tasks call this.
   func send(to event: Event<StressPayload>) async {
     begin(.send)
     let payload = senderLog.next()
@@ -124,31 +124,31 @@ final class Worker: @unchecked Sendable {
   /// Returns the seed of the faults of a worker's handler. See ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
-  /// Yields the core or sleeps, between two operations of a thread, if a fault is due.
+  /// Between two operations of a thread, yields the core or sleeps if a fault is due.
   func rest() {
     guard faults.strikes(.preempt, &luck) else { return }
     if luck.oneIn(8) { RawThread.nap() } else { RawThread.giveWay() }
   }
 
-  /// Yields between two operations of a task, if a fault is due.
+  /// Between two operations of a task, yields if a fault is due.
   func restInTask() async { if faults.strikes(.preempt, &luck) { await Task.yield() } }
 
-  /// Yields because the scenario wants it, and counts the yield as a fault.
+  /// Yields because the scenario asks for it, and counts the yield as a fault.
   func giveWayInTask() async {
     faults.count(.preempt)
     await Task.yield()
   }
 
-  /// Counts the release of a last reference, which the scenario wants, as a fault.
+  /// Counts a fault because the scenario releases a last reference.
   func lost() { faults.count(.drop) }
 
-  /// Keeps a ticket, so that its report is verified. If a fault is due, releases the ticket
-  /// instead.
+  /// Keeps a ticket, so that its report is verified. If a fault is due, drops the ticket instead.
   func keep(_ ticket: Ticket, of payload: StressPayload) {
     if !faults.strikes(.drop, &luck) { senderLog.keep(ticket, of: payload) }
   }
 
-  /// Awaits `body`. If a fault is due, cancels its task early, which must make no difference.
+  /// Awaits `body` in a task. If a fault is due, cancels the task early, which must not change the
+  /// result.
   func awaiting<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
     guard faults.strikes(.cancel, &luck) else { return await body() }
     let task = Task { await body() }

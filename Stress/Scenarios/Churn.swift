@@ -3,9 +3,9 @@ import Eventing
 /// Adds, removes and locks handlers of every kind while all workers send.
 ///
 /// Verifies every handler: it receives each occurrence that it must, in order, and no other (G1,
-/// G2, G6, G7, G9, G13, G21). In half of the rounds another handler also changes its event during a
-/// delivery (G20). The handler that it adds is removed before the next occurrence, so it is never
-/// called.
+/// G2, G6, G7, G9, G13, G21). In half of the rounds, an additional handler changes its own event
+/// during a delivery (G20). It adds a handler and removes it before the next occurrence, so the
+/// added handler must never be called.
 struct Churn: Scenario {
   static let name = "churn"
   static let summary =

@@ -1,11 +1,11 @@
 import Eventing
 import Synchronization
 
-/// Releases the last reference to an event while other operations run: on threads that post to the
-/// event at that time, within one of its handlers, and while tickets are open.
+/// Releases the last reference to an event while other operations run: while threads post to the
+/// event, within one of its handlers, and while tickets are open.
 ///
-/// Every occurrence must be delivered nevertheless (G12), and everything must be deallocated
-/// afterwards (G22). Some payloads post when they are released.
+/// Every occurrence must be delivered nevertheless (G12). Afterwards everything must be deallocated
+/// (G22). Some payloads post in their `deinit`.
 struct Ending: Scenario {
   static let name = "release"
   static let summary =
@@ -57,7 +57,7 @@ struct Ending: Scenario {
     context.countOverlaps()
   }
 
-  /// A shared event, strongly and weakly referenced.
+  /// A shared event, with a weak reference to see when it is deallocated.
   struct Pair: Sendable {
     let shared: Shared
     weak let event: Event<StressPayload>?
@@ -102,7 +102,7 @@ struct Ending: Scenario {
     context.did += lot.shared.calls.reduce(0) { $0 + $1.value }
   }
 
-  /// Releases an event of the worker's own within its handler.
+  /// Releases the last reference to an event within a handler of that event.
   private static func dropWithin(_ worker: Worker, _ context: ScenarioContext) {
     context.faults.count(.drop)
     worker.begin(.post)

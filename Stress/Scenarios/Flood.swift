@@ -1,16 +1,16 @@
 import Eventing
 import Synchronization
 
-/// Posts faster than the handlers run. The backlog must stay bounded (G15), `quiesce` must return
-/// when all earlier occurrences are delivered, and isolated calls must get their turn.
+/// Posts faster than the handlers run. The number of queued occurrences must stay bounded (G15).
+/// `quiesce` must return when all earlier occurrences are delivered. Isolated calls must not wait
+/// for ever.
 struct Flood: Scenario {
   static let name = "flood"
   static let summary = "posters outrun the handlers: the backlog is bounded, isolated calls get their turn"
 
-  /// The bound of the backlog if a delivery takes no time.
+  /// The bound on the number of queued occurrences, if a delivery takes no time.
   static let most = 3_000
-  /// The least duration on Linux, in nanoseconds, of the pause with which an overloaded event slows
-  /// each post.
+  /// The least pause of a post to an overloaded event on Linux, in nanoseconds.
   static let pause = 50_000.0
 
   struct Drop: Sendable {
@@ -19,8 +19,8 @@ struct Flood: Scenario {
   }
 
   /// The records of the first handler.
-  // Safe: one inline handler alone accesses the plain fields, and the event calls it one call at a
-  // time. Read when no handler runs.
+  // Safe: one inline handler accesses the plain fields, and the event calls it one call at a time.
+  // The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {
     let posted = Counter()
     let delivered = Counter()
@@ -96,13 +96,14 @@ struct Flood: Scenario {
     context.looks += calls
   }
 
-  /// Checks the bound of the backlog.
+  /// Checks the bound on the number of queued occurrences.
   ///
-  /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So while a
-  /// batch is delivered, each poster adds one occurrence for every pause. The batches grow to the
-  /// bound that is checked here if a delivery takes less than a pause divided by the number of
-  /// posters. Otherwise the library promises nothing. While the system or the sanitizer keeps the
-  /// event from delivering, the posters continue, which the longest gap accounts for.
+  /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So while
+  /// the event delivers a batch, each poster adds one occurrence for every pause. The bound holds
+  /// only if a delivery takes less than a pause divided by the number of posters. Otherwise the
+  /// library promises no bound, and nothing is checked. The system or the sanitizer may keep the
+  /// event from delivering while posters continue. The longest gap between deliveries accounts for
+  /// that.
   private func verify(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
     let perDelivery = Double(Clock.now - start) / Double(max(1, log.delivered.value))
     let growth = perDelivery * Double(context.workers.count) / Flood.pause

@@ -3,9 +3,10 @@ import Eventing
 /// Locks events and handlers, by locks that hold, while all workers send. No occurrence is lost,
 /// none is reordered, and no handler is called under a lock (G9).
 ///
-/// The handlers stay, and every lock holds all that it skips. So a lock excuses no missing call.
-/// The trial takes the order of the event from a handler of its own, the witness. The event lock
-/// holds the calls of the witness, too. So its calls still have that order.
+/// No handler is removed, and every lock holds all occurrences that it skips. So every handler must
+/// receive every occurrence. The trial takes the order of the event from its first handler, the
+/// witness. The event lock also holds the occurrences for the witness, so the order of the
+/// witness's calls remains the order of the event.
 struct HeldLocks: Scenario {
   static let name = "hold"
   static let summary = "locks that hold: the occurrences that they skip arrive later, all of them and in order"
@@ -64,7 +65,8 @@ struct HeldLocks: Scenario {
     worker.changes.append(on)
   }
 
-  /// Checks that every handler was called with every occurrence, and that none is held any more.
+  /// Checks that every handler was called with every occurrence, and that no occurrence is held any
+  /// more.
   private func judgeSnapshots(_ trial: Trial) async {
     let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
     for snapshot in await trial.event.handlers {

@@ -1,12 +1,13 @@
 import Eventing
 import Synchronization
 
-/// Sends to a handler on every kind of lane. Every occurrence reaches each handler, in order and
-/// one call at a time where that is promised (G13). A `send` returns when all handlers have
+/// Sends to a handler on every kind of lane. Every occurrence reaches each handler. Where the lane
+/// promises it, calls come in order, one at a time (G13). A `send` returns when all handlers have
 /// finished (G16).
 ///
-/// No handler is added or removed before the end. Then the handlers are removed during further
-/// sends. Some are removed on their own serial context, where no call may begin afterwards (G7).
+/// During the race no handler is added or removed. Then the handlers are removed during further
+/// sends. Some are removed on their own serial context, where no call may begin after the removal
+/// (G7).
 struct Lanes: Scenario {
   static let name = "lanes"
   static let summary = "main, background, queues, actors, tasks: in order, one at a time, and all awaited"

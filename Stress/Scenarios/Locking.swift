@@ -1,7 +1,7 @@
 import Eventing
 
 /// Locks and unlocks handlers in every way: by token, by name, for the duration of `withLocked`,
-/// and with the whole event (G9).
+/// and by locking the whole event (G9).
 ///
 /// No handler is added or removed during the race. So every report has to account for all handlers
 /// (G21), and every snapshot for all occurrences.
@@ -12,8 +12,8 @@ struct Locking: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    // An occurrence that the event lock keeps from the witness has no known position. So half of
-    // the rounds do without that lock, and are exact.
+    // If the event lock keeps an occurrence from the witness, the occurrence has no known position.
+    // So half of the rounds do without that lock, which makes their checks exact.
     let hasGate = context.rounds.value % 2 == 0
     for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
       ($0, context.workers[$0 % context.workers.count])
@@ -79,7 +79,8 @@ struct Locking: Scenario {
     trial.checks.expect(.g9, !event.isLocked(token), "\(handlerLog) is locked after withLocked")
   }
 
-  /// Checks that the calls in a snapshot took place, and that all other occurrences were skipped.
+  /// Checks that each snapshot counts exactly the calls that took place, and all other occurrences
+  /// as skipped.
   private func judgeSnapshots(_ trial: Trial) async {
     let snapshots = await trial.event.handlers
     let handlerLogs = Dictionary(uniqueKeysWithValues: trial.handlerLogs.map { ($0.token?.id ?? 0, $0) })

@@ -4,8 +4,8 @@ import Synchronization
 /// Uses a thousand events at a time, whose handlers post to the next event.
 ///
 /// Each event keeps its own order (G1, G2), and no occurrence is lost (G21). Thousands of handlers
-/// are removed in both directions, and leave no memory behind (G22). One in four posts goes to one
-/// common event, so that the workers meet.
+/// are removed, oldest first and newest first, and no memory stays behind (G22). One in four posts
+/// goes to one common event, so that the workers contend for it.
 struct ManyEvents: Scenario {
   static let name = "many"
   static let summary =
@@ -19,8 +19,8 @@ struct ManyEvents: Scenario {
   }
 
   /// One event and the records of its handlers.
-  // Safe: one inline handler alone accesses `last` and `sequence`, and the event calls it one call
-  // at a time. Read when no handler runs.
+  // Safe: one inline handler accesses `last` and `sequence`, and the event calls it one call at a
+  // time. The scenario reads when no handler runs.
   final class Site: @unchecked Sendable {
     let event = Event<Message>("site")
     /// The number of payloads that each worker sent.
@@ -46,7 +46,7 @@ struct ManyEvents: Scenario {
       if worker.random.oneIn(10) { addAndRemove(worker, site, isHot) } else { post(worker, site, isHot) }
     }
     for site in sites { await site.event.quiesce() }
-    for site in sites { await site.event.quiesce() }  // for the forwarded occurrences
+    for site in sites { await site.event.quiesce() }  // delivers the forwarded occurrences
     await addThousands(context, sites[0])
     await verify(sites, context)
     context.countOverlaps()

@@ -2,8 +2,8 @@ import Eventing
 import Synchronization
 
 /// Posts from handlers to their own event, up to 100,000 deep, on threads with small stacks (G4).
-/// Further, events post to each other in a ring, and asynchronous handlers of two events await
-/// sends to each other, which must not deadlock (G16, G20).
+/// Events also post to each other in a ring. Asynchronous handlers of two events await sends to
+/// each other, which must not deadlock (G16, G20).
 struct Nested: Scenario {
   static let name = "nested"
   static let summary =
@@ -17,8 +17,8 @@ struct Nested: Scenario {
   }
 
   /// The numbers of calls of two inline handlers, and the next expected link of every chain.
-  // Safe: only the inline handlers of one event access it, and the event calls them one call at a
-  // time. Read when no handler runs.
+  // Safe: only the inline handlers of one event access the log, and the event calls them one call
+  // at a time. The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {
     var first = 0
     var second = 0
@@ -68,8 +68,8 @@ struct Nested: Scenario {
       worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
     }
     await event.quiesce()
-    // The event's own queue may still extend a chain: the links that its handlers post come after
-    // the barrier of `quiesce`.
+    // The event's own queue may still extend a chain. Links that its handlers post are enqueued
+    // behind the barrier of `quiesce`.
     let isWhole = await eventually(within: 30) {
       context.director.begin(.verify)
       return total.value == log.seen.value

@@ -3,7 +3,7 @@ import Eventing
 /// Lets senders race for once handlers of every kind (G8).
 ///
 /// Some handlers throw, which also uses them up. Some post to their own event, which must not call
-/// them again. Others are locked or removed meanwhile.
+/// them a second time. Others are locked or removed meanwhile.
 struct Once: Scenario {
   static let name = "once"
   static let summary =
@@ -46,7 +46,7 @@ struct Once: Scenario {
     }
   }
 
-  /// Checks that the handlers which were not called are still registered, and no others.
+  /// Checks that exactly the handlers which were not called are still registered.
   private func judgeWhatIsLeft(_ trial: Trial) async {
     let left = await trial.event.handlers.map(\.id)
     let unused = trial.handlerLogs.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap {

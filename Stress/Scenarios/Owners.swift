@@ -3,14 +3,14 @@ import Synchronization
 
 /// Releases the owners of handlers while all workers send (G10).
 ///
-/// An owner records the time of its `deinit`. Wherever its handler runs, no call may begin
-/// afterwards. Until the release every occurrence reaches the handler. When no handler runs any
-/// more all owners are deallocated, though nothing told the event and its handlers.
+/// An owner records the time of its `deinit`. On every lane, no call of its handler may begin after
+/// that time. Until the release, every occurrence reaches the handler. When no handler runs any
+/// more, all owners are deallocated, although no call has removed their handlers.
 struct Owners: Scenario {
   static let name = "owners"
   static let summary = "owners of handlers are released during sends: no call begins after their deinit"
 
-  /// An owner of a handler. Only its worker retains it, and each call for its own duration.
+  /// An owner of a handler. Its worker retains it, and each running call does.
   final class Owner: Sendable {
     private let handlerLog: HandlerLog
     private let canary = Canary(.owner)
@@ -77,8 +77,8 @@ struct Owners: Scenario {
       owners.append((owner, handlerLog))
     }
 
-    /// Releases an owner. The removal of the handler begins here, and ends with the owner's
-    /// `deinit`, which may come later on another thread.
+    /// Releases an owner. This begins the removal of its handler. The removal ends in the owner's
+    /// `deinit`, which may run later on another thread.
     func letGo(_ worker: Worker) {
       guard !owners.isEmpty else { return }
       let handlerLog = owners[0].handlerLog

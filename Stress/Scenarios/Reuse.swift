@@ -1,10 +1,10 @@
 import Eventing
 
-/// Replaces owners and events by others at their addresses.
+/// Releases owners and events, and makes new ones at their addresses.
 ///
-/// A new owner must not get the handlers of the dead one (G10), and a token of a dead event must
-/// not affect the new one (G11). Each worker has an event of its own, for exact checks. All workers
-/// share another event.
+/// A new owner must not get the handlers of the released one (G10). A token of a released event
+/// must not affect the new one (G11). Each worker has an event of its own, for exact checks. All
+/// workers share another event.
 struct Reuse: Scenario {
   static let name = "reuse"
   static let summary = "owners and events at the addresses of dead ones: none is mistaken for another"
@@ -18,13 +18,13 @@ struct Reuse: Scenario {
   }
 
   /// The objects and counts of one worker.
-  // Safe: accessed by that worker alone during a race, and by the scenario between races. Only
-  // inline handlers that the worker's own posts call access `heard`.
+  // Safe: that worker accesses these during a race, and the scenario between races. Only inline
+  // handlers that the worker's own posts call access `heard`.
   final class Bench: @unchecked Sendable {
     var own = Event<Int>("own")
     var heard: [Int] = []
     var made = 0
-    /// The number of calls that had to happen, and did.
+    /// The number of calls that had to happen, and did, in checks without tolerance.
     var exactCalls = 0
     var reusedOwners = 0
     var reusedEvents = 0
@@ -68,14 +68,14 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // Perhaps a call on another thread, of the shared event, still retains the first owner. Then
-      // its handler here is called, too, which rules out exact checks.
+      // A call of the shared event on another thread may still retain the first owner. Then its
+      // handler here is called, too, so exact checks are not possible.
       bench.own = Event("own")
       return
     }
     bench.reusedOwners += 1
     let checks = context.checks
-    // The handler slots of the dead owner may remain. They do not belong to the new owner.
+    // The handler slots of the released owner may remain. The new owner must not count as theirs.
     checks.expect(
       .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0,
       "an owner has a dead one's handlers (\(number))")

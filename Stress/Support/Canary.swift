@@ -1,14 +1,14 @@
 import Synchronization
 
-/// An object that counts itself while it lives. Handlers, payloads and owners capture canaries, so
-/// that the counts reveal leaks.
+/// An object that is counted as long as it lives. Handlers, payloads and owners contain canaries,
+/// so that the counts reveal leaks.
 final class Canary: Sendable {
   enum Kind: Int, CaseIterable, Sendable {
     case handler, payload, owner
   }
 
   let kind: Kind
-  /// Read by ``isAlive``, so that the compiler keeps a canary that a closure captures.
+  /// A flag that ``isAlive`` reads, so that the compiler keeps a canary that a closure captures.
   private let beat = Atomic<Bool>(true)
 
   var isAlive: Bool { beat.load(ordering: .relaxed) }
@@ -34,7 +34,7 @@ final class Canary: Sendable {
   private static let living = Kind.allCases.map { _ in Counter() }
 }
 
-/// A weak reference. Used for events, which cannot hold a canary.
+/// A weak reference, which shows whether an event is deallocated. Events cannot contain a canary.
 struct WeakLook: Sendable {
   weak let object: (any AnyObject & Sendable)?
 }

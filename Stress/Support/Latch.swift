@@ -29,7 +29,7 @@ final class Latch: @unchecked Sendable {
       }
       if isOpen { continuation.resume() }
     }
-    // The thread sanitizer does not see that a resumption orders memory.
+    // This load orders memory for the thread sanitizer, which does not see that a resumption does.
     _ = missing.load(ordering: .acquiring)
   }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The memory use of the process.
+/// Reads the memory use of the process.
 enum Memory {
-  /// The number of resident bytes: at present on Linux, at the peak elsewhere. 0 if the system does
-  /// not provide it.
+  /// The number of resident bytes: the current number on Linux, the peak elsewhere. 0 if the system
+  /// does not provide it.
   static var resident: Int {
     #if os(Linux)
       guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
@@ -29,7 +29,7 @@ struct MemoryTrend: Sendable {
   }
 
   /// The growth in bytes per second, fitted to the second half of the samples. By then the buffers
-  /// have reached their size.
+  /// of the library have reached their full size.
   var slope: Double {
     let late = samples.suffix(samples.count / 2)
     guard late.count > 2 else { return 0 }

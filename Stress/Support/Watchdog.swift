@@ -6,8 +6,8 @@ enum Activity: UInt8, CaseIterable, Sendable {
   case idle, add, remove, lock, post, submit, send, look, quiesce, verify, read
 }
 
-/// The current activity of one worker, and the number of its steps. Other threads read it only as a
-/// hint, so the memory order is relaxed.
+/// The current activity of one worker, and the number of its steps. Other threads read both only as
+/// a hint, so the memory order is relaxed.
 final class ActivityLog: Sendable {
   let name: String
   private let activity = Atomic<UInt8>(0)
@@ -20,7 +20,7 @@ final class ActivityLog: Sendable {
     move()
   }
 
-  /// Counts a step, whatever the activity.
+  /// Counts a step without changing the activity.
   func move() { steps.store(steps.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
   func end() { activity.store(0, ordering: .relaxed) }
@@ -47,7 +47,7 @@ final class Watchdog: @unchecked Sendable {
   /// Guarded by: lock.
   private var scene = ""
 
-  /// Watches these workers from now on, in place of the earlier ones.
+  /// Watches these workers instead of the earlier ones.
   func watch(_ activities: [ActivityLog], scene: String) {
     lock.withLock {
       self.activities = activities
@@ -57,8 +57,8 @@ final class Watchdog: @unchecked Sendable {
 
   /// Starts to watch.
   ///
-  /// - Parameter onStall: Receives the activities of all workers, if none has made progress for
-  ///   ``patience`` seconds.
+  /// - Parameter onStall: A closure that is called with the activities of all workers, if none has
+  ///   made progress for ``patience`` seconds.
   func start(onStall: @escaping @Sendable (String) -> Void) {
     RawThread.start("watchdog") { [self] in
       var last = (sum: 0, scene: "")

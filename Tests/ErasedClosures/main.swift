@@ -1,5 +1,5 @@
-// Calls erased closures with payloads of every shape. The script `check` compiles and runs this
-// program with every relevant combination of options.
+// Calls closures without knowledge of their payload type, with payloads of every shape. The script
+// `check` compiles and runs this program with every relevant combination of options.
 
 /// The number of failed expectations.
 nonisolated(unsafe) var mistakes = 0
@@ -21,7 +21,8 @@ final class Seen: @unchecked Sendable {
   }
 }
 
-/// Calls the unspecialised version of `check`, because the type comes out of an existential.
+/// Calls the unspecialised version of `check`: opening an existential hides the type from the
+/// compiler.
 func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
 
 @inline(never) func check<Payload: TestPayload>(_: Payload.Type) async {
@@ -56,9 +57,8 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   expect(live.alive == 0, "no \(Payload.self) alive, got \(live.alive)")
 }
 
-/// Calls the closures as the library does, without knowledge of the payload type.
-///
-/// The type serves only to make payloads.
+/// Calls the closures as the library does, without knowledge of the payload type. The type
+/// parameter is used only to make payloads.
 @inline(never) func checkCalls<Payload: TestPayload>(
   _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler,
   _ view: ErasedView
@@ -94,7 +94,7 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   try await body(BorrowedPayload(UnsafePointer(address)))
 }
 
-// Calls as in a client: the compiler knows the types.
+// Calls as in a client: here the compiler knows the types.
 await check(Nothing.self)
 await check(OneByte.self)
 await check(Int.self)

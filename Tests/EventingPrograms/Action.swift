@@ -1,7 +1,7 @@
 /// An action of a program, performed at top level or inside a handler.
 ///
-/// A number selects one of the handlers added so far, removed ones included. In `removeNamed` and
-/// `lockNamed` it selects a name, and in `post` it is the payload.
+/// The number in an action is an index into all handlers added so far, including removed ones. In
+/// `removeNamed` and `lockNamed` it is an index into the names, and in `post` it is the payload.
 enum Action: Sendable {
   case add(Kind)
   case addGroup([Kind])

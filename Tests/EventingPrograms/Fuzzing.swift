@@ -2,10 +2,10 @@ import Dispatch
 import Eventing
 import Foundation
 
-/// Runs the program that libFuzzer's bytes describe; see `.ci/fuzz`.
+/// Runs the program that the bytes of libFuzzer describe; see `.ci/fuzz`.
 ///
-/// A difference from the model ends the process. libFuzzer takes that for a crash, and writes the
-/// bytes to a file.
+/// If the event differs from the model, the process ends. libFuzzer counts this as a crash, and
+/// writes the bytes to a file.
 ///
 /// In a debug build, `EVENTING_MUTANT` names a fault that is planted first. This shows whether the
 /// fuzzer finds the fault.

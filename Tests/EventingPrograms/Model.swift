@@ -1,6 +1,6 @@
 import Eventing
 
-/// The specification: the expected behaviour of an event, computed in the simplest way.
+/// The specification of an event: computes the expected behaviour in the simplest way.
 final class Model {
   struct State {
     var isGone = false

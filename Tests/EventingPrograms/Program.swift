@@ -1,12 +1,11 @@
 import Eventing
 
-/// Steps that are performed on one event, one after the other, on one thread.
-///
-/// The handlers perform actions as well.
+/// A program of steps on one event, performed one after the other on one thread. The handlers also
+/// perform actions.
 package struct Program: Sendable {
   enum Step: Sendable {
     case perform(Action)
-    /// Sends a payload. The report is compared with the model's. A post has no report.
+    /// Sends a payload, and compares the report with the model's.
     case send(Int)
   }
 
@@ -20,7 +19,7 @@ package struct Program: Sendable {
   /// Creates a program from bytes.
   ///
   /// Each byte makes one decision, so a small change of the bytes is a small change of the program.
-  /// The program ends with the bytes, and after 200 steps at the latest.
+  /// The program ends after the last byte, or after 200 steps.
   package init(bytes: some Sequence<UInt8>) {
     var (steps, decisions) = ([Step](), Decisions(bytes))
     while !decisions.isEmpty, steps.count < 200 { steps.append(Program.step(steps.count, using: &decisions)) }
@@ -76,7 +75,8 @@ package struct Program: Sendable {
   }
 }
 
-/// A generator whose random numbers come from bytes, one byte each. After the last byte come zeros.
+/// A generator whose random numbers come from bytes, one byte each. When no byte is left, it
+/// returns zeros.
 private struct Decisions: RandomNumberGenerator {
   private var bytes: [UInt8]
 

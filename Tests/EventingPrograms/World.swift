@@ -9,7 +9,7 @@ struct Refusal: Error {}
 
 final class OwnerObject: Sendable {}
 
-/// An event of the library that performs actions on one thread, beside the model.
+/// An event of the library beside its model. Both perform the actions, on one thread.
 final class World: @unchecked Sendable {
   static let names = ["a", "b"]
   let event = Event<Int>()

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The bridges to Apple's frameworks, compiled where these are not: README.md says against what.
+/// Compiles the bridges to Apple's frameworks on systems without these frameworks. README.md says
+/// which packages and stubs replace them.
 let package = Package(
   name: "eventing-platforms",
   platforms: [.macOS(.v15)],
@@ -10,7 +11,7 @@ let package = Package(
     .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
   ],
   targets: [
-    // OpenCombine under the name of the framework that it stands for.
+    // OpenCombine under the name Combine.
     .target(name: "Combine", dependencies: [.product(name: "OpenCombine", package: "OpenCombine")]),
     // The few declarations of SwiftUI that the bridge uses.
     .target(name: "SwiftUI"),
@@ -27,7 +28,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The compiler features of the package above, without which the bridges would be other programs.
+// The bridges need the compiler features of the main package: without them the code means something
+// else.
 for target in package.targets where target.name.hasSuffix("Bridge") || target.name == "PlatformTests" {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Readers that are specialised in another module, as in a client of the library.
+// Functions that read through specialised code in another module, as clients of the library do.
 
 public import Locked
 

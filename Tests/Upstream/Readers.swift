@@ -1,11 +1,13 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Functions whose assembly `check` inspects. Each reads references under the library's mutex.
+// Functions whose assembly the script `check` inspects. Each reads references under the library's
+// mutex.
 
 /// A value behind the library's mutex.
 public final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()
-  // Unchecked: the end of a checked access is a call, which keeps retains where they are.
+  // Unchecked: a checked access ends with a call, which hides the fault that `check` looks for. The
+  // optimizer moves no retain past that call.
   @exclusivity(unchecked) @usableFromInline var value: Value
 
   public init(_ value: Value) { unsafe self.value = value }
@@ -19,7 +21,7 @@ public final class Guarded<Value>: @unchecked Sendable {
   }
 }
 
-/// The class of the objects that the functions read.
+/// The objects that the functions read.
 public final class Thing: Sayable {
   public let number: Int
 
@@ -28,7 +30,7 @@ public final class Thing: Sayable {
   public func say() -> Int { number }
 }
 
-/// A protocol whose existential the functions read.
+/// A protocol. The functions also read an existential of it.
 public protocol Sayable: AnyObject {
   func say() -> Int
 }

@@ -1,4 +1,5 @@
-// A use after free at -O: a retain leaves its critical section. README.md says why.
+// A use after free at -O: the compiler moves a retain past the unlock. README.md explains the
+// fault.
 //
 //   swiftc -O -parse-as-library RetainPastUnlock.swift && ./RetainPastUnlock           # crashes
 //   swiftc -O -parse-as-library -D FENCE RetainPastUnlock.swift && ./RetainPastUnlock  # survives
@@ -26,7 +27,7 @@ final class Box: @unchecked Sendable {
     word.store(0, ordering: .releasing)
   }
 
-  // Written: lock, load, retain, unlock. Compiled at -O: lock, load, unlock, retain.
+  // The source order is lock, load, retain, unlock. At -O the order is lock, load, unlock, retain.
   @inline(never) func read() -> Thing {
     lock()
     defer { unlock() }

@@ -9,7 +9,7 @@
 namespace signals = boost::signals2;
 
 namespace {
-/// A signal with boost's default mutex: thread-safe, like the other peers.
+/// A signal with boost's default mutex, which makes it thread-safe like the other peers.
 using Signal = signals::signal<void(intptr_t)>;
 
 struct Hit {

@@ -1,4 +1,5 @@
-/// The operations of a library that the checks use, each written as the library's users write it.
+/// The operations of a library that the checks use. Each is written as users of the library write
+/// it.
 protocol Bus: Sendable {
   static var name: String { get }
 
@@ -16,7 +17,7 @@ protocol Bus: Sendable {
   func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool
 }
 
-/// A check, with the answer that is expected of this library.
+/// A check, with the answer that is expected of swift-eventing.
 struct Check: Sendable {
   /// The answer for a feature that the library lacks.
   static let notOffered = "not offered"

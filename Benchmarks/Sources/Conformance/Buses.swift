@@ -124,7 +124,7 @@ final class StreamBus: Bus {
   }
 }
 
-/// An `AsyncChannel`. Senders that cannot wait send from a task each.
+/// An `AsyncChannel`. A sender that cannot suspend sends from a new task.
 struct ChannelBus: Bus {
   static let name = "AsyncChannel"
   private let channel = AsyncChannel<Int>()

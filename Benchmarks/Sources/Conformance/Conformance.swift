@@ -12,8 +12,8 @@ import Foundation
     if words.count == 2, let check = checks.first(where: { $0.name == words.first }),
       let bus = buses.first(where: { $0.name == words.last })
     {
-      // A dictionary's order, or chance, may pass a check once. The check is therefore repeated up
-      // to 20 times, and the first answer other than "yes" counts.
+      // A check may pass once because of the order in a dictionary, or by chance. So it is repeated
+      // up to 20 times, and the first answer other than "yes" is the result.
       var answer = await check.run(bus.init())
       for _ in 0..<20 where answer == "yes" && check.name != "deep" { answer = await check.run(bus.init()) }
       print(answer)
@@ -31,7 +31,7 @@ import Foundation
     var isAsExpected = true
     for check in checks {
       let answers = buses.map { bus in answer(check, bus) }
-      // Only this library, the first of the buses, must give the expected answers.
+      // Only swift-eventing, the first of the buses, must give the expected answers.
       if !check.expected.isEmpty, check.expected == "yes" || check.expected == "0", answers.first != check.expected {
         isAsExpected = false
       }

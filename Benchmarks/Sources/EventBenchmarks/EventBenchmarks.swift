@@ -44,7 +44,7 @@ enum EventBenchmarks {
         _exit(1)
       }
     }
-    // Not `dispatchMain`, because a program under valgrind does not survive it.
+    // `dispatchMain` is not used, because a program under valgrind crashes in it.
     let keep = Timer(timeInterval: 86_400, repeats: true) { _ in }
     RunLoop.main.add(keep, forMode: .default)
     while true { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }

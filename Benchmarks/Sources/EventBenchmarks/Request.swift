@@ -4,7 +4,7 @@ import BenchmarkKit
 struct Request {
   enum Task {
     case measure([Workload])
-    /// Print the names of the workloads that the words stand for.
+    /// Print the names of the workloads that the arguments select.
     case workloads([Workload])
     case list
     case selfTest
@@ -15,7 +15,7 @@ struct Request {
   var task: Task
   var configuration = Configuration()
 
-  /// The workloads that need no tool around the program.
+  /// The workloads that need no external tool.
   private static let usual = Workload.allCases.filter { ![.memory, .instructions].contains($0) }
 
   init(_ arguments: some Sequence<String>) throws {

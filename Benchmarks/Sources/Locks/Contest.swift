@@ -8,7 +8,7 @@ private final class Guarded<Lock: MeasuredLock & ~Copyable>: @unchecked Sendable
 
   init() {
     for index in 0..<4 { words[index] = index }
-    _ = cm_sum(words, 4)  // lets the address escape, so the compiler must perform each access
+    _ = cm_sum(words, 4)  // passes the address out, so that the compiler must perform each access
   }
   deinit { words.deallocate() }
 
@@ -38,7 +38,7 @@ struct Turn {
 struct Contest: Sendable {
   /// The name in the table.
   let title: String
-  /// Locks and unlocks that many times, on one thread.
+  /// Locks and unlocks a number of times, on one thread.
   let repeatAlone: @Sendable (Int) -> Void
   /// Measures one turn.
   let measure: @Sendable (_ seconds: Double) -> Turn
@@ -76,7 +76,7 @@ struct Contest: Sendable {
   ///
   /// Each thread does about 20 ns of other work between two critical sections.
   private static func together<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ threads: Int, _ seconds: Double) -> Double {
-    // Each thread has two cache lines.
+    // The counter of each thread has two cache lines of its own.
     let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: threads * 16)
     counts.initialize(repeating: 0)
     defer { counts.deallocate() }

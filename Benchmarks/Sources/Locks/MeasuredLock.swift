@@ -17,13 +17,14 @@ protocol Unlocking {
   static func unlock(_ word: borrowing Atomic<UInt8>)
 }
 
-/// A store with release order. Incorrect in Swift 6.3: the compiler may move a retain past it.
+/// Unlocks by a store with release order. Incorrect in Swift 6.3: the compiler may move a retain
+/// past the store.
 enum PlainStore: Unlocking {
   static let title = "byte, plain store (incorrect)"
   @inline(__always) static func unlock(_ word: borrowing Atomic<UInt8>) { word.store(0, ordering: .releasing) }
 }
 
-/// A release fence and a store with release order, as `Eventing` unlocks.
+/// Unlocks by a release fence and a store with release order, as `Eventing` does.
 enum FencedStore: Unlocking {
   static let title = "byte, fence and store"
   @inline(__always) static func unlock(_ word: borrowing Atomic<UInt8>) {
@@ -32,13 +33,13 @@ enum FencedStore: Unlocking {
   }
 }
 
-/// A read-modify-write operation.
+/// Unlocks by a read-modify-write operation.
 enum Exchange: Unlocking {
   static let title = "byte, exchange"
   @inline(__always) static func unlock(_ word: borrowing Atomic<UInt8>) { _ = word.exchange(0, ordering: .releasing) }
 }
 
-/// A store in a function that the compiler may neither inline nor analyse.
+/// Unlocks by a store in a function that the compiler may neither inline nor analyse.
 enum OpaqueStore: Unlocking {
   static let title = "byte, store in a function that is not inlined"
   @inline(never) @_optimize(none) static func unlock(_ word: borrowing Atomic<UInt8>) {
@@ -46,7 +47,7 @@ enum OpaqueStore: Unlocking {
   }
 }
 
-/// The mutex of `Eventing` on Linux (`Support/UnfairMutex.swift`), with one of the ways to unlock.
+/// The mutex of `Eventing` on Linux (`Support/UnfairMutex.swift`), with a chosen way to unlock.
 struct ByteLock<Unlock: Unlocking>: MeasuredLock, ~Copyable, Sendable {
   static var title: String { Unlock.title }
   private let word = Atomic<UInt8>(0)
@@ -76,7 +77,7 @@ struct LibraryMutex: MeasuredLock, ~Copyable, Sendable {
   @inline(__always) borrowing func locked(_ body: () -> Void) { mutex.withLock { _ in body() } }
 }
 
-/// The mutex of the C library, in memory of its own.
+/// The mutex of the C library, allocated separately.
 // Safe: the pointer never changes, and only the functions of pthread access the memory behind it.
 struct ThreadMutex: MeasuredLock, ~Copyable, @unchecked Sendable {
   static let title = "`pthread_mutex_t`"

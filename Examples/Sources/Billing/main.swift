@@ -1,8 +1,8 @@
 // Bills orders:  billing NAME
 //
-// Start as many as you like: each order goes to one of them. An order whose handler fails comes
-// again. After the third attempt it goes to `orders.unbilled`. When this process is asked to end,
-// it finishes what it has in hand.
+// Start any number of these processes: each order goes to one of them. If the handler fails, the
+// order is delivered again. After the third attempt it goes to `orders.unbilled`. On Control-C or
+// SIGTERM, the process first finishes the orders that it has begun.
 import Shop
 
 struct NothingToBill: Error {}
@@ -13,8 +13,8 @@ let billed = shop.billed
 
 shop.placed.addHandler { order in
   guard order.cents > 0 else { throw NothingToBill() }
-  try await Task.sleep(for: .milliseconds(5))  // the bank
-  // At least once: an order may come twice. Its bill is stored once, by its id.
+  try await Task.sleep(for: .milliseconds(5))  // stands for the call of a bank
+  // An order may be delivered twice. Its bill has an id, so the stream stores the bill once.
   try await billed.publish(OrderBilled(number: order.number, by: name), id: "bill-\(order.number)")
   say("\(name) billed order \(order.number)")
 }

@@ -1,6 +1,7 @@
 // Shows totals:  dashboard
 //
-// It listens without a group and from the first message, so each dashboard sees all messages.
+// A dashboard listens without a group and from the first message. So each dashboard receives all
+// messages.
 import Shop
 
 actor Totals {

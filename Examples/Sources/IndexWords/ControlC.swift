@@ -2,13 +2,13 @@ import Dispatch
 import Eventing
 import Foundation
 
-/// The first Control-C as an event. The second one ends the program.
+/// Posts the first Control-C as an event. The second Control-C ends the program.
 struct ControlC {
   let pressed = Signal("Control-C")
   private let source: any DispatchSourceSignal
 
   init() {
-    signal(SIGINT, SIG_IGN)  // the source is told instead
+    signal(SIGINT, SIG_IGN)  // instead of ending the program, the signal reaches the dispatch source
     source = DispatchSource.makeSignalSource(signal: SIGINT)
     source.setEventHandler { [pressed] in
       signal(SIGINT, SIG_DFL)

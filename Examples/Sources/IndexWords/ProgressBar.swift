@@ -1,7 +1,7 @@
 import Foundation
 import Indexing
 
-/// Draws the progress over the line that was drawn before.
+/// Draws the progress over the line that was drawn last.
 func draw(_ progress: Indexer.Progress) {
   let width = 40
   let filled = progress.total == 0 ? width : width * progress.read / progress.total

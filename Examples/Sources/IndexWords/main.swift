@@ -1,7 +1,7 @@
 // Counts the words of a folder:  index-words FOLDER
 //
-// Control-C ends it: files that are being read are finished, and the report is about all files that
-// were read. The status is then 130, as of a program that SIGINT has ended. Control-C again ends
+// On Control-C, files that are being read are finished, and the report covers all files that were
+// read. The exit status is then 130, as of a program that SIGINT has ended. A second Control-C ends
 // the program at once.
 import Eventing
 import Foundation
@@ -13,14 +13,14 @@ guard CommandLine.arguments.count == 2 else {
 }
 
 let indexer = Indexer()
-// Ten times a second at most, however many files are read, and the last one always.
+// Draws at most ten times a second, however many files are read. The last progress is always drawn.
 indexer.progress.add(Handler { progress in draw(progress) }.throttled(to: .milliseconds(100)))
 
 let controlC = ControlC()
 controlC.pressed.once { indexer.stop() }
 
 let report = await indexer.index(URL(filePath: CommandLine.arguments[1]))
-await indexer.progress.quiesce()  // the last progress is drawn
+await indexer.progress.quiesce()  // waits until the last progress is drawn
 
 let words = report.counts.values.reduce(0, +)
 print("\n\(words) words, \(report.counts.count) different, in \(report.files.count) files")

@@ -3,9 +3,9 @@ public import Foundation
 
 /// Counts the words of all files of a folder, several files at a time.
 ///
-/// Each file is an occurrence of an event, and the reader is a handler of it: up to `limit` calls
-/// of the reader run at a time. A call that throws is a failure in the report of its occurrence. An
-/// indexer indexes one folder.
+/// Each file is an occurrence of an event, and the reader is its handler: up to `limit` calls of
+/// the reader run at a time. If a call throws, the report of its occurrence has a failure. An
+/// indexer can be used for one folder only.
 public final class Indexer: Sendable {
   /// The number of files that have been read, of all files.
   public struct Progress: Hashable, Sendable {
@@ -13,26 +13,28 @@ public final class Indexer: Sendable {
     public let total: Int
   }
 
-  /// The result: everything about the files that were read, and nothing about the others.
+  /// The result for the files that were read. It says nothing about other files.
   public struct Report: Sendable {
     /// The number of occurrences of each word.
     public let counts: [String: Int]
     /// The files whose words were counted.
     public let files: [URL]
-    /// The files that are no text.
+    /// The number of files that are not text.
     public let unreadable: Int
     /// Whether `stop()` was called.
     public let wasStopped: Bool
-    /// The number of files that had been found, and not read, when the indexer was stopped.
+    /// The number of files that were found, but not read because the indexer was stopped.
     public let left: Int
   }
 
-  /// Each file that was read. Handlers that show it should be throttled.
+  /// An event for each file that was read. Throttle handlers that draw the progress.
   public let progress = Event<Progress>("progress")
 
   private let files = Event<URL>("files")
   private let words = WordCounts()
 
+  /// Creates an indexer.
+  ///
   /// - Parameter limit: The largest number of files that are read at a time.
   public init(limit: Int = ProcessInfo.processInfo.activeProcessorCount) {
     files.addHandler(named: "reader", on: .concurrent(limit: limit)) { [words, progress] file in
@@ -44,7 +46,7 @@ public final class Indexer: Sendable {
   /// Reads all files of a folder and of the folders in it.
   ///
   /// - Parameter folder: The folder to walk.
-  /// - Returns: The index, which is smaller than the folder if `stop()` was called.
+  /// - Returns: The report. If `stop()` was called, it covers only the files that were read.
   public func index(_ folder: URL) async -> Report {
     let found = regularFiles(in: folder, while: { !isStopped })
     await words.expect(found.count)
@@ -66,9 +68,10 @@ public final class Indexer: Sendable {
       left: found.count - read.count - unreadable)
   }
 
-  /// Begins no other file. Files that are being read are finished, and `index` returns then.
+  /// Stops the indexer: no further file is begun. Files that are being read are finished, and then
+  /// `index` returns.
   ///
-  /// Removing a handler holds at once: calls that wait for their turn are not made.
+  /// Removing a handler takes effect at once: calls that wait are not made.
   public func stop() { files.remove(named: "reader") }
 
   private var isStopped: Bool { !files.contains(named: "reader") }

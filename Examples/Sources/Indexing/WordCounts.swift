@@ -8,7 +8,8 @@ actor WordCounts {
 
   func expect(_ total: Int) { self.total = total }
 
-  /// Adds the words of one file. The files are told one after the other, so their numbers rise.
+  /// Adds the words of one file. The actor reports the files one after the other, so their numbers
+  /// ascend.
   func add(_ words: [String: Int], of file: URL, telling progress: @Sendable (Indexer.Progress) -> Void) {
     counts.merge(words, uniquingKeysWith: +)
     files.append(file)
@@ -26,7 +27,7 @@ func countWords(of file: URL) throws -> [String: Int] {
   return counts
 }
 
-/// Returns the files of a folder and of the folders in it, as long as a condition holds.
+/// Returns the files of a folder and of its subfolders. Stops when a condition no longer holds.
 func regularFiles(in folder: URL, while goesOn: () -> Bool) -> [URL] {
   var files: [URL] = []
   let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])

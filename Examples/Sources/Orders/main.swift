@@ -1,7 +1,7 @@
 // Places orders:  orders FIRST LAST
 //
-// An order is stored when `publish` returns. The stream stores an id once, so a second try does no
-// harm.
+// When `publish` returns, the order is stored. The stream stores an id once, so publishing again
+// after an error does not duplicate the order.
 import Shop
 
 let bounds = CommandLine.arguments.dropFirst().compactMap(Int.init)

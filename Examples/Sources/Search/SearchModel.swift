@@ -3,8 +3,9 @@ public import Observation
 
 /// A view model that searches while its user types.
 ///
-/// A search begins when the user has paused for 300 ms. A later text cancels the search that runs,
-/// so `results` never go back to those of an earlier text. A view binds `text` and shows the rest.
+/// A search begins when the user has paused for 300 ms. A later text cancels the running search, so
+/// `results` never go back to those of an earlier text. A view binds `text` and shows the other
+/// properties.
 @MainActor @Observable public final class SearchModel {
   /// The activity of the model, for an indicator.
   public enum State: Equatable, Sendable {
@@ -25,9 +26,11 @@ public import Observation
   @ObservationIgnored public nonisolated let typed = Event<String>("typed")
   @ObservationIgnored private let find: @Sendable (String) async throws -> [String]
 
+  /// Creates a model.
+  ///
   /// - Parameters:
-  ///   - clock: The clock that measures the pause. A test moves one of its own.
-  ///   - find: Returns the results for a text.
+  ///   - clock: The clock that measures the pause. A test passes a manual clock.
+  ///   - find: A closure that returns the results for a text.
   public init(
     clock: any Clock<Duration> = ContinuousClock(), find: @escaping @Sendable (String) async throws -> [String]
   ) {
@@ -39,7 +42,7 @@ public import Observation
         .restarting())
   }
 
-  /// Runs as the call of a handler, whose task is cancelled by a later text.
+  /// Searches. This is the call of a handler, whose task a later text cancels.
   private func search(_ text: String) async {
     guard !text.isEmpty else {
       (results, state) = ([], .idle)
@@ -48,10 +51,10 @@ public import Observation
     state = .searching
     do {
       let found = try await find(text)
-      try Task.checkCancellation()  // in case `find` takes no notice
+      try Task.checkCancellation()  // in case `find` ignores cancellation
       (results, state) = (found, .idle)
     } catch {
-      if !Task.isCancelled { state = .failed("\(error)") }  // otherwise the next search has begun
+      if !Task.isCancelled { state = .failed("\(error)") }  // otherwise a later search has begun
     }
   }
 }

@@ -1,7 +1,7 @@
 public import EventingNATS
 import Foundation
 
-/// An order, as it travels.
+/// An order, as it is encoded in messages.
 public struct OrderPlaced: Codable, Sendable {
   public var number: Int
   public var cents: Int
@@ -9,7 +9,7 @@ public struct OrderPlaced: Codable, Sendable {
   public init(number: Int, cents: Int) { (self.number, self.cents) = (number, cents) }
 }
 
-/// A bill, as it travels.
+/// A bill, as it is encoded in messages.
 public struct OrderBilled: Codable, Sendable {
   public var number: Int
   public var by: String
@@ -17,7 +17,7 @@ public struct OrderBilled: Codable, Sendable {
   public init(number: Int, by: String) { (self.number, self.by) = (number, by) }
 }
 
-/// The connection of a service, and the events that the services share.
+/// A service's connection, and the events that the services share.
 public struct Shop: Sendable {
   public let nats: NATS
   public let placed: RemoteEvent<OrderPlaced>
@@ -25,7 +25,7 @@ public struct Shop: Sendable {
   /// The orders that could not be billed.
   public let unbilled: RemoteEvent<OrderPlaced>
 
-  /// Connects to the server of the environment variable `NATS`, and opens the stream.
+  /// Connects to the server that the environment variable `NATS` names, and opens the stream.
   public init() async throws {
     nats = try await NATS.connect(ProcessInfo.processInfo.environment["NATS"] ?? "nats://127.0.0.1:4222")
     let stream = try await nats.stream("SHOP", subjects: ["orders.>"])
@@ -36,10 +36,10 @@ public struct Shop: Sendable {
   }
 }
 
-/// Prints a line at once, whether the output is a terminal or a file.
+/// Prints a line at once, to a terminal or a file.
 public func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-/// Returns when the process is asked to end, by Control-C or SIGTERM.
+/// Returns when Control-C or SIGTERM asks the process to end.
 public func untilTerminated() async {
   let sources = [SIGINT, SIGTERM].map { number in
     signal(number, SIG_IGN)

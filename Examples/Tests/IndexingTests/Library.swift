@@ -1,12 +1,12 @@
 import Foundation
 
-/// A folder of made files in ten subfolders, and one file that is no text.
+/// A folder of generated files in ten subfolders, and one file that is not text.
 struct Library {
   let folder: URL
   /// The words of each file, by its name.
   let texts: [String: [String]]
 
-  /// Returns the plain count of the words of some files.
+  /// Returns the expected counts of the words of some files, computed by a simple loop.
   func count(_ files: [URL]) -> [String: Int] {
     var counts: [String: Int] = [:]
     for file in files { for word in texts[file.lastPathComponent] ?? [] { counts[word, default: 0] += 1 } }
@@ -14,7 +14,7 @@ struct Library {
   }
 }
 
-/// Calls a closure with a library, and removes the library afterwards.
+/// Calls a closure with a generated folder, and removes the folder afterwards.
 func withLibrary(files: Int, _ body: (Library) async throws -> Void) async throws {
   let folder = FileManager.default.temporaryDirectory.appending(path: "library-\(UUID())")
   defer { try? FileManager.default.removeItem(at: folder) }

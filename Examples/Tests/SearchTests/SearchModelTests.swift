@@ -3,7 +3,8 @@ import EventingTesting
 import Search
 import Testing
 
-/// The clock stands still until a test moves it, so nothing here takes time or depends on it.
+/// Tests of the model with a clock that only the test moves. So no test takes time or depends on
+/// it.
 @MainActor @Suite(.timeLimit(.minutes(5))) struct SearchModelTests {
   struct Offline: Error, CustomStringConvertible {
     var description: String { "offline" }
@@ -18,7 +19,7 @@ import Testing
       searches.post(text)
       return ["result for \(text)"]
     }
-    clock.meet(model.typed)  // to wait for each search that begins
+    clock.meet(model.typed)  // so that `advanceWhenIdle` waits for each search that begins
     for text in ["s", "sw", "swift"] {
       model.text = text
       await clock.advanceWhenIdle(by: .milliseconds(299))

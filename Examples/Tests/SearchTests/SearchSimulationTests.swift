@@ -3,7 +3,8 @@ import EventingTesting
 import Search
 import Testing
 
-/// Searches of several lengths, one of which ignores cancellation, in 200 orders of all steps.
+/// Tests searches of several lengths, one of which ignores cancellation, in 200 orders of all
+/// steps.
 @MainActor @Suite(.timeLimit(.minutes(5))) struct SearchSimulationTests {
   struct Wrong: Error {
     let results: [[String]]
@@ -13,10 +14,11 @@ import Testing
     try Simulation.run(seeds: 1...200) {
       let clock = Simulation.clock
       let model = await SearchModel(clock: clock) { text in
-        // The shorter the text, the longer its search: without care, the first result comes last.
+        // The shorter the text, the longer its search. A model that does not cancel shows the first
+        // result last.
         let length = Duration.milliseconds(1_000 - 300 * text.count)
         if text.count == 2 {
-          await Task { try? await clock.sleep(for: length) }.value  // takes no notice
+          await Task { try? await clock.sleep(for: length) }.value  // ignores cancellation
         } else {
           try await clock.sleep(for: length)
         }

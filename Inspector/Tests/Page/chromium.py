@@ -1,4 +1,4 @@
-"""Drives a headless Chromium over its debugging protocol through a pipe: no port, nothing to install but the browser."""
+"""Controls a headless Chromium by its debugging protocol through a pipe. Needs no port, and no package except the browser."""
 import fcntl
 import json
 import os
@@ -17,7 +17,7 @@ class Chromium:
         theirs_in, ours_out = (fcntl.fcntl(each, fcntl.F_DUPFD, 20) for each in os.pipe())
 
         def place():
-            # Chromium reads commands from 3 and writes answers to 4.
+            # Chromium reads commands from file descriptor 3 and writes answers to 4.
             os.dup2(theirs_in, 3)
             os.dup2(theirs_out, 4)
 
@@ -31,7 +31,7 @@ class Chromium:
         os.close(theirs_out)
         self.input, self.output = ours_in, ours_out
         self.buffer, self.last, self.session = b"", 0, None
-        # What the page complains of: exceptions, refused scripts, failed requests.
+        # The errors that the browser reports: exceptions, refused scripts, failed requests.
         self.complaints = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -84,14 +84,14 @@ class Chromium:
         return message
 
     def value(self, expression):
-        """The value of an expression of JavaScript in the page."""
+        """Returns the value of a JavaScript expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def until(self, expression, what, seconds=30):
-        """Waits until an expression is true, and returns the seconds that it took. The limit is a guard against hangs."""
+        """Waits until an expression is true, and returns the seconds that it took. The limit only guards against hangs."""
         start = time.monotonic()
         while not self.value(f"Boolean({expression})"):
             if time.monotonic() - start > seconds:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the page in a headless Chromium, over the scripted app and the inspector.
+"""Checks the inspector's page in a headless Chromium. The inspected app is a fake one that this script controls.
 
-  page.py PROGRAMS PICTURES    PROGRAMS: the folder with inspector and fake-app; PICTURES: where the screenshots go
+  page.py PROGRAMS PICTURES    PROGRAMS: the folder with inspector and fake-app; PICTURES: the folder for screenshots
 
-Ends with 1 if anything is not as it should be. Every process that it starts is ended.
+Ends with 1 if a check fails. Ends every process that it started.
 """
 import os
 import shutil
@@ -41,7 +41,7 @@ def script(app, line):
 
 def stop(process):
     started.remove(process)
-    # The inspector ends by itself and removes its folder; an app that is killed leaves its socket.
+    # SIGTERM lets the inspector and the app remove their files. A killed app would leave its socket.
     process.terminate()
     try:
         process.wait(10)
@@ -68,7 +68,7 @@ def text(selector):
 
 
 def row(name, rest=""):
-    """The row of an event."""
+    """Returns a JavaScript expression for the row of an event."""
     return f"[...document.querySelectorAll('#event-table tbody tr')].find((row) => row.querySelector('.name-text').textContent === {name!r}){rest}"
 
 
@@ -78,7 +78,7 @@ def nothing_is_wider(page, width, where):
 
 
 def nameless(page):
-    """What a screen reader can reach and has no name for."""
+    """Returns the roles of the elements that a screen reader can reach, but that have no name."""
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     roles = {"button", "link", "textbox", "searchbox", "combobox", "checkbox", "tab", "table", "columnheader", "tabpanel", "image"}
     return [node["role"]["value"] for node in nodes
@@ -108,7 +108,7 @@ def events(page, app):
 
 
 def stuck(page, app):
-    """What a loaded machine delays is tried again; the page must manage once."""
+    """Checks that a stuck handler is shown within 2 s. A busy machine may delay this, so there are three attempts."""
     times = []
     for _ in range(3):
         begin = time.monotonic()
@@ -258,7 +258,7 @@ def main():
         page.call("Page.navigate", url=url.split("#")[0] + "#0123")
         page.until(f"{text('#status-text')}.includes('no valid token')", "a page without data for a wrong token")
         check(page.value("document.querySelectorAll('#event-table tbody tr').length") == 0, "expected no data without the token")
-        # Each try without the token is refused, and the browser says so.
+        # Each request without the token is refused with 401, which the browser logs.
         complaints = [each for each in page.complaints if "401" not in each and "ERR_INCOMPLETE_CHUNKED" not in each]
         check(complaints == [], f"the browser complains: {complaints}")
     except BaseException:

@@ -16,8 +16,8 @@ public enum EventingTables {
   /// - Parameter db: A connection that may write.
   /// - Throws: The error of the database.
   public static func create(in db: Database) throws {
-    // AUTOINCREMENT: the position of a deleted message is never given out again. SQLite has one
-    // writer at a time, so the order of positions is the order of commits.
+    // AUTOINCREMENT: SQLite never reuses the position of a deleted message. SQLite has one writer
+    // at a time, so the order of positions is the order of commits.
     try db.create(table: outbox, options: .ifNotExists) { table in
       table.autoIncrementedPrimaryKey("position")
       table.column("outbox", .text).notNull()

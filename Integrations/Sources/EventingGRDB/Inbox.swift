@@ -2,7 +2,7 @@ public import EventingTransport
 public import Foundation
 public import GRDB
 
-/// Remembers which remote messages were handled, in the transaction of the handler's effects.
+/// Records which remote messages were handled, in the transaction of the handler's effects.
 ///
 ///     let inbox = Inbox("billing", in: database)
 ///     placed.remoteOccurrences.addHandler { message in
@@ -10,20 +10,21 @@ public import GRDB
 ///     }
 ///     try await placed.listen(as: "billing")
 ///
-/// A stream delivers at least once. The inbox writes the source and the id of the message in the
-/// transaction that writes the effects, so either both are there or neither. A message that comes
-/// again is acknowledged, and has no second effect. Only effects in this database are covered: for
-/// a message that the handler sends on, append it to an ``Outbox`` in that transaction.
+/// A stream delivers at least once. In one transaction, the inbox writes the source and the id of
+/// the message, and the handler writes its effects. So the database has either both or neither. If
+/// the message is delivered again, it is acknowledged and has no second effect. Only effects in
+/// this database are covered. If the handler sends a message, append it to an ``Outbox`` in that
+/// transaction.
 ///
-/// Several processes may share an inbox. All methods may be called from any thread.
+/// Several processes may share an inbox. Any thread may call any method.
 public struct Inbox: Sendable {
-  /// The name of the inbox in the database. Handlers with effects of their own have inboxes of
-  /// their own.
+  /// The name of the inbox in the database. Each handler with effects of its own needs an inbox of
+  /// its own.
   public let name: String
   private let database: any DatabaseWriter
   private let afterStep: @Sendable (InboxStep) throws -> Void
 
-  /// Creates an inbox. What it remembers is in the database.
+  /// Creates an inbox. Its records are in the database.
   ///
   /// - Parameters:
   ///   - name: The name of the inbox in the database.
@@ -32,7 +33,8 @@ public struct Inbox: Sendable {
     self.init(name, in: database) { _ in }
   }
 
-  /// Creates an inbox that calls a closure after each step. An error of it ends the handling.
+  /// Creates an inbox that calls a closure after each step. If the closure throws, the handling
+  /// ends.
   package init(
     _ name: String, in database: any DatabaseWriter, afterStep: @escaping @Sendable (InboxStep) throws -> Void
   ) {
@@ -43,16 +45,16 @@ public struct Inbox: Sendable {
 
   /// Handles a message, unless it was handled before.
   ///
-  /// A message is known by its source and its id. The source is the CloudEvents attribute if the
-  /// message has `ce-source` and `ce-id`, and otherwise its subject.
+  /// The source and the id identify a message. If the message has `ce-source` and `ce-id`, the
+  /// source is this CloudEvents attribute, and otherwise the subject.
   ///
   /// - Parameters:
   ///   - message: The message.
   ///   - effects: A closure that writes the effects, inside the transaction, on the queue of the
   ///     database. If it throws, nothing is written.
   /// - Returns: Whether the effects were written now; `false` if the message was handled before.
-  /// - Throws: The error of the closure or of the database. Thrown on by the handler, it makes the
-  ///   message come again.
+  /// - Throws: The error of the closure or of the database. If the handler rethrows it, the message
+  ///   is delivered again.
   /// - Complexity: O(log messages) beside the effects.
   @discardableResult public func handle<Payload: Sendable>(
     _ message: RemoteOccurrence<Payload>, _ effects: @escaping @Sendable (Database) throws -> Void
@@ -73,15 +75,15 @@ public struct Inbox: Sendable {
     return isNew
   }
 
-  /// Forgets the messages that were handled before a time, so that the table does not grow forever.
+  /// Deletes the records of messages that were handled before a time, so that the table does not
+  /// grow for ever.
   ///
-  /// A message that comes again after that is handled again. Choose a time that is longer ago than
-  /// the engine keeps messages, or the longest time for which an outbox waited.
+  /// If such a message is delivered again, it is handled again. So keep records at least as long as
+  /// the engine keeps messages, and as the longest wait in an outbox.
   ///
-  /// - Parameters:
-  ///   - time: The time.
+  /// - time: The time before which records are deleted.
   ///   - db: A connection that may write.
-  /// - Returns: The number of messages.
+  /// - Returns: The number of deleted records.
   /// - Throws: The error of the database.
   /// - Complexity: O(messages).
   @discardableResult public func forget(handledBefore time: Date, in db: Database) throws -> Int {

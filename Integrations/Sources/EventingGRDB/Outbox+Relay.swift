@@ -7,20 +7,20 @@ extension Outbox {
   /// Publishes the messages of the outbox, until the task is cancelled.
   ///
   /// A message is read, published with its id, and deleted when the engine has acknowledged it.
-  /// Then comes the next one. While the engine is away, the relay tries the first message again and
-  /// again, and posts to ``incidents``. A transaction of this process that appends wakes the relay.
-  /// The relay looks for transactions of other processes at an interval.
+  /// Then the next message follows. While the engine is unreachable, the relay retries the first
+  /// message, and posts to ``incidents``. A transaction of this process that appends a message
+  /// wakes the relay. For messages of other processes, the relay polls at an interval.
   ///
-  /// **One relay at a time.** Relays exclude each other by a lock on a file beside the database,
-  /// which the system releases when a process ends, however it ends. A relay that finds the lock
-  /// taken stands by, and looks again at the interval. The file is never deleted. Relays of a
-  /// database in memory exclude each other within the process.
+  /// **One relay at a time.** Relays exclude each other by a lock on a file beside the database.
+  /// The system releases the lock when a process ends, even by a crash. A relay that finds the lock
+  /// taken waits, and tries again at the interval. The file is never deleted. Relays of a database
+  /// in memory exclude each other within the process.
   ///
   /// - Parameters:
   ///   - target: The remote event. On a plain transport, which acknowledges nothing, messages may
   ///     be lost.
-  ///   - interval: The time between two looks for messages of other processes, and for the lock.
-  ///   - shortest: The delay after the first failed attempt. Each further one takes twice as long.
+  ///   - interval: The time between two polls for messages of other processes, and for the lock.
+  ///   - shortest: The delay after the first failed attempt. Each further delay is twice as long.
   ///   - longest: The longest delay.
   ///   - clock: The clock of the interval and of the delays.
   /// - Throws: An error of the database, ``OutboxError``, or a `TransportError` with the code
@@ -53,7 +53,8 @@ extension Outbox {
 
   /// Calls a closure after each transaction of this process that changed the table.
   ///
-  /// The observation starts on the queue of the writer, so that no thread of Swift's pool waits.
+  /// The observation starts on the queue of the writer, so that it blocks no thread of Swift's
+  /// pool.
   private func observeAppends(_ wake: @escaping @Sendable () -> Void) async throws -> AnyDatabaseCancellable {
     let observation = DatabaseRegionObservation(tracking: Table(EventingTables.outbox))
     return try await database.writeWithoutTransaction { [database] _ in
@@ -61,13 +62,14 @@ extension Outbox {
     }
   }
 
-  /// Publishes the messages that are there.
+  /// Publishes all waiting messages.
   private func publishAll(to target: RemoteEvent<Payload>, _ pace: RelayPace) async throws {
     while let message = try await next(pace) {
       try afterStep(.read)
       guard let fault = try await publish(message, to: target, pace) else {
         try afterStep(.published)
-        // The acknowledgement is there: a task that was cancelled meanwhile deletes nevertheless.
+        // The engine has acknowledged the message. So it is deleted in a new task, even if this
+        // task was cancelled meanwhile.
         try await Task { try await write(pace) { try message.delete(in: $0) } }.value
         try afterStep(.deleted)
         continue
@@ -77,9 +79,9 @@ extension Outbox {
     }
   }
 
-  /// Publishes a message, and tries again until the engine has it.
+  /// Publishes a message, and retries until the engine has acknowledged it.
   ///
-  /// - Returns: The fault, if the message can never be published as it is; otherwise `nil`.
+  /// - Returns: The fault, if the message can never be published unchanged; otherwise `nil`.
   private func publish(
     _ message: OutboxMessage, to target: RemoteEvent<Payload>, _ pace: RelayPace
   ) async throws -> (any Error)? {
@@ -120,7 +122,7 @@ extension Outbox {
     try await patiently(pace) { [database] in try await database.write(body) }
   }
 
-  /// Tries again while another connection keeps the database busy.
+  /// Performs a database operation, and retries while another connection keeps the database busy.
   private func patiently<Result: Sendable>(
     _ pace: RelayPace, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -136,7 +138,7 @@ extension Outbox {
   }
 }
 
-/// The codes of errors that concern one message, and that another attempt cannot change.
+/// The codes of errors that concern one message and would recur in every attempt.
 private let hopelessCodes: Set<TransportError.Code> = [.notEncodable, .tooLarge, .badHeader, .badOption]
 
 /// The delays of a relay.

@@ -2,7 +2,7 @@ public import Eventing
 import Foundation
 public import GRDB
 
-/// Events that are stored with the data that they tell of, and published afterwards.
+/// Stores events in the transaction of the data that they describe, and publishes them afterwards.
 ///
 ///     let outbox = Outbox<OrderPlaced>("orders", in: database)
 ///     try await database.write { db in
@@ -13,23 +13,24 @@ public import GRDB
 ///
 /// **At least once.** A message is deleted after the engine has acknowledged it. If the process
 /// ends between the two, the message is published again with its id. A stream stores an id once
-/// within its window, and an ``Inbox`` handles it once for as long as it remembers.
+/// within its window. An ``Inbox`` handles it once for as long as it keeps the record.
 ///
 /// **Order.** Messages of one outbox are published in the order of their transactions, one at a
-/// time. Only a message that was set aside lets the next one pass.
+/// time. Only a message that was set aside no longer holds up the next one.
 ///
-/// **Concurrency.** All methods may be called from any thread. Several processes may use one
-/// outbox of one database file, and each may run a relay: one of them relays, the others stand by.
-/// See ``relay(to:pollingEvery:retryingAfter:upTo:clock:)``.
+/// **Concurrency.** Any thread may call any method. Several processes may use one outbox of one
+/// database file, and each may run a relay: one of them publishes, the others wait. See
+/// ``relay(to:pollingEvery:retryingAfter:upTo:clock:)``.
 public final class Outbox<Payload: Codable & Sendable>: Sendable {
   /// The name of the outbox in the database.
   public let name: String
   let database: any DatabaseWriter
   let incidentEvent = Event<OutboxIncident>("outbox incidents")
-  /// A closure that tests end a relay with, after a step.
+  /// A closure that is called after each step. Tests throw in it to end a relay.
   let afterStep: @Sendable (RelayStep) throws -> Void
 
-  /// Creates an outbox. Its messages are in the database, so several objects may stand for one.
+  /// Creates an outbox. Its messages are in the database, so several objects may represent one
+  /// outbox.
   ///
   /// - Parameters:
   ///   - name: The name of the outbox in the database.
@@ -38,7 +39,8 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
     self.init(name, in: database) { _ in }
   }
 
-  /// Creates an outbox whose relay calls a closure after each step. An error of it ends the relay.
+  /// Creates an outbox whose relay calls a closure after each step. If the closure throws, the
+  /// relay ends.
   package init(
     _ name: String, in database: any DatabaseWriter, afterStep: @escaping @Sendable (RelayStep) throws -> Void
   ) {
@@ -47,7 +49,7 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
     self.afterStep = afterStep
   }
 
-  /// A source of the faults that a relay meets and goes on after, such as a broker that is away.
+  /// A source of the faults after which a relay continues, such as an unreachable broker.
   ///
   /// Handlers run on the task of the relay.
   public var incidents: some EventSource<OutboxIncident> { incidentEvent.source }
@@ -79,8 +81,8 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
     return id
   }
 
-  /// Returns the number of messages that wait to be published. A message that was set aside does
-  /// not count.
+  /// Returns the number of messages that wait to be published. Messages that were set aside do not
+  /// count.
   ///
   /// - Throws: The error of the database.
   /// - Complexity: O(messages).
@@ -105,9 +107,10 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
     ).map { (id: $0["id"], reason: $0["fault"]) }
   }
 
-  /// Lets the relay try the messages that were set aside again, such as after an update.
+  /// Makes the relay retry the messages that were set aside, for example after an update of the
+  /// program.
   ///
-  /// They come before all messages that were appended after them.
+  /// They are published before all messages that were appended after them.
   ///
   /// - Returns: The number of messages.
   /// - Throws: The error of the database.

@@ -1,11 +1,11 @@
-/// An error of an outbox, with what was expected and what was found instead.
+/// An error of an outbox. Its description names what was expected and what was found.
 public struct OutboxError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     let name: String
     /// An event was appended outside a transaction.
     public static var noTransaction: Code { Code(name: "noTransaction") }
-    /// The file by which relays exclude each other cannot be opened or locked.
+    /// The lock file that makes relays exclude each other cannot be opened or locked.
     public static var noLockFile: Code { Code(name: "noLockFile") }
     /// The name of the kind.
     public var description: String { name }

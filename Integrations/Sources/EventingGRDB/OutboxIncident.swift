@@ -1,15 +1,15 @@
-/// A fault that a relay met, and goes on after.
+/// A fault after which a relay continues.
 ///
-/// It never contains the payload.
+/// An incident never contains the payload.
 public struct OutboxIncident: Sendable {
   /// The kind of an incident. Later versions may add more.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     let name: String
-    /// A message could not be published, and is tried again after a delay.
+    /// A message could not be published, and will be retried after a delay.
     public static var retried: Kind { Kind(name: "retried") }
-    /// A message can never be published as it is, and was set aside: see ``Outbox/setAside(in:)``.
+    /// A message can never be published unchanged, and was set aside: see ``Outbox/setAside(in:)``.
     public static var setAside: Kind { Kind(name: "setAside") }
-    /// The database was busy, and is tried again after a delay.
+    /// The database was busy, and the operation will be retried after a delay.
     public static var databaseBusy: Kind { Kind(name: "databaseBusy") }
     /// The name of the kind.
     public var description: String { name }

@@ -3,7 +3,7 @@ import GRDB
 
 /// A message that waits in an outbox.
 struct OutboxMessage: Sendable {
-  /// The place in the order of all outboxes of the database.
+  /// The position in the order of all outboxes of the database.
   let position: Int64
   let id: String
   /// The headers, as JSON.
@@ -29,7 +29,7 @@ struct OutboxMessage: Sendable {
     ).map(OutboxMessage.init)
   }
 
-  /// Deletes the message, which was published.
+  /// Deletes the message after it was published.
   func delete(in db: Database) throws {
     try db.execute(sql: "DELETE FROM \(EventingTables.outbox) WHERE position = ?", arguments: [position])
   }

@@ -8,20 +8,20 @@ import Synchronization
   import Musl
 #endif
 
-/// The lock by which one relay of an outbox excludes the others, in this process and in all others.
+/// A lock that allows one relay of an outbox at a time, in all processes.
 ///
-/// The lock is the system's, on a file beside the database. It ends with the process, so no clock
-/// decides whether a relay is still alive, and a relay that is suspended keeps it.
+/// It is a lock of the system on a file beside the database. The system releases it with the
+/// process, so no timeout decides whether a relay is alive. A suspended relay keeps the lock.
 struct RelayLock: Sendable {
-  /// The open file; `nil` for a database in memory.
+  /// The open lock file; `nil` for a database in memory.
   private let file: Int32?
-  /// The database in memory, and the outbox.
+  /// The key in `taken`: the database in memory and the outbox.
   private let key: String
 
-  /// The outboxes in memory that a relay of this process has.
+  /// The keys of outboxes in memory whose relay is running in this process.
   private static let taken = Mutex<Set<String>>([])
 
-  /// Takes the lock, and waits while another relay has it.
+  /// Takes the lock. Waits while another relay has it.
   static func take(
     _ outbox: String, in database: any DatabaseWriter, lookingEvery interval: Duration, _ clock: any Clock<Duration>
   ) async throws -> RelayLock {
@@ -32,14 +32,14 @@ struct RelayLock: Sendable {
     }
   }
 
-  /// Takes the lock; `nil` if another relay has it.
+  /// Takes the lock. Returns `nil` if another relay has it.
   static func takeNow(_ outbox: String, in database: any DatabaseWriter) throws -> RelayLock? {
     let path = database.path
     guard !path.isEmpty, path != ":memory:", !path.contains("mode=memory") else {
       let key = "\(ObjectIdentifier(database)) \(outbox)"
       return taken.withLock { $0.insert(key).inserted } ? RelayLock(file: nil, key: key) : nil
     }
-    // One file for one database, whatever way led to it.
+    // Symbolic links are resolved, so that each database has one lock file.
     let real = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + ".outbox-" + fileName(outbox)
     let file = unsafe open(real, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard file >= 0 else {
@@ -60,12 +60,12 @@ struct RelayLock: Sendable {
     self.key = key
   }
 
-  /// Returns the name of an outbox as a part of a file name, which no other name has.
+  /// Returns the name of an outbox, encoded for a file name. No two names have equal encodings.
   private static func fileName(_ outbox: String) -> String {
     outbox.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", "_"])) ?? "%"
   }
 
-  /// Releases the lock. Called once.
+  /// Releases the lock. Must be called once.
   func release() {
     if let file { close(file) } else { _ = Self.taken.withLock { $0.remove(key) } }
   }

@@ -1,21 +1,21 @@
-/// A step of a relay after which a test may end it, as a crash would.
+/// A step of a relay. After it, a test may end the relay as a crash would.
 package enum RelayStep: String, CaseIterable, Sendable {
-  /// A message was read, and not yet published.
+  /// A message was read, but not published yet.
   case read
-  /// A message was acknowledged by the engine, and not yet deleted.
+  /// The engine acknowledged a message, which is not deleted yet.
   case published
   /// A message was deleted.
   case deleted
 }
 
-/// A step of an inbox after which a test may end it, as a crash would.
+/// A step of an inbox. After it, a test may end the handling as a crash would.
 package enum InboxStep: String, CaseIterable, Sendable {
   /// The transaction has begun.
   case began
-  /// The id was written, and not yet the effects.
+  /// The id was written, but not the effects yet.
   case noted
-  /// The effects were written, and not yet committed.
+  /// The effects were written, but not committed yet.
   case applied
-  /// The transaction was committed, and the message not yet acknowledged.
+  /// The transaction was committed, but the message is not acknowledged yet.
   case committed
 }

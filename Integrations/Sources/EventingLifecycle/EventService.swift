@@ -6,17 +6,18 @@ public import ServiceLifecycle
 ///     let events = EventService(orders, payments) { names in logger.warning("stuck: \(names)") }
 ///
 /// A service group shuts services down in the reverse order of their list. So list this service
-/// before the services that send: they end first, and then their last occurrences are handled.
+/// before the services that send. Then they end first, and afterwards their last occurrences are
+/// handled.
 ///
-/// On a graceful shutdown the events finish: what was sent before is delivered, and later sends
-/// reach no handler. The service then waits until no handler runs, or until the time is over. A
-/// cancellation finishes the events and does not wait.
+/// On a graceful shutdown the service finishes the events: earlier occurrences are delivered, and
+/// later sends reach no handler. The service then waits until no handler runs, or until the limit.
+/// If the task is cancelled, the service finishes the events and does not wait.
 public struct EventService: Service {
-  /// A part of the program that can be drained: an event or a bus.
+  /// The event or bus that the service drains.
   private struct Drained: Sendable {
     let name: String
     let finish: @Sendable () -> Void
-    /// Finishes, and waits for the handlers.
+    /// Finishes the event or bus, and waits for its handlers.
     let end: @Sendable () async -> Void
   }
 
@@ -31,8 +32,8 @@ public struct EventService: Service {
   ///   - events: The events. They are retained, and drained at the same time.
   ///   - limit: The longest wait for handlers.
   ///   - clock: The clock of the limit.
-  ///   - onTimeout: A closure that receives the names of the events whose handlers still run when
-  ///     the time is over. They run on.
+  ///   - onTimeout: A closure that receives the names of the events whose handlers still run at the
+  ///     limit. These handlers are not stopped.
   public init(
     _ events: any EventProtocol..., drainingWithin limit: Duration = .seconds(10),
     clock: any Clock<Duration> = ContinuousClock(), onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }
@@ -50,15 +51,16 @@ public struct EventService: Service {
 
   /// Creates a service for a bus.
   ///
-  /// A bus forgets its events when it finishes. So the service waits for the handlers first, and
-  /// what is sent to the bus during that wait is delivered, and not waited for.
+  /// When a bus finishes, it removes its events. So the service first waits for the handlers.
+  /// Payloads that are sent to the bus during that wait are delivered, but the service does not
+  /// wait for them.
   ///
   /// - Parameters:
   ///   - bus: The bus. It is retained.
   ///   - limit: The longest wait for handlers.
   ///   - clock: The clock of the limit.
-  ///   - onTimeout: A closure that receives `["bus"]` if handlers still run when the time is over.
-  ///     They run on.
+  ///   - onTimeout: A closure that receives `["bus"]` if handlers still run at the limit. These
+  ///     handlers are not stopped.
   public init(
     _ bus: EventBus, drainingWithin limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
     onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }
@@ -74,7 +76,7 @@ public struct EventService: Service {
     self.onTimeout = onTimeout
   }
 
-  /// Waits for the shutdown, and drains.
+  /// Waits for the shutdown, and then drains the events.
   ///
   /// - Throws: A `CancellationError` when the task is cancelled before the shutdown.
   public func run() async throws {
@@ -88,10 +90,11 @@ public struct EventService: Service {
     if !unfinished.isEmpty { onTimeout(unfinished) }
   }
 
-  /// Ends everything, and returns the names of what had not ended in time.
+  /// Drains the events, and returns the names of the ones that did not end in time.
   private func drain() async -> [String] {
     let (ended, continuation) = AsyncStream.makeStream(of: Int?.self)
-    // Not child tasks: those would be waited for, and a wait for handlers cannot be cancelled.
+    // The tasks are not child tasks. A task group would wait for them, and a wait for handlers
+    // cannot be cancelled.
     for (index, each) in drained.enumerated() {
       Task(executorPreference: EventContext.executor) {
         await each.end()

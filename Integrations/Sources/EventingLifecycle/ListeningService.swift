@@ -8,8 +8,9 @@ public import ServiceLifecycle
 ///       services: [events, billing], gracefulShutdownSignals: [.sigterm], logger: logger)
 ///     try await group.run()
 ///
-/// A graceful shutdown takes no new messages, waits for the handlers of those in hand, and gives
-/// the rest back when the time is over. A cancellation gives everything in hand back at once.
+/// On a graceful shutdown, the service takes no new messages and waits for the handlers of begun
+/// ones. At the limit it returns the rest to the engine. If the task is cancelled, it returns all
+/// begun messages at once.
 public struct ListeningService: Service {
   private let limit: Duration
   private let listen: @Sendable () async throws -> Listening

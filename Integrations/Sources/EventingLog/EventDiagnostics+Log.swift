@@ -9,15 +9,15 @@ extension EventDiagnostics {
   ///       .observeNewEvents()
   ///
   /// The metadata has `finding`, `event` and `event.number`. Where known, it also has `handler`,
-  /// `file`, `milliseconds`, `waiting`, `waits` and `handlers`. A stuck handler is an
-  /// error, and everything else a warning, unless a level is given.
+  /// `file`, `milliseconds`, `waiting`, `waits` and `handlers`. Without a given level, a stuck
+  /// handler is logged as an error, and every other finding as a warning.
   ///
   /// - Parameters:
   ///   - logger: The logger.
-  ///   - level: The level of the lines; `nil` for one by the kind of the finding.
-  ///   - slowest: The longest duration of a call that is not reported; `nil` reports none.
-  ///   - stuck: The time after which a call that has not ended is reported; `nil` reports none.
-  ///   - most: The largest number of handlers that is not reported; `nil` reports none.
+  ///   - level: The level of the lines; `nil` to choose it by the kind of the finding.
+  ///   - slowest: The duration above which a call is reported; `nil` reports none.
+  ///   - stuck: The time after which a running call is reported; `nil` reports none.
+  ///   - most: The number of handlers above which an event is reported; `nil` reports none.
   public convenience init(
     to logger: Logger, at level: Logger.Level? = nil, slowerThan slowest: Duration? = nil,
     stuckAfter stuck: Duration? = nil, moreHandlersThan most: Int? = nil

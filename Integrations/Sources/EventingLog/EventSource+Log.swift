@@ -2,16 +2,16 @@ public import Eventing
 public import EventingTransport
 public import Logging
 
-// Each log line is written on the thread that reports: the one that delivers, or a lane. Payloads
-// are never logged. An error is logged with its description, which is the program's own.
+// The thread that reports also writes the log line: the thread that delivers, or that of a lane.
+// Payloads are never logged. An error is logged with its description, which the program controls.
 
 extension EventSource<HandlerFailure> {
   /// Logs the errors of handlers.
   ///
   ///     orders.failures.log(to: logger, as: "orders")
   ///
-  /// The metadata has `event`, `handler`, `attempts`, `file`, `error` and `error.type`. Effective
-  /// on return, and callable from any thread.
+  /// The metadata has `event`, `handler`, `attempts`, `file`, `error` and `error.type`. Logging
+  /// begins before the method returns. Any thread may call the method.
   ///
   /// - Parameters:
   ///   - logger: The logger.
@@ -37,13 +37,13 @@ extension EventSource<TransportIncident> {
   ///
   ///     nats.incidents.log(to: logger)
   ///
-  /// A connection that is there again is logged as a notice, and everything else as a warning,
-  /// unless a level is given. The metadata has `incident`, `subject` and `dropped`. Effective on
-  /// return, and callable from any thread.
+  /// Without a given level, a restored connection is logged as a notice, and every other incident
+  /// as a warning. The metadata has `incident`, `subject` and `dropped`. Logging begins before the
+  /// method returns. Any thread may call the method.
   ///
   /// - Parameters:
   ///   - logger: The logger.
-  ///   - level: The level of the lines; `nil` for one by the kind of the incident.
+  ///   - level: The level of the lines; `nil` to choose it by the kind of the incident.
   /// - Returns: The token of the handler that logs. Remove it to end the logging.
   @discardableResult public nonisolated func log(to logger: Logger, at level: Logger.Level? = nil) -> HandlerToken {
     addHandler(named: "log") { incident in
@@ -60,7 +60,8 @@ extension EventSource<TransportIncident> {
 extension Event {
   /// Logs the occurrences that reached no handler, without their payloads.
   ///
-  /// The metadata has `event` and `sequence`. Effective on return, and callable from any thread.
+  /// The metadata has `event` and `sequence`. Logging begins before the method returns. Any thread
+  /// may call the method.
   ///
   /// - Parameters:
   ///   - logger: The logger.

@@ -1,9 +1,9 @@
 import Eventing
 import Synchronization
 
-/// The names that stand in dimensions: a limited number of them.
+/// Limits the number of names in the dimensions of metrics.
 final class BoundedNames: Sendable {
-  /// The name that stands for all names beyond the limit.
+  /// The name that replaces all names beyond the limit.
   static let other = "other"
 
   private let limit: Int
@@ -11,16 +11,16 @@ final class BoundedNames: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Returns the name of an event; without one, its payload type.
+  /// Returns the name of an event; if it has none, its payload type.
   func event(_ event: EventIdentity) -> String {
     let name = event.name ?? "\(event.payloadType)"
     return known.withLock { admit(name, to: &$0.events) }
   }
 
-  /// Returns the name of a handler; without one, its file and line.
+  /// Returns the name of a handler; if it has none, its file and line.
   func handler(_ handler: HandlerToken) -> String { self.handler(handler.name, handler.fileID, handler.line) }
 
-  /// Returns the name of a handler; without one, its file and line.
+  /// Returns the name of a handler; if it has none, its file and line.
   func handler(_ name: String?, _ fileID: String?, _ line: Int?) -> String {
     let name = name ?? fileID.map { "\($0):\(line ?? 0)" } ?? "unnamed"
     return known.withLock { admit(name, to: &$0.handlers) }

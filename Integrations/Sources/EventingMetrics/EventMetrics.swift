@@ -10,20 +10,20 @@ import Synchronization
 /// | metric | type | for each | |
 /// | --- | --- | --- | --- |
 /// | `eventing.occurrences` | counter | event | deliveries that began |
-/// | `eventing.calls` | counter | event, handler, outcome | calls, and what kept them away |
+/// | `eventing.calls` | counter | event, handler, outcome | calls, and occurrences without a call |
 /// | `eventing.call.duration` | timer | event, handler | the time of a call, with suspensions |
-/// | `eventing.running` | meter | event, handler | calls that run |
+/// | `eventing.running` | meter | event, handler | running calls |
 /// | `eventing.handlers` | meter | event | handlers |
 /// | `eventing.waiting` | meter | event, handler | waiting occurrences: see ``sample(_:)`` |
 ///
-/// A meter is a gauge that is counted up and down. The dimensions are `event`, `handler` and
-/// `outcome`. An outcome is `delivered`, `failed`, `skipped`, `dropped` or `held`.
+/// A meter is a gauge that is incremented and decremented. The dimensions are `event`, `handler`
+/// and `outcome`. An outcome is `delivered`, `failed`, `skipped`, `dropped` or `held`.
 ///
 /// **Dimensions are bounded.** They are names of events and handlers, never payloads, keys, errors
-/// or numbers. An event without a name is named by its payload type, and a handler without one by
-/// its file and line. Beyond a limit of names, `other` stands for all further ones.
+/// or numbers. If an event has no name, its payload type is used. If a handler has no name, its
+/// file and line are used. Beyond a limit of names, `other` replaces all further ones.
 ///
-/// One instance can observe any number of events, from any threads.
+/// One instance can observe any number of events. Any thread may call it.
 public final class EventMetrics: EventObserver {
   private let factory: (any MetricsFactory)?
   private let names: BoundedNames
@@ -47,7 +47,7 @@ public final class EventMetrics: EventObserver {
     series(event, nil).occurrences?.increment()
   }
 
-  /// Counts a call that runs.
+  /// Counts a call that begins.
   public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     series(names.event(event), names.handler(handler)).running?.increment()
   }
@@ -67,7 +67,7 @@ public final class EventMetrics: EventObserver {
     series(names.event(event), names.handler(handler)).count(.skipped)
   }
 
-  /// Counts an occurrence for which a handler had no room.
+  /// Counts an occurrence that a handler dropped because its buffer was full.
   public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     series(names.event(event), names.handler(handler)).count(.dropped)
   }
@@ -79,12 +79,12 @@ public final class EventMetrics: EventObserver {
 
   // MARK: Handlers
 
-  /// Counts a handler.
+  /// Counts a new handler.
   public func added(_ handler: HandlerToken, in event: EventIdentity) {
     series(names.event(event), nil).handlers?.increment()
   }
 
-  /// Counts a handler that has gone.
+  /// Counts a handler that has ended.
   public func removed(_ handler: HandlerToken, in event: EventIdentity) {
     series(names.event(event), nil).handlers?.decrement()
   }
@@ -93,7 +93,7 @@ public final class EventMetrics: EventObserver {
 
   /// Records the number of occurrences that wait on the lane of each handler of an event.
   ///
-  /// Call this at an interval. The handlers that have one name are counted together.
+  /// Call this method at an interval. Handlers with equal names are counted together.
   ///
   /// - Parameter event: The event.
   /// - Complexity: O(handlers).
@@ -110,8 +110,8 @@ public final class EventMetrics: EventObserver {
 
   /// Returns the metrics of an event, or of a handler.
   ///
-  /// The factory is called outside the mutex. If two threads make a series at one time, the first
-  /// one is kept.
+  /// The factory is called outside the mutex. If two threads make a series at the same time, the
+  /// first one is kept.
   private func series(_ event: String, _ handler: String?) -> Series {
     let key = SeriesKey(event: event, handler: handler)
     if let found = all.withLock({ $0[key] }) { return found }

@@ -1,6 +1,6 @@
 import CoreMetrics
 
-/// The names that one series of metrics has as dimensions.
+/// The dimensions of one series of metrics.
 struct SeriesKey: Hashable, Sendable {
   let event: String
   /// The name of the handler; `nil` for the series of the event itself.
@@ -12,14 +12,15 @@ enum CallOutcome: String, CaseIterable, Sendable {
   case delivered, failed, skipped, dropped, held
 }
 
-/// The metrics of one event, or of one handler. Each is `nil` for the other of the two.
+/// The metrics of one event, or of one handler. For an event the handler's metrics are `nil`, and
+/// vice versa.
 final class Series: Sendable {
-  // MARK: Of an event
+  // MARK: Metrics of an event
 
   let occurrences: Counter?
   let handlers: Meter?
 
-  // MARK: Of a handler
+  // MARK: Metrics of a handler
 
   let duration: Timer?
   let running: Meter?

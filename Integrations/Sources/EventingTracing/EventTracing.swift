@@ -2,8 +2,8 @@ public import Eventing
 public import EventingTransport
 public import Tracing
 
-/// Spans of sends and handlers, and the trace context of the sender in handlers, on lanes and in
-/// other processes.
+/// Makes spans of sends and handlers, and passes the trace context of the sender to handlers, on
+/// lanes and in other processes.
 ///
 ///     EventTracing.carry()                // once, when the program starts
 ///     orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
@@ -11,12 +11,12 @@ public import Tracing
 ///
 /// Payloads are never written into a span.
 public enum EventTracing {
-  /// A context that is being carried. Dropping this changes nothing.
+  /// A context that is being carried. Releasing this value does not stop it.
   public struct Carrying: Sendable {
     fileprivate let inProcess: EventContext.Carrying?
     fileprivate let remote: [RemoteContext.Carrying]
 
-    /// Stops carrying the context. Further calls have no effect. Callable from any thread.
+    /// Stops carrying the context. Further calls have no effect. Any thread may call this method.
     public func end() {
       inProcess?.end()
       for each in remote { each.end() }
@@ -25,16 +25,16 @@ public enum EventTracing {
 
   /// Carries the trace context of a sender to its handlers, wherever they run.
   ///
-  /// In this process, a handler on a lane sees the sender's `InstrumentationContext.current`. With
-  /// every message that is published, the instrument writes the context into headers, and the
-  /// handlers of other processes see the context that it reads from them.
+  /// In this process, a handler on a lane sees the sender's `InstrumentationContext.current`. When
+  /// a message is published, the instrument writes the context into headers. In other processes,
+  /// handlers see the context that the instrument reads from these headers.
   ///
   /// - Parameters:
-  ///   - headers: The headers that the instrument writes and reads, the one with the trace first. A
-  ///     message without that one carries no context. Each header costs one binding a message. With
-  ///     none, the context stays in this process.
+  ///   - headers: The headers that the instrument writes and reads. The one with the trace must be
+  ///     the first. A message without it carries no context. Each header binds one task-local value
+  ///     for each message. If there are none, the context stays in this process.
   ///   - instrument: The instrument; `nil` for the one that the program has bootstrapped.
-  /// - Returns: A value whose ``Carrying/end()`` stops this. Call this method once.
+  /// - Returns: A value whose ``Carrying/end()`` stops this. Call this method only once.
   @discardableResult public static func carry(
     headers: [String] = ["traceparent"], by instrument: (any Instrument)? = nil
   ) -> Carrying {
@@ -55,10 +55,10 @@ public enum EventTracing {
   ///
   ///     try outbox.append(order, headers: EventTracing.headers(), in: db)
   ///
-  /// Callable from any thread.
+  /// Any thread may call this method.
   ///
   /// - Parameter instrument: The instrument; `nil` for the one that the program has bootstrapped.
-  /// - Returns: The headers; none without a context.
+  /// - Returns: The headers; empty if there is no context.
   public static func headers(by instrument: (any Instrument)? = nil) -> [String: String] {
     InstrumentationContext.current.map { headers(of: $0, by: instrument) } ?? [:]
   }
@@ -73,8 +73,8 @@ public enum EventTracing {
 
   /// Returns the context of the headers that were read so far.
   ///
-  /// Headers are read one after the other, each inside the context of those before. An instrument
-  /// needs them together, so the context keeps them.
+  /// Headers are read one after the other, each inside the context of the earlier ones. An
+  /// instrument needs all of them together, so the context stores them.
   private static func context(
     adding text: String, of header: String, isFirst: Bool, by instrument: (any Instrument)?
   ) -> InstrumentationContext {

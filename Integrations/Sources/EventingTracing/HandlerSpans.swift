@@ -2,13 +2,14 @@ public import Eventing
 import Synchronization
 public import Tracing
 
-/// An observer that makes a span of each call of each handler, without a change to the handlers.
+/// An observer that makes a span for each call of each handler. The handlers need no change.
 ///
 ///     HandlerSpans().observeNewEvents()        // or event.observe(with: HandlerSpans())
 ///
-/// The span is a child of the sender's: see ``EventTracing/carry(headers:by:)``. An observer cannot
-/// bind a context around a call, so spans that the handler starts are siblings of this one. Use
-/// ``EventTracing/traced(_:by:_:)-(_,_,(Payload)throws->Void)`` for a handler that starts spans.
+/// The span is a child of the sender's span: see ``EventTracing/carry(headers:by:)``. An observer
+/// cannot bind a context around a call. So spans that the handler starts are siblings of this one.
+/// For a handler that starts spans, use
+/// ``EventTracing/traced(_:by:_:)-(_,_,(Payload)throws->Void)``.
 public final class HandlerSpans: EventObserver {
   private struct Call: Hashable {
     let handler: UInt64

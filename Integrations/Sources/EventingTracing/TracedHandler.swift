@@ -1,12 +1,12 @@
 public import Tracing
 
 extension EventTracing {
-  /// Returns a handler that runs inside a span of its own.
+  /// Returns a handler that runs inside a new span.
   ///
   ///     orders.addHandler(on: .background, EventTracing.traced("audit") { order in audit(order) })
   ///
-  /// The span is a child of the sender's: see ``carry(headers:by:)``. Spans that the handler starts
-  /// are children of this one. An error is recorded, and thrown on.
+  /// The span is a child of the sender's span: see ``carry(headers:by:)``. Spans that the handler
+  /// starts are children of this one. An error is recorded and rethrown.
   ///
   /// - Parameters:
   ///   - name: The name of the span.
@@ -28,7 +28,7 @@ extension EventTracing {
     }
   }
 
-  /// Returns an asynchronous handler that runs inside a span of its own. Otherwise like
+  /// Returns an asynchronous handler that runs inside a new span. In all other respects, works like
   /// ``traced(_:by:_:)-(_,_,(Payload)throws->Void)``.
   public static func traced<Payload>(
     _ name: String, by tracer: (any Tracer)? = nil, _ body: @escaping @Sendable (Payload) async throws -> Void

@@ -4,10 +4,10 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// The recipes of the README for AsyncAlgorithms over `payloads()`.
+/// Tests of the README's recipes for AsyncAlgorithms with `payloads()`.
 ///
-/// A sequence receives what is sent after `payloads()` has returned. So each test makes it
-/// before it sends, and `finish()` ends it.
+/// A sequence receives the payloads that are sent after `payloads()` has returned. So each test
+/// makes the sequence before it sends. `finish()` ends the sequence.
 @Suite(.timeLimit(.minutes(2))) struct RecipesTests {
   @Test func debounceTakesTheLastOfABurst() async throws {
     let typed = Event<String>("typed")

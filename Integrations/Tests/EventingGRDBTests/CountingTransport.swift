@@ -2,7 +2,7 @@ import Eventing
 import EventingTransport
 import Synchronization
 
-/// A transport that counts calls of `publish`, and how many overlap.
+/// A transport that counts the calls of `publish`, and the calls that overlap.
 final class CountingTransport: Transport {
   private let base: InMemoryTransport
   private let counts = Mutex((running: 0, largest: 0, all: 0))

@@ -6,8 +6,9 @@ import Foundation
 import GRDB
 import Testing
 
-/// The crash points of the table in the README. Each test ends a relay or a handling after a step,
-/// and goes on with objects that know only what is in the database and in the engine.
+/// Tests of the crash points in the table of the README. Each test ends a relay or a handling after
+/// a step. Then it continues with new objects, which know only what is in the database and in the
+/// engine.
 @Suite(.timeLimit(.minutes(2))) struct CrashTests {
   private static let orders = Array(0..<8)
 

@@ -17,7 +17,7 @@ import Testing
     let outbox = Outbox<Int>("orders", in: store.database)
     for order in 0..<5 { try store.place(order, in: outbox) }
     try await relaying(outbox, to: placed) {
-      for order in 5..<10 { try store.place(order, in: outbox) }  // these wake the relay
+      for order in 5..<10 { try store.place(order, in: outbox) }  // each of these transactions wakes the relay
       try await recorder.expect(Array(0..<10), within: .seconds(60))
       #expect(try await eventually { try store.pendingCount == 0 })
     }
@@ -124,7 +124,8 @@ import Testing
     let placed = RemoteEvent<Int>("orders.placed", over: bus)
     let recorder = EventRecorder(placed)
     try await placed.listen(as: "test", startingAt: .first, inFlight: 1)
-    // Each opens the database itself, as another process does, and crashes after some messages.
+    // Each task opens the database itself, as another process would, and ends its relay after some
+    // messages.
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
         let own = try store.opened()

@@ -23,7 +23,7 @@ final class Store: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  /// Opens the database again, as another process does.
+  /// Opens the database a second time, as another process would.
   func opened() throws -> DatabasePool { try Store.open(folder) }
 
   private static func open(_ folder: URL) throws -> DatabasePool {
@@ -40,7 +40,7 @@ final class Store: Sendable {
     }
   }
 
-  /// Writes a bill. The effect of handling an order.
+  /// Writes a bill, which is the effect of handling an order.
   static func bill(_ order: Int, in db: Database) throws {
     try db.execute(sql: "INSERT INTO bills (orderID) VALUES (?)", arguments: [order])
   }
@@ -61,16 +61,16 @@ final class Store: Sendable {
   }
 }
 
-/// The error of a test that ends something at a step, as a crash would.
+/// The error of a test that ends a relay or a handling at a step, as a crash would.
 struct Crash: Error {}
 
-/// Returns a closure that throws at the given occurrence of a step, once.
+/// Returns a closure that throws once, when it is called for a step for the given time.
 func crashing<Step: Equatable & Sendable>(_ step: Step, at count: Int) -> @Sendable (Step) throws -> Void {
   let left = CountDown(count)
   return { found in if found == step, left.isNow() { throw Crash() } }
 }
 
-/// A counter that is zero once.
+/// A counter whose `isNow()` returns true once, when it reaches zero.
 final class CountDown: Sendable {
   private let left: Atomic<Int>
   init(_ count: Int) { left = Atomic(count) }

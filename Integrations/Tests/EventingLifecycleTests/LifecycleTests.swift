@@ -39,7 +39,7 @@ import Testing
     try await placed.publish(2)
     try await recorder.expect([1], within: .seconds(60))
     #expect(recorder.payloads == [1])
-    // The group goes on where it was.
+    // A new member of the group continues after the messages that were handled.
     try await placed.listen(as: "billing")
     try await recorder.expect([2], within: .seconds(60))
   }
@@ -59,7 +59,7 @@ import Testing
       try await placed.publish(1)
       for await _ in began { break }
     }
-    opening.finish()  // the handler ran until here, so `run` did not wait for it
+    opening.finish()  // the handler ran until here, so `run` had not waited for it
     await placed.quiesce()
   }
 

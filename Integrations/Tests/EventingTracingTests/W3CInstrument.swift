@@ -2,8 +2,8 @@ import InMemoryTracing
 import Synchronization
 import Tracing
 
-/// The W3C headers of the spans of an `InMemoryTracer`: `traceparent`, and `tracestate` with the
-/// span.
+/// An instrument for the W3C headers of spans of an `InMemoryTracer`: `traceparent`, and
+/// `tracestate` with the span.
 struct W3CInstrument: Instrument {
   func inject<Carrier, Inject>(
     _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject
@@ -24,13 +24,13 @@ struct W3CInstrument: Instrument {
   }
 }
 
-/// The state of the trace as it was read.
+/// The state of the trace, as the instrument read it.
 enum TraceState: InstrumentationContextKey {
   typealias Value = String
 }
 
 extension InMemoryTracer {
-  /// A tracer whose ids have the lengths of the W3C.
+  /// Returns a tracer whose ids have the lengths that the W3C format needs.
   static func w3c() -> InMemoryTracer {
     let count = Counter()
     return InMemoryTracer(
@@ -38,7 +38,7 @@ extension InMemoryTracer {
         nextTraceID: { count.next(digits: 32) }, nextSpanID: { count.next(digits: 16) }))
   }
 
-  /// The finished span of a name.
+  /// Returns the finished span with this name.
   func span(_ name: String) -> FinishedInMemorySpan? { finishedSpans.first { $0.operationName == name } }
 }
 

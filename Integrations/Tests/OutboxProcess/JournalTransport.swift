@@ -3,15 +3,15 @@ import EventingTransport
 import Foundation
 import Synchronization
 
-/// An engine whose stream is a file, so that it outlives the process.
+/// An engine whose stream is a file, so that the stream outlives the process.
 ///
-/// The engine forgets every acknowledgement when the process ends. A new process is told all
+/// When the process ends, the engine loses every acknowledgement. So a new process receives all
 /// messages again.
 final class JournalTransport: Transport {
   private let base: InMemoryTransport
   private let file: Mutex<FileHandle>
 
-  /// Opens the journal, and stores what is in it.
+  /// Opens the journal, and stores its messages in the stream.
   init(_ path: String) async throws {
     if !FileManager.default.fileExists(atPath: path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
     guard let file = FileHandle(forUpdatingAtPath: path) else {
@@ -31,7 +31,7 @@ final class JournalTransport: Transport {
 
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
     let line = try JSONEncoder().encode(JournalEntry(id: message.id, subject: subject, body: message.body))
-    // Another process may have written meanwhile.
+    // Another process may have written since the file was opened, so the line goes to the end.
     try file.withLock {
       try $0.seekToEnd()
       try $0.write(contentsOf: line + [10])
@@ -61,7 +61,7 @@ struct JournalEntry: Codable {
   let subject: String
   let body: [UInt8]
 
-  /// Returns the entries of a journal, without a last line that was cut off.
+  /// Returns the entries of a journal, except an unfinished last line.
   static func read(_ journal: Data) -> [JournalEntry] {
     journal.split(separator: 10).compactMap { try? JSONDecoder().decode(JournalEntry.self, from: $0) }
   }

@@ -11,14 +11,14 @@ import Synchronization
   import Musl
 #endif
 
-/// A process that is killed at a step, for the tests of outbox and inbox.
+/// The process that the tests of outbox and inbox kill at a step.
 ///
 ///     outbox-process DATABASE JOURNAL ORDERS STEP COUNT [relay]
 ///
 /// The process writes orders with their events, relays the events to the journal, and handles the
-/// messages of the journal. At the given occurrence of the given step it kills itself with SIGKILL.
-/// Otherwise it ends with 0 when all orders are billed and the outbox is empty. With `relay` the
-/// process only relays, until the outbox is empty.
+/// messages of the journal. At the given occurrence of the given step the process kills itself with
+/// SIGKILL. Otherwise it ends with 0 when all orders are billed and the outbox is empty. With
+/// `relay` the process only relays, until the outbox is empty.
 @main struct OutboxProcess {
   static func main() async throws {
     let arguments = CommandLine.arguments
@@ -90,7 +90,7 @@ final class Death: Sendable {
     left = Atomic(count)
   }
 
-  /// Kills the process, without any cleaning up, if this is the step.
+  /// Kills the process at once if this is the step.
   func note(_ found: String) {
     guard found == step, left.subtract(1, ordering: .relaxed).newValue == 0 else { return }
     kill(getpid(), SIGKILL)

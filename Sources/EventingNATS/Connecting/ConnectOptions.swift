@@ -2,14 +2,15 @@
   import EventingTransport
   import Foundation
 
-  /// The options of a connection, checked.
+  /// The checked options of a connection.
   struct ConnectOptions: Sendable {
     let servers: [String]
     let credentials: NATS.Credentials?
     let tls: NATS.TLS?
-    /// Whether a connection without TLS is refused: by the options, or by an address `tls://`.
+    /// Whether a connection without TLS is refused, because of the options or of an address
+    /// `tls://`.
     ///
-    /// One such address is enough for all servers, because libnats may connect to any of them.
+    /// One such address requires TLS for all servers, because libnats may connect to any of them.
     let isSecure: Bool
     /// The longest wait for all servers together.
     let timeout: Duration
@@ -17,8 +18,7 @@
 
     /// Checks the options.
     ///
-    /// - Throws: ``TransportError`` for an address that is none, and for a file that cannot be
-    ///   read.
+    /// - Throws: ``TransportError`` if an address is not valid, or a file cannot be read.
     init(
       _ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?, within timeout: Duration
     ) throws {
@@ -90,8 +90,9 @@
       return text
     }
 
-    /// The milliseconds in which libnats connects to one server. All together are a little more
-    /// than the timeout, so that the error for servers that were too slow is always the same.
+    /// The milliseconds in which libnats must connect to one server. The sum is a little longer
+    /// than the timeout. So if all servers are too slow, the timeout of this library always ends
+    /// the wait first.
     var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
 
     /// The error for servers that were too slow.
@@ -103,8 +104,7 @@
 
     /// Connects. Blocks for about the timeout, or for ever in a TLS handshake.
     ///
-    /// libnats 3.4.1 signs about one of a hundred logins with a key wrongly, so these are tried
-    /// again.
+    /// libnats 3.4.1 signs about one of a hundred logins wrongly, so a login with a key is retried.
     func connect(_ events: ConnectionEvents) throws -> LibraryConnection {
       for _ in 0..<2 {
         do { return try LibraryConnection(self, events) } catch {
@@ -117,8 +117,8 @@
     /// Returns the error for a connection that failed.
     ///
     /// - Parameters:
-    ///   - text: The text of libnats.
-    ///   - lacksTLS: Whether the server offers no TLS, and the options want it.
+    ///   - text: The error text of libnats.
+    ///   - lacksTLS: Whether the server offers no TLS, but the options require it.
     func failure(_ text: String, lacksTLS: Bool) -> TransportError {
       let places = servers.map(shownAddress).joined(separator: ", ")
       if text.lowercased().hasPrefix("timeout") { return lateness }
@@ -134,7 +134,7 @@
         let kind = credentials?.description ?? "no credentials"
         return TransportError(.refused, "expected credentials that \(places) takes; it refuses \(kind): \(text)")
       }
-      if lowercase.contains("expected 'pong'") {  // the server hung up without a reason
+      if lowercase.contains("expected 'pong'") {  // the server closed the connection without a reason
         return TransportError(
           .refused,
           "expected \(places) to accept the connection; it hung up. Servers do so if a client certificate is missing")

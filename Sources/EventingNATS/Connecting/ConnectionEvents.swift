@@ -2,7 +2,7 @@
   import Eventing
   import EventingTransport
 
-  /// The events of a connection, which libnats tells on threads of its own.
+  /// The events of a connection, which libnats reports on its own threads.
   final class ConnectionEvents: Sendable {
     enum Kind: Sendable {
       case lost
@@ -13,12 +13,12 @@
 
     private struct State: Sendable {
       var receive: (@Sendable (Kind) -> Void)?
-      /// The events from before there was a receiver.
+      /// The events that were reported before the receiver was set.
       var early: [Kind] = []
     }
 
     private let state = Guarded(State())
-    /// The secrets that no text of a failure may have.
+    /// The secrets that no error text may contain.
     let secrets: Secrets
 
     init(_ secrets: Secrets) { self.secrets = secrets }
@@ -31,7 +31,7 @@
       receive?(kind)
     }
 
-    /// Sets the receiver, which must not block.
+    /// Sets the receiver. It must not block.
     func receive(_ receive: @escaping @Sendable (Kind) -> Void) {
       let early = state.withLock { state in
         state.receive = receive
@@ -42,7 +42,7 @@
     }
   }
 
-  /// Posts incidents in their order from a task, so that no thread of libnats runs a handler.
+  /// Posts incidents in order. A task posts them, so that no thread of libnats runs a handler.
   final class Incidents: Sendable {
     private struct State: Sendable {
       var waiting: [TransportIncident] = []

@@ -2,13 +2,16 @@
   import EventingTransport
   import Foundation
 
-  /// The secrets of one connection, so that the texts of other programs can be shown without them.
+  /// The secrets of one connection. They are removed from the texts of libnats and of servers
+  /// before these are shown.
   ///
-  /// Neither a mirror nor a description has them.
+  /// The mirror and the description contain no secret.
   struct Secrets: Sendable, CustomReflectable, CustomStringConvertible {
     /// The secrets, the longest first.
     private let texts: [String]
 
+    /// Collects the secrets of addresses, credentials and files.
+    ///
     /// - Parameter contents: The contents of the files with credentials.
     init(_ servers: [String], _ credentials: NATS.Credentials?, contents: [String]) {
       var texts: Set<String> = []
@@ -22,7 +25,7 @@
       }
       for server in servers {
         guard let user = Secrets.user(of: server) else { continue }
-        // A user without a password is a token.
+        // In an address, a user without a password is a token.
         let secret = user.firstIndex(of: ":").map { String(user[user.index(after: $0)...]) } ?? user
         texts.insert(secret)
         if let plain = secret.removingPercentEncoding { texts.insert(plain) }
@@ -39,9 +42,10 @@
       return rest.lastIndex(of: "@").map { String(rest[..<$0]) }
     }
 
-    /// Returns a text without the secrets.
+    /// Returns a text with the secrets replaced by `…`.
     ///
-    /// A short secret is replaced where it is a word: a password "e" is in every sentence.
+    /// A secret of fewer than four characters is replaced only as a whole word: a password "e"
+    /// occurs in every sentence.
     func hide(in text: String) -> String {
       texts.reduce(withoutCredentials(text)) { text, secret in
         guard secret.count < 4 else { return text.replacingOccurrences(of: secret, with: "…") }
@@ -51,22 +55,22 @@
     }
   }
 
-  /// Whether a word of a file with credentials is long enough for a key or a JWT.
+  /// Returns whether a word of a file with credentials is long enough to be a key or a JWT.
   private func isLong(_ word: String) -> Bool { word.utf8.count >= 20 }
 
-  /// Returns a text without what stands before an `@` in an address.
+  /// Returns a text without the part of an address before an `@`.
   func withoutCredentials(_ text: String) -> String {
     guard let at = text.lastIndex(of: "@") else { return text }
     if let scheme = text.range(of: "://"), scheme.upperBound <= at {
-      return "\(text[..<scheme.upperBound])…\(text[at...])"  // a password may have spaces
+      return "\(text[..<scheme.upperBound])…\(text[at...])"  // a password may contain spaces
     }
     return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
       word.lastIndex(of: "@").map { "…\(word[$0...])" } ?? String(word)
     }.joined(separator: " ")
   }
 
-  /// Returns the scheme, the host and the port of an address, whatever else is in it. A part that
-  /// may be a secret is `…`.
+  /// Returns the scheme, the host and the port of an address. Every other part may be a secret, and
+  /// is replaced by `…`.
   func shownAddress(_ address: String) -> String {
     var rest = address[...]
     var scheme = ""
@@ -87,7 +91,7 @@
     return "\(scheme)\(host.prefix(80)):\(port)\(rest.count > port.count + 1 ? "…" : "")"
   }
 
-  /// Returns a path, unless it may be the content of a file instead.
+  /// Returns a path, unless it may be the content of a file that was passed by mistake.
   func shownPath(_ path: String) -> String {
     let isContent =
       path.contains("-----") || path.contains { $0.isNewline } || path.utf8.count > 1_024

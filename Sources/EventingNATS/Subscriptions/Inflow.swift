@@ -2,13 +2,13 @@
   import Eventing
   import EventingTransport
 
-  /// The messages of one subscription: waiting and in hand.
+  /// The received messages of one subscription: waiting ones, and begun ones without a verdict.
   final class Inflow: Sendable {
-    /// A message that has arrived.
+    /// A received message.
     struct Item: Sendable {
       var number: UInt64 = 0
       let message: RemoteMessage
-      /// The subject for the verdict, on a stream.
+      /// The subject for the verdict; `nil` without a stream.
       let reply: String?
     }
 
@@ -20,10 +20,10 @@
       var last: UInt64 = 0
       /// Whether new messages are accepted.
       var isOpen = true
-      /// Whether a task takes messages, and must look again before it ends.
+      /// Whether a task takes messages. `mustLook` says whether it must check again before it ends.
       var isPumping = false
       var mustLook = false
-      /// The tasks that wait until nothing is waiting or in hand.
+      /// The tasks that wait until all messages have verdicts.
       var drainers: [OneShot<Void>] = []
 
       var waitingCount: Int { waiting.count - head }
@@ -40,13 +40,13 @@
 
     init(_ inFlight: Int) { self.inFlight = inFlight }
 
-    /// The number of messages that wait or are in hand.
+    /// The number of messages that wait or have begun.
     var count: Int { state.withLock { $0.waitingCount + $0.inHand.count } }
-    /// All messages that wait or are in hand.
+    /// All messages that wait or have begun.
     var items: [Item] { state.withLock { Array($0.waiting[$0.head...]) + $0.inHand.values } }
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Appends a message. Returns false if the inflow is closed, or has no room.
+    /// Appends a message. Returns false if the inflow is closed or full.
     func append(_ item: Item, limit: Int) -> Bool {
       state.withLock { state in
         guard state.isOpen, state.waitingCount < limit else { return false }
@@ -58,7 +58,7 @@
       }
     }
 
-    /// Takes the next message in hand; `nil` if there is none, or no room.
+    /// Takes the next waiting message; `nil` if there is none, or no room for one.
     func take() -> Item? {
       state.withLock { state in
         guard state.waitingCount > 0, state.inHand.count < inFlight else { return nil }
@@ -73,7 +73,7 @@
       }
     }
 
-    /// Returns whether a message was in hand, and is no more.
+    /// Removes a begun message. Returns whether it was still recorded.
     func finish(_ item: Item) -> Bool {
       let (wasThere, drainers) = state.withLock { state in
         (state.inHand.removeValue(forKey: item.number) != nil, state.isIdle ? state.takeDrainers() : [])
@@ -82,7 +82,7 @@
       return wasThere
     }
 
-    /// Returns the messages that wait, and forgets them.
+    /// Removes and returns the waiting messages.
     func takeWaiting() -> [Item] {
       let (items, drainers) = state.withLock { state in
         let items = Array(state.waiting[state.head...])
@@ -96,7 +96,7 @@
 
     // MARK: The task that takes messages
 
-    /// Notes that there may be something to do. Returns whether a task must be started.
+    /// Records that there may be a message to take. Returns whether a task must be started.
     func wake() -> Bool {
       state.withLock { state in
         defer {
@@ -107,7 +107,7 @@
       }
     }
 
-    /// Ends the task that takes messages. Returns false if it must look again.
+    /// Ends the task that takes messages. Returns false if the task must check again.
     func stopPumping() -> Bool {
       state.withLock { state in
         defer { state.mustLook = false }
@@ -116,12 +116,12 @@
       }
     }
 
-    // MARK: The end
+    // MARK: Ending
 
     /// Accepts no more messages.
     func close() { state.withLock { $0.isOpen = false } }
 
-    /// Waits until nothing is waiting or in hand.
+    /// Waits until all messages have verdicts, for at most `limit`.
     func drain(within limit: Duration) async {
       let isIdle = OneShot<Void>()
       let mustWait = state.withLock { state in
@@ -136,7 +136,7 @@
       withExtendedLifetime(timer) {}
     }
 
-    /// Ends the inflow. Returns what has no verdict. Later verdicts have no effect.
+    /// Ends the inflow. Returns the messages without a verdict. Later verdicts have no effect.
     func end() -> [Item] {
       let (items, drainers) = state.withLock { state in
         let items = Array(state.waiting[state.head...]) + state.inHand.values.sorted { $0.number < $1.number }

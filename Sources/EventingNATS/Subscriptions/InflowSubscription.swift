@@ -2,34 +2,34 @@
   import Eventing
   import EventingTransport
 
-  /// A subscription that hands its messages to handlers from a task.
+  /// A subscription whose messages a task passes to handlers.
   protocol InflowSubscription: EngineSubscription {
     var inflow: Inflow { get }
     var options: SubscribeOptions { get }
     var begin: @Sendable (RemoteMessage) -> any BegunMessage { get }
     var engine: Engine { get }
 
-    /// Notes whether messages can be handled, before the task takes one.
+    /// Records whether messages can be handled. The task calls this before it takes a message.
     func lookedReady(_ isReady: Bool)
-    /// Asks the server for nothing more until ``takeAgain()``, if the message of a verdict must
-    /// come again before any other. Returns whether that is so.
+    /// Requests no further messages from the server until ``takeAgain()``, if the verdict's message
+    /// must be redelivered before any other. Returns whether that is so.
     func waits(for verdict: Verdict) -> Bool
-    /// Ends a wait.
+    /// Ends the wait that ``waits(for:)`` began.
     func takeAgain()
-    /// Does what a verdict says.
+    /// Carries out a verdict.
     func apply(_ verdict: Verdict, to item: Inflow.Item)
-    /// Gives messages without a verdict back.
+    /// Returns messages without a verdict to the server.
     func giveBack(_ items: [Inflow.Item])
-    /// Ends the subscription at the server, and calls a closure when the server has been told.
+    /// Ends the subscription at the server, and calls a closure when the server has confirmed it.
     ///
-    /// What is given back before would come here again.
+    /// Messages that are returned before would be delivered to this subscription again.
     func endDelivery(_ next: @escaping @Sendable () -> Void)
-    /// Removes what the server keeps for this subscription alone.
+    /// Deletes the consumer that the server has for this subscription alone.
     func forget()
   }
 
   extension InflowSubscription {
-    /// Starts the task that takes messages, unless it runs.
+    /// Starts the task that takes messages, unless it is running.
     func wake() {
       if inflow.wake() { Scheduling.task(priority: nil, on: nil) { await self.pump() } }
     }
@@ -55,11 +55,11 @@
     }
 
     private func settle(_ item: Inflow.Item, _ verdict: Verdict) {
-      let isWaiting = waits(for: verdict)  // before there is room for another message
+      let isWaiting = waits(for: verdict)  // computed before there is room for another message
       let wasInHand = inflow.finish(item)
       if wasInHand { apply(verdict, to: item) }
       if isWaiting { takeAgain() }
-      guard wasInHand else { return }  // it was given back
+      guard wasInHand else { return }  // the message was returned to the server before
       if case .reject(let reason) = verdict {
         engine.incidents.post(
           TransportIncident(kind: .deadLetter, subject: item.message.subject, reason: reason))

@@ -2,13 +2,13 @@
   import Eventing
   import EventingTransport
 
-  /// A subscription to plain messages. What finds no room is dropped, and counted.
+  /// A subscription without a stream. If its queue is full, messages are dropped and counted.
   final class PlainSubscription: InflowSubscription {
     private struct State: Sendable {
       var library: LibrarySubscription?
-      /// The messages that were dropped, and of which no incident tells yet.
+      /// The number of dropped messages that no incident has reported yet.
       var dropped = 0
-      /// The number of messages that libnats has dropped, when it was looked at last.
+      /// The number of messages that libnats had dropped at the last check.
       var droppedBefore = 0
       var nextReport = ContinuousClock.now
     }

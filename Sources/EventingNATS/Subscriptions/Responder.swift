@@ -12,7 +12,7 @@
       var dropped = 0
     }
 
-    /// The largest number of requests that wait.
+    /// The largest number of waiting requests.
     private static let limit = 4_096
     private let engine: Engine
     private let subject: String
@@ -62,7 +62,7 @@
       if mustStart { Scheduling.task(priority: nil, on: nil) { await self.run(request) } }
     }
 
-    /// Answers a request, and then the waiting ones.
+    /// Answers a request, and then all waiting ones.
     private func run(_ first: Arrival) async {
       var next: Arrival? = first
       while let request = next {

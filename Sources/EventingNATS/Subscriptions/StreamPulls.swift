@@ -2,10 +2,11 @@
   import EventingTransport
   import Foundation
 
-  /// The messages that a subscription has asked the server for, and that have not come.
+  /// The messages that a subscription has requested from the server, but not received yet. One
+  /// request is a *pull*.
   ///
-  /// Messages do not say which pull they belong to: they count for the oldest one. So the numbers
-  /// of single pulls may be wrong for a while, and what comes beyond the room waits.
+  /// A message does not say to which pull it belongs, so it counts for the oldest one. The numbers
+  /// of single pulls may be wrong for a short time. Messages beyond the room wait.
   struct StreamPulls: Sendable {
     private struct Pull: Sendable {
       let token: UInt64
@@ -13,15 +14,15 @@
       let deadline: ContinuousClock.Instant
     }
 
-    /// The time after which the server ends a pull. A client cannot take one back, so a member that
-    /// is locked keeps what comes for so long.
+    /// The time after which the server ends a pull. A client cannot cancel a pull. So if a member
+    /// is locked, messages may still arrive for this long.
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
 
     var isEmpty: Bool { pulls.isEmpty }
 
-    /// Begins a pull if there is room, half of the room at least; `nil` for none.
+    /// Begins a pull for at least half of the room. Returns `nil` if there is too little room.
     mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {
       let left = pulls.reduce(0) { $0 + $1.left }
       let room = min(room - left, 1_024)
@@ -41,7 +42,7 @@
     mutating func end(_ token: UInt64?) { pulls.removeAll { $0.token == token } }
     mutating func endAll() { pulls = [] }
 
-    /// Ends the pulls of which nothing was heard. Returns whether there were any.
+    /// Ends the pulls whose time has passed. Returns whether there were any.
     mutating func expire(_ now: ContinuousClock.Instant) -> Bool {
       let count = pulls.count
       if let first = pulls.first, first.deadline <= now { pulls.removeAll { $0.deadline <= now } }
@@ -52,8 +53,8 @@
   extension ConsumerConfig {
     /// Creates the configuration of a subscription.
     ///
-    /// A subscription without a group has a consumer of its own, which the server
-    /// forgets when it is idle for long.
+    /// A subscription without a group has its own consumer. The server deletes that when it has
+    /// been idle for some time.
     init(_ subject: String, _ options: SubscribeOptions) {
       let name =
         options.group.map { StreamName.consumer($0, subject) }
@@ -74,7 +75,7 @@
         startPosition = number
       case .time(let time):
         start = "by_start_time"
-        // The server counts nanoseconds in 64 bits.
+        // The server stores times in nanoseconds, in 64 bits.
         let seconds = min(max(time.timeIntervalSince1970, 0), 9_223_372_000)
         startTime = Date(timeIntervalSince1970: seconds).formatted(
           .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))

@@ -2,7 +2,7 @@
   import Eventing
   import EventingTransport
 
-  // The answers to the server about messages whose handling is over.
+  // Sends verdicts to the server.
   extension StreamSubscription {
     func answer(_ item: Inflow.Item, _ text: String) {
       if let reply = item.reply { engine.outbox.send(Outgoing(subject: reply, body: Array(text.utf8))) }
@@ -42,10 +42,10 @@
       wake()
     }
 
-    /// Gives messages back so that they come again, to any member, before all others.
+    /// Returns messages to the server for redelivery to any member, before all other messages.
     ///
-    /// The server handles verdicts and pulls apart, so the next pull waits until the server has
-    /// confirmed the last verdict.
+    /// The server does not keep the order between verdicts and pulls. So the next pull waits until
+    /// the server has confirmed the last verdict.
     func giveBackInOrder(_ items: [Inflow.Item]) {
       guard let last = items.last, let reply = last.reply else { return }
       for item in items { engine.released.add(config.name, item.message.position ?? 0) }
@@ -59,7 +59,8 @@
     }
 
     func giveBack(_ items: [Inflow.Item]) {
-      // Without a delay, nats-server 2.9 may send the first one to a pull that has ended.
+      // A small delay is needed: without it, nats-server 2.9 may deliver the first message to a
+      // pull that has ended.
       for item in items {
         engine.released.add(config.name, item.message.position ?? 0)
         retreat(item, .milliseconds(20))

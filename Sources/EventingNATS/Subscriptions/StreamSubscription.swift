@@ -5,26 +5,26 @@
 
   /// A subscription to a stream.
   ///
-  /// The subscription asks for as many messages as it has room for (a pull), and the server sends
-  /// them when they come. Pulls are only sent while messages can be handled.
+  /// The subscription requests as many messages as it has room for (a *pull*). The server sends
+  /// them when they are available. The subscription pulls only while messages can be handled.
   final class StreamSubscription: InflowSubscription {
     struct State: Sendable {
       var library: LibrarySubscription?
       var pulls = StreamPulls()
-      /// Whether the last look found that messages can be handled.
+      /// Whether messages could be handled at the last check.
       var isReady = true
-      /// The time before which nothing is asked for.
+      /// The time before which no pull is sent.
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
       var nextLook = ContinuousClock.now
-      /// The number of reasons to ask for nothing, because messages go back to the server that must
-      /// come again before any other.
+      /// The number of reasons not to pull. Each is a set of messages that is being returned to the
+      /// server, and must be redelivered before any other.
       var returning = 0
-      /// Whether a task looks for the consumer.
+      /// Whether a task is restoring the consumer.
       var isRestoring = false
-      /// Whether the consumer of this subscription alone is deleted.
+      /// Whether the consumer that only this subscription uses was deleted.
       var isForgotten = false
-      /// The position after the last message that has arrived.
+      /// The position after the last received message.
       var nextPosition: UInt64?
     }
 
@@ -76,7 +76,7 @@
       guard let reply = arrival.reply, let place = StreamPlace(reply) else { return }
       var message = arrival.message
       if arrival.headers[MessageHeader.id] == nil, arrival.headers["ce-id"] == nil {
-        message.id = "\(stream.name).\(place.position)"  // of a program that gives no ids
+        message.id = "\(stream.name).\(place.position)"  // the publisher gave no id
       }
       message.attempt = max(1, place.delivered - engine.released.count(config.name, place.position))
       message.position = place.position
@@ -90,7 +90,7 @@
       wake()
     }
 
-    /// Takes a message of the server about a pull.
+    /// Handles a message of the server about a pull.
     private func receive(_ status: Int, _ arrival: Arrival) {
       let token = UInt64(arrival.subject.dropFirst(inbox.count + 1))
       let text = arrival.headers[MessageHeader.description] ?? ""
@@ -110,7 +110,8 @@
       wake()
     }
 
-    /// Makes the consumer again if the server has none, behind what was handled here.
+    /// Makes the consumer again if the server has lost it. It begins after the messages that were
+    /// handled here.
     private func restore() async {
       var config = config
       let position = inflow.items.compactMap(\.message.position).min() ?? state.withLock { $0.nextPosition }
@@ -137,7 +138,9 @@
           state.isReady = false
           return !state.pulls.isEmpty
         }
-        // Messages that are given back during a pull would come here again at once. It ends soon.
+        // If messages are returned while a pull is open, the server delivers them here again at
+        // once. So they are returned only after the pull has ended, which takes at most
+        // ``StreamPulls/expiry``.
         if !hasPulls { giveBackInOrder(inflow.takeWaiting()) }
         return
       }
@@ -153,7 +156,7 @@
         subject: "$JS.API.CONSUMER.MSG.NEXT.\(stream.name).\(config.name)", reply: "\(inbox).\(pull.token)",
         body: Array("{\"batch\":\(pull.batch),\"expires\":\(StreamPulls.expiry.nanoseconds)}".utf8))
       message.isSent = { [state] reason in
-        if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick asks again
+        if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
       }
       engine.outbox.send(message)
     }
@@ -162,7 +165,8 @@
       let (mustBeat, mustLook) = state.withLock { state in
         let (mustBeat, hasExpired) = (state.nextHeartbeat <= now, state.pulls.expire(now))
         if mustBeat { state.nextHeartbeat = now + StreamAdmin.ackWait / 3 }
-        // An event that is not ready says so when it is. The look is for one that does not.
+        // An event that becomes ready reports it by `readinessChanged()`. This check is for events
+        // that do not.
         let mustLook = hasExpired || state.pulls.isEmpty && state.nextLook <= now
         if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
         return (mustBeat, mustLook)
@@ -176,7 +180,7 @@
       wake()
     }
 
-    // MARK: The end
+    // MARK: Ending
 
     func endDelivery(_ next: @escaping @Sendable () -> Void) {
       let library = state.withLock { state in
@@ -206,7 +210,8 @@
       }
       await inflow.drain(within: limit)
       cancel()
-      // A server that is frozen is not waited for: it gives the messages to others by itself.
+      // If the server is frozen, the wait ends after a second. The server then redelivers the
+      // messages by itself.
       let timer = Scheduling.cancelledWhenDropped {
         if (try? await Task.sleep(for: .seconds(1))) != nil { isGivenBack.set(()) }
       }

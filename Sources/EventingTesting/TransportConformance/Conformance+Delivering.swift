@@ -1,9 +1,9 @@
 import Eventing
 import EventingTransport
 
-// Checks of what every engine does: delivery, order, groups, bounds.
+// Checks for every engine: delivery, order, groups, bounds, requests.
 extension Conformance {
-  /// A message arrives as it was published.
+  /// Checks that a message arrives unchanged.
   func delivers() async throws {
     let log = MessageLog()
     let subscription = try await subscribe(log)
@@ -25,10 +25,10 @@ extension Conformance {
     try expect(log.count == 1, "expected one message, got \(log.numbers)")
   }
 
-  /// Messages begin in the order in which they were published.
+  /// Checks that messages begin in the order in which they were published.
   func order() async throws {
     guard first.promises.keepsOrder else { return }
-    // At most once, an engine may drop what it has no room for.
+    // An engine without storage may drop messages beyond `inFlight`, so it gets the default only.
     for inFlight in isAtLeastOnce ? [1, 7, 256] : [256] {
       let log = MessageLog()
       let place = "\(subject).\(inFlight)"
@@ -41,7 +41,8 @@ extension Conformance {
     }
   }
 
-  /// Each message goes to one member of each group, and to each subscription without one.
+  /// Checks that each message goes to one member of each group, and to each subscription without a
+  /// group.
   func groups() async throws {
     guard first.promises.hasGroups else { return }
     let logs = (0..<6).map { _ in MessageLog() }
@@ -63,7 +64,7 @@ extension Conformance {
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  /// No more messages are without a verdict than the bound allows.
+  /// Checks that the number of messages without a verdict stays within the bound.
   func inFlight() async throws {
     let log = MessageLog(isHolding: true)
     let subscription = try await subscribe(log, options(group: "one", inFlight: 5))
@@ -82,7 +83,8 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A subscription that is not ready takes nothing; on a stream another member does.
+  /// Checks that a subscription which is not ready takes no messages. On a stream, another member
+  /// takes them.
   func readiness() async throws {
     let isReady = Guarded(false)
     let (log, other) = (MessageLog(), MessageLog())
@@ -98,7 +100,7 @@ extension Conformance {
       Set(other.numbers) == [1, 2, 3]
     }
     await member.drain(within: .seconds(5))
-    try await pause()  // an engine that looks after the end of the other member has looked
+    try await pause()  // the engine has had time to see that the other member ended
     isReady.withLock { $0 = true }
     subscription.readinessChanged()
     try await publish(4...4)
@@ -106,7 +108,7 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A last word `*` stands for any word.
+  /// Checks that a last word `*` in a subject stands for any one word.
   func wildcard() async throws {
     let log = MessageLog()
     let subscription = try await subscribe(log, to: "\(subject).*")
@@ -120,7 +122,7 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// The largest body arrives, and a larger one is refused.
+  /// Checks that the largest body arrives, and that a larger one is refused.
   func largeBodies() async throws {
     let log = MessageLog()
     let subscription = try await subscribe(log)
@@ -134,10 +136,12 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// Without storage, a message that came before the subscription, or failed, never comes.
+  /// Checks that an engine without storage redelivers nothing: neither a message from before the
+  /// subscription, nor one whose handling failed.
   func atMostOnce() async throws {
     guard !isAtLeastOnce else { return }
-    // A receipt says that the engine has the message, not that it has reached the others.
+    // A receipt means that the engine has the message, but perhaps not yet the subscribers. So
+    // message 0 must arrive before the subscription that must not see it begins.
     let before = MessageLog()
     let earlier = try await subscribe(before)
     try await publish(0...0)
@@ -152,7 +156,7 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A request has one reply, and fails at once where no process responds.
+  /// Checks that a request has one reply. If no process responds, the request fails at once.
   func requests() async throws {
     guard first.promises.hasRequests else { return }
     let place = "\(subject).ask"
@@ -170,7 +174,7 @@ extension Conformance {
     responder.cancel()
   }
 
-  /// Returns the code of the error that a closure throws; `nil` if it throws none of a transport.
+  /// Returns the code of the `TransportError` that a closure throws, otherwise `nil`.
   func failure(_ body: () async throws -> Void) async -> TransportError.Code? {
     do {
       try await body()

@@ -3,7 +3,7 @@ import EventingTransport
 
 // Checks of engines that store messages until they are handled.
 extension Conformance {
-  /// A failed message comes again, with a higher attempt, until it is handled.
+  /// Checks that a failed message is delivered again, with a higher attempt, until it is handled.
   func retry() async throws {
     guard isAtLeastOnce else { return }
     let log = MessageLog { $0.attempt < 3 ? .retry(after: .milliseconds(20)) : .done }
@@ -16,7 +16,7 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A message that is given back comes again, and that is no attempt.
+  /// Checks that a released message is delivered again, and that the attempt stays the first.
   func release() async throws {
     guard isAtLeastOnce else { return }
     let count = Guarded(0)
@@ -34,7 +34,7 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A rejected message never comes again, and an incident tells of it.
+  /// Checks that a rejected message is never delivered again, and that an incident reports it.
   func reject() async throws {
     let incidents = Guarded<[TransportIncident]>([])
     let token = second.incidents.addHandler { incident in incidents.withLock { $0.append(incident) } }
@@ -50,7 +50,8 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A remote event publishes what it gives up to its dead-letter subject.
+  /// Checks that a remote event publishes a message to its dead-letter subject after the last
+  /// attempt.
   func deadLetter() async throws {
     guard isAtLeastOnce else { return }
     struct Refused: Error {}
@@ -77,7 +78,7 @@ extension Conformance {
     await reading.drain(within: .seconds(5))
   }
 
-  /// A repeated id is stored once.
+  /// Checks that two messages with one id are stored once.
   func duplicates() async throws {
     guard isAtLeastOnce else { return }
     let log = MessageLog()
@@ -92,7 +93,8 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// A subscription begins where it is told, and a group goes on where it was.
+  /// Checks that a subscription begins at the given position. A new member of a group continues
+  /// where the group was.
   func positions() async throws {
     guard isAtLeastOnce else { return }
     var positions: [UInt64] = []
@@ -124,7 +126,7 @@ extension Conformance {
     again.cancel()
   }
 
-  /// The messages that a subscription had in hand when it ended go to another member.
+  /// Checks that messages without a verdict go to another member when their subscription ends.
   func memberDies() async throws {
     guard redelivers else { return }
     let (dying, living) = (MessageLog(isHolding: true), MessageLog())
@@ -139,7 +141,7 @@ extension Conformance {
     other.cancel()
   }
 
-  /// Subscriptions that end at any time lose nothing.
+  /// Checks that no message is lost when subscriptions end at any time.
   func cancelUnderLoad() async throws {
     guard redelivers else { return }
     let log = MessageLog()
@@ -155,7 +157,8 @@ extension Conformance {
       try await group.waitForAll()
       return last
     }
-    // The group began with the first subscription, perhaps later than the first message.
+    // The group began with the first subscription, perhaps after the first messages were published.
+    // So only the messages from the first received one on are expected.
     try await eventually("expected the last message, got \(log.count)") { log.numbers.contains(300) }
     try await eventually("expected no gap, got \(Set(log.numbers).sorted())") {
       let found = Set(log.numbers)
@@ -164,7 +167,8 @@ extension Conformance {
     last.cancel()
   }
 
-  /// A drain takes nothing new, waits for verdicts, and gives the rest back within its limit.
+  /// Checks that a drain takes no new message, waits for verdicts, and gives the rest back within
+  /// its limit.
   func drain() async throws {
     guard redelivers else { return }
     let (log, rest) = (MessageLog(isHolding: true), MessageLog())
@@ -172,7 +176,7 @@ extension Conformance {
     try await publish(1...8)
     try await eventually("expected 4 messages in hand, got \(log.count)") { log.count == 4 }
     log.decideOne()
-    // The next message begins when the engine has the verdict, however long that takes.
+    // The engine hands out the next message when it has the verdict, which may take any time.
     try await eventually("expected a message in place of the first one, got \(log.numbers)") { log.count > 4 }
     await subscription.drain(within: .milliseconds(300))
     let count = log.count
@@ -185,7 +189,7 @@ extension Conformance {
     other.cancel()
   }
 
-  /// Nothing that was stored is lost when the engine dies and comes back.
+  /// Checks that no stored message is lost when the engine dies and restarts.
   func restarts() async throws {
     guard isAtLeastOnce, let restart else { return }
     let log = MessageLog()

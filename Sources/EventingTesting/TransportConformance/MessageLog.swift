@@ -1,7 +1,7 @@
 import Eventing
 import EventingTransport
 
-/// The messages that a subscription has begun, and the verdicts on them.
+/// A record of the messages that a subscription has begun. It decides the verdicts on them.
 final class MessageLog: Sendable {
   struct State: Sendable {
     var messages: [RemoteMessage] = []
@@ -21,7 +21,7 @@ final class MessageLog: Sendable {
   }
 
   var messages: [RemoteMessage] { state.withLock { state in state.messages.map { message in message } } }
-  /// The bodies as numbers; -1 for another body.
+  /// The bodies as numbers; -1 for a body that is not a number.
   var numbers: [Int] { messages.map { Int(String(decoding: $0.body, as: UTF8.self)) ?? -1 } }
   var count: Int { state.withLock { $0.messages.count } }
   /// The largest number of messages that were without a verdict at one time.
@@ -53,7 +53,7 @@ final class MessageLog: Sendable {
   }
 }
 
-/// A begun message whose verdict comes when the check decides.
+/// A begun message that waits until the check calls `decide`.
 final class HeldMessage: BegunMessage {
   struct State: Sendable {
     var verdict: Verdict?

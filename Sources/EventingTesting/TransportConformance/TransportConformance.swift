@@ -9,10 +9,10 @@ public import EventingTransport
 ///       }.run(check)
 ///     }
 ///
-/// Each check makes transports of its own, and uses subjects and groups that no other check uses.
-/// What the engine does not promise is not checked.
+/// Each check makes its own transports, and uses subjects and groups that no other check uses. A
+/// check of something that the engine does not promise does nothing.
 public struct TransportConformance: Sendable {
-  /// A check, by its name.
+  /// A check of one promise.
   public struct Check: Hashable, Sendable, CustomStringConvertible {
     /// The name of the check.
     public let name: String
@@ -33,11 +33,12 @@ public struct TransportConformance: Sendable {
   ///
   /// - Parameters:
   ///   - prefix: The beginning of all subjects. A stream must store `prefix.>`.
-  ///   - clock: The clock on which the checks wait: in a simulation that of the simulation.
+  ///   - clock: The clock on which the checks wait. In a simulation, pass its clock.
   ///   - patience: The longest wait for something that must happen.
-  ///   - connect: A closure that returns a transport to the engine, as another process has it.
-  ///   - restart: A closure that ends the engine as if it had died, and starts it again. `nil` if
-  ///     that cannot be checked.
+  ///   - connect: A closure that returns a new transport to the engine, as another process would
+  ///     have.
+  ///   - restart: A closure that kills the engine and starts it again. If `nil`, restarts are not
+  ///     checked.
   public init(
     prefix: String, pause clock: any Clock<Duration>, patience: Duration = .seconds(30),
     connect: @escaping @Sendable () async throws -> any Transport, restart: (@Sendable () async throws -> Void)? = nil
@@ -113,7 +114,7 @@ struct Conformance: Sendable {
     if !condition { throw ConformanceFailure(check: check, description: "\(check): \(text())") }
   }
 
-  /// Waits until a condition holds.
+  /// Waits until a condition holds. Fails after `patience`.
   func eventually(_ text: @autoclosure () -> String, _ condition: () -> Bool) async throws {
     let step = Duration.milliseconds(5)
     var waited = Duration.zero
@@ -124,7 +125,7 @@ struct Conformance: Sendable {
     }
   }
 
-  /// Waits for a time in which something that must not happen would happen.
+  /// Waits long enough for an unwanted message to arrive.
   func pause(_ duration: Duration = .milliseconds(300)) async throws { try await clock.sleep(for: duration) }
 
   /// Publishes numbers as bodies.
@@ -134,10 +135,10 @@ struct Conformance: Sendable {
     }
   }
 
-  /// Whether a message whose subscription ended must come to another one: to a member of its group.
+  /// Whether a message goes to another member of its group when its subscription ends.
   var redelivers: Bool { isAtLeastOnce && first.promises.hasGroups }
 
-  /// Returns options with a group of this check, if the engine has groups.
+  /// Returns options with a group that only this check uses, if the engine has groups.
   func options(group: String? = nil, inFlight: Int = 256) -> SubscribeOptions {
     var options = SubscribeOptions()
     options.group = first.promises.hasGroups ? group.map { "\(check)_\($0)" } : nil
@@ -145,7 +146,7 @@ struct Conformance: Sendable {
     return options
   }
 
-  /// Subscribes with a log that decides the verdicts.
+  /// Subscribes. The log decides the verdicts.
   func subscribe(
     _ log: MessageLog, over transport: (any Transport)? = nil, to other: String? = nil,
     _ options: SubscribeOptions? = nil

@@ -1,14 +1,15 @@
 import Eventing
 
-/// The messages of one listening that were given up, and whose dead letters are not stored yet.
+/// The messages of one listening that were given up, but whose dead letters are not stored yet.
 ///
-/// Such a message comes again, so that its dead letter is tried again. No handler sees it.
+/// The engine redelivers such a message, so that the dead letter is published again. No handler
+/// sees the message.
 final class HopelessMessages: Sendable {
   struct Entry: Sendable {
     var reason: String
-    /// The attempts that handlers had.
+    /// The number of attempts in which handlers saw the message.
     var attempts: Int
-    /// The number of failed tries to publish the dead letter.
+    /// The number of failed attempts to publish the dead letter.
     var tries: Int
   }
 
@@ -19,7 +20,7 @@ final class HopelessMessages: Sendable {
     init(_ message: RemoteMessage) { (id, position) = (message.identity, message.position) }
   }
 
-  /// The largest number of messages that are remembered. The handlers may see others once more.
+  /// The largest number of recorded messages. Beyond it, handlers may see a message once more.
   private static let limit = 65_536
   private let entries = Guarded<[Key: Entry]>([:])
 
@@ -27,7 +28,7 @@ final class HopelessMessages: Sendable {
     entries.withLock { $0.isEmpty ? nil : $0[Key(message)] }
   }
 
-  /// Notes a failed try. Returns the number of tries.
+  /// Counts a failed attempt to publish the dead letter. Returns the number of such attempts.
   func note(_ message: RemoteMessage, _ reason: String) -> Int {
     entries.withLock { entries in
       let key = Key(message)

@@ -5,18 +5,18 @@ struct ListenOptions: Sendable {
   var group: String?
   var start: StartPosition = .new
   var inFlight: Int
-  /// The policy that the user gave; `nil` for the standard one.
+  /// The retry policy that the user passed; `nil` for the default one.
   var givenRetry: RetryPolicy?
   var deadLetter: String?
   var deduplication: Deduplication = .none
-  /// Whether a message that finds no handler is handled: true for the messages of one key.
+  /// Whether a message that reaches no handler counts as handled: true for keyed events.
   var acceptsNobody = false
 
   var retry: RetryPolicy {
     givenRetry ?? .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)
   }
 
-  /// Checks the options against each other, the subject and the promises of the transport.
+  /// Checks that the options fit together, and fit the subject and the promises of the transport.
   func check(_ subject: String, _ promises: TransportPromises) throws {
     if let group {
       try checkGroup(group)

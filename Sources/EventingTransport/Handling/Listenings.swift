@@ -2,12 +2,12 @@ import Eventing
 
 /// The listenings of one remote event.
 ///
-/// A listening belongs to its event: it ends with ``end()``, which the event calls when it is
+/// The listenings belong to their event: ``end()`` ends them all. The event calls it when it is
 /// finished or released.
 final class Listenings: Sendable {
   struct Entry: Sendable {
     let group: String?
-    /// `nil` while the engine subscribes.
+    /// The subscription; `nil` until the engine has subscribed.
     var subscription: (any TransportSubscription)?
   }
 
@@ -22,15 +22,15 @@ final class Listenings: Sendable {
 
   init(_ subject: String) { self.subject = subject }
 
-  /// Whether the event was finished.
+  /// Whether the event was finished or released.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// Throws if the event was finished.
+  /// Throws if the event has ended.
   func checkOpen() throws {
     if isEnded { throw TransportError(.closed, "expected an event that is not finished; \(subject) is") }
   }
 
-  /// Subscribes, and notes the subscription.
+  /// Subscribes, and stores the subscription.
   ///
   /// - Throws: ``TransportError`` if the event listens with this group already, or has ended.
   func add(
@@ -62,7 +62,7 @@ final class Listenings: Sendable {
       }
       if !isOpen { subscription.cancel() }
       try checkOpen()
-      subscription.readinessChanged()  // a handler may have been added while the engine subscribed
+      subscription.readinessChanged()  // a handler may have been added before the subscription was stored
       return Listening(subscription, self, id)
     } catch {
       forget(id)
@@ -70,13 +70,13 @@ final class Listenings: Sendable {
     }
   }
 
-  /// Forgets a listening that has ended.
+  /// Removes a listening that has ended.
   func forget(_ id: UInt64) {
     let gone = state.withLock { $0.entries.removeValue(forKey: id) }
     withExtendedLifetime(gone) {}
   }
 
-  /// Tells all engines that the event may be ready.
+  /// Tells all engines that the event may be ready for messages now.
   func readinessChanged() {
     let subscriptions = state.withLock { state in
       state.entries.isEmpty ? [] : state.entries.values.compactMap(\.subscription)
@@ -84,7 +84,7 @@ final class Listenings: Sendable {
     for subscription in subscriptions { subscription.readinessChanged() }
   }
 
-  /// Ends all listenings, for ever.
+  /// Ends all listenings. Later ones are refused.
   func end() {
     let entries = state.withLock { state in
       state.isEnded = true
@@ -95,10 +95,10 @@ final class Listenings: Sendable {
   }
 }
 
-/// A running listening of a remote event. Dropping it changes nothing.
+/// A running listening of a remote event. Releasing this value does not end it.
 ///
-/// A listening belongs to its event, and also ends with `finish()`, or with the last reference to
-/// the event.
+/// A listening also ends when its event is finished, or when the last reference to the event is
+/// released.
 public final class Listening: Sendable {
   private let subscription: any TransportSubscription
   private let listenings: Listenings
@@ -110,13 +110,14 @@ public final class Listening: Sendable {
     self.id = id
   }
 
-  /// Ends the listening: takes nothing new, finishes what is in hand, and gives the rest back.
+  /// Ends the listening. Takes no new messages, waits for handlers, and returns unhandled messages
+  /// to the engine.
   ///
-  /// What handlers have not finished within the limit is given back, and comes to another member of
-  /// the group. Calls that wait on lanes run nevertheless.
+  /// If handlers have not finished a message within the limit, the engine delivers it to another
+  /// member of the group. Calls that wait on lanes run nevertheless.
   ///
-  /// Callable from any thread. Inside a handler of the event, this waits for that handler until the
-  /// limit. Further calls return at once.
+  /// Any thread may call this method. Inside a handler of the event, the method waits for that
+  /// handler until the limit. Further calls return at once.
   ///
   /// - Parameter limit: The longest wait for handlers.
   public func drain(within limit: Duration = .seconds(10)) async {
@@ -124,8 +125,8 @@ public final class Listening: Sendable {
     listenings.forget(id)
   }
 
-  /// Ends the listening at once, and gives back what is in hand. Does not wait. Callable from any
-  /// thread and inside a handler.
+  /// Ends the listening at once, and returns all messages without a verdict to the engine. Does not
+  /// wait. Any thread and any handler may call this method.
   public func cancel() {
     subscription.cancel()
     listenings.forget(id)

@@ -1,14 +1,14 @@
 import Eventing
 
-/// The loops over sequences that took one message.
+/// Counts the loops over sequences that received one message.
 ///
-/// A send does not wait for loops. So each sequence gets a mark with the payload, behind views and
-/// forwards too, and the verdict of the message waits for the marks.
+/// A send does not wait for loops. So each sequence gets a mark with the payload, also behind views
+/// and forwards. The verdict on the message waits for the marks.
 final class LoopAccount: Sendable {
   struct State: Sendable {
-    /// The number of marks that exist and have no outcome.
+    /// The number of marks without an outcome.
     var open = 0
-    /// Whether a mark was dropped before its loop asked for the element after it.
+    /// Whether a mark was released before its loop asked for the next element.
     var hasLost = false
     /// The task that waits for the marks.
     var waiter: CheckedContinuation<Void, Never>?
@@ -22,11 +22,12 @@ final class LoopAccount: Sendable {
     return LoopMark(self)
   }
 
-  /// Whether all loops have asked for the next element; `nil` while one has not. Once the delivery
-  /// is over, the result does not change from a value.
+  /// Whether all loops have asked for the next element; `nil` until each mark has an outcome. After
+  /// the delivery, the result changes only from `nil` to a value.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
-  /// Waits for all marks. Returns whether all loops have asked for the next element.
+  /// Waits until each mark has an outcome. Returns whether all loops have asked for the next
+  /// element.
   func wait() async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
@@ -50,8 +51,8 @@ final class LoopAccount: Sendable {
   }
 }
 
-/// The mark of one message in one loop. A mark that is dropped says that the message is lost there:
-/// the loop ended while it worked on the message, or a buffer had no room.
+/// The mark of one message in one loop. If it is released without ``handled()``, the loop has not
+/// handled the message: the loop ended, or a buffer was full.
 final class LoopMark: OccurrenceMark {
   private let account: LoopAccount
   private let isOver = Guarded(false)
@@ -60,7 +61,7 @@ final class LoopMark: OccurrenceMark {
 
   deinit { if isOver.withLock({ !$0 }) { account.end(isLost: true) } }
 
-  /// Notes that the loop asks for the element after this one.
+  /// Records that the loop asks for the next element, and so has handled this one.
   func handled() {
     let isFirst = isOver.withLock { isOver in
       defer { isOver = true }

@@ -1,6 +1,7 @@
 import Eventing
 
-/// A message that was handed to the event, and its verdict: the acknowledgement is the report (R3).
+/// A message whose occurrence was sent to the handlers. Its verdict is computed from the report of
+/// that send.
 struct MessageHandling: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -30,7 +31,7 @@ struct DecidedMessage: BegunMessage {
   var verdict: Verdict { get async { decision } }
 }
 
-/// A message that no handler can see, or may see again: it goes to the dead letters.
+/// A message that no handler can handle, or that has failed too often. It becomes a dead letter.
 struct HopelessMessage: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -46,11 +47,12 @@ final class Listener: Sendable {
   private let seen: SeenMessages?
   private let hopeless = HopelessMessages()
 
-  /// The delay before a message comes again that a handler was kept from.
+  /// The delay before redelivery of a message that a handler could not take, for example because of
+  /// a lock.
   private static let pause = Duration.milliseconds(100)
-  /// The delay before a message comes again that is in hand already.
+  /// The delay before redelivery of a message whose first delivery has no verdict yet.
   private static let longPause = Duration.seconds(1)
-  /// The delays before a dead letter that could not be published is tried again.
+  /// The delays before a new attempt to publish a dead letter.
   private static let letterPauses = RetryPolicy.backoff(
     from: .seconds(1), to: .seconds(30), attempts: .max, jitter: false)
 
@@ -60,7 +62,7 @@ final class Listener: Sendable {
     seen = SeenMessages(options.deduplication)
   }
 
-  /// Begins a message that was decoded, unless it is a repetition.
+  /// Begins the handling of a decoded message, unless the message is a repetition.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
     if let entry = hopeless.entry(for: message) {
       var message = message
@@ -76,7 +78,7 @@ final class Listener: Sendable {
     return MessageHandling(listener: self, message: message, send: send(loops), loops: loops)
   }
 
-  /// Returns the verdict on a message that was handled; `nil` if it must be given up.
+  /// Returns the verdict on a message after its delivery; `nil` if it must become a dead letter.
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
     let isHandled =
       outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped
@@ -88,10 +90,12 @@ final class Listener: Sendable {
     return .retry(after: options.retry.delay(after: message.attempt))
   }
 
-  /// Publishes a dead letter, if there is a subject for it. Returns the verdict on the message.
+  /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
+  /// message.
   ///
-  /// No dead letter is made of a dead letter: two listenings that give up to each other would never
-  /// end. While a letter cannot be stored, its message comes again without an attempt.
+  /// A dead letter never becomes a dead letter again. Otherwise two listenings with each other's
+  /// subjects could pass a message on for ever. While the letter cannot be stored, the message is
+  /// redelivered, but no handler is called.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
     guard message.deadLetterOrigin == nil else {
@@ -116,6 +120,6 @@ final class Listener: Sendable {
     }
   }
 
-  /// The faults of a message for which no engine would ever take it.
+  /// The errors of publishing a dead letter that a new attempt cannot change.
   private static let lastingFaults: Set<TransportError.Code> = [.tooLarge, .badHeader, .badOption]
 }

@@ -1,27 +1,27 @@
 import Eventing
 
-/// The number of messages that a listening remembers, to leave out repetitions.
+/// The number of handled messages that a listening remembers, to skip repetitions.
 public struct Deduplication: Hashable, Sendable {
   let count: Int
 
-  /// Every message is handled, also one that comes again.
+  /// No deduplication: repeated messages are handled, too.
   public static var none: Deduplication { Deduplication(count: 0) }
-  /// Returns a window: a message whose id is that of one of the last handled messages is
-  /// acknowledged, and not handled again. Two CloudEvents are the same message only if their
-  /// sources are equal, too. The window belongs to one process, and ends with it.
+  /// Returns a window of ids. If a message has the id of one of the last `count` handled messages,
+  /// it is acknowledged and not handled again. Two CloudEvents are equal only if their sources are
+  /// equal, too. The window belongs to this process, and is lost with it.
   ///
   /// - Parameter count: The number of ids. A number below 0 counts as 0.
   public static func last(_ count: Int) -> Deduplication { Deduplication(count: max(0, count)) }
 }
 
-/// The ids of the messages that a listening has handled, or has in hand.
+/// The ids of the messages that a listening has handled or is handling.
 final class SeenMessages: Sendable {
   enum Answer: Sendable { case new, inHand, handled }
 
   struct State: Sendable {
     var inHand: Set<String> = []
     var handled: Set<String> = []
-    /// The handled ids as a ring, the oldest at `next` once it is full.
+    /// The handled ids as a ring buffer. If it is full, the oldest id is at `next`.
     var ring: [String] = []
     var next = 0
   }
@@ -29,13 +29,13 @@ final class SeenMessages: Sendable {
   private let state = Guarded(State())
   private let limit: Int
 
-  /// `nil` for a window of no messages.
+  /// Creates the record of a window. Returns `nil` if the window has no messages.
   init?(_ deduplication: Deduplication) {
     guard deduplication.count > 0 else { return nil }
     limit = deduplication.count
   }
 
-  /// Notes that a message is in hand, if it is new.
+  /// Records that a message is being handled, unless it is a repetition.
   func begin(_ id: String) -> Answer {
     state.withLock { state in
       if state.handled.contains(id) { return .handled }
@@ -43,7 +43,7 @@ final class SeenMessages: Sendable {
     }
   }
 
-  /// Notes the end of the handling of a message that was new.
+  /// Records the end of the handling of a new message.
   func end(_ id: String, isHandled: Bool) {
     state.withLock { state in
       state.inHand.remove(id)

@@ -1,7 +1,8 @@
 /// The random decisions of an engine in memory.
 ///
-/// Each is made by the seed and by what it is about, and not by what was decided before. So it is
-/// the same, whichever task comes first.
+/// A decision depends only on the seed, the kind of decision and the numbers that identify its
+/// subject. It does not depend on earlier decisions. So every order of the tasks gives equal
+/// decisions.
 struct Chances: Sendable {
   /// The kinds of decisions.
   enum Kind: UInt64, Sendable { case drop = 1, delay, duplicate, receipt, member, request }
@@ -14,7 +15,8 @@ struct Chances: Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind of the decision.
-  ///   - numbers: The numbers of what it is about, such as the position of a message.
+  ///   - numbers: The numbers that identify the subject of the decision, such as the position of a
+  ///     message.
   func generator(_ kind: Kind, _ numbers: UInt64...) -> SeededGenerator {
     var generator = SeededGenerator(seed: seed ^ kind.rawValue)
     for number in numbers { generator = SeededGenerator(seed: generator.next() ^ number) }

@@ -1,12 +1,13 @@
 import Eventing
 
-// The deliveries of an engine in memory. Each subscription has one task at a time that takes
-// messages, the pump. It ends when there is nothing to take, and is started again.
+// Delivers the messages of an engine in memory. Each subscription has at most one task that takes
+// messages, the *pump*. The task ends when no message is left, and is started again for the next
+// one.
 extension InMemoryTransport {
-  /// The delay after which a message that a fault has lost comes again.
+  /// The delay before redelivery of a message that a fault has lost.
   static let redelivery = Duration.seconds(1)
 
-  /// Lets a subscription look for messages, because it may be ready now.
+  /// Starts the pump of a subscription, because the subscription may be ready now.
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       state.members[subscription.id]?.isUnready = false
@@ -58,7 +59,7 @@ extension InMemoryTransport {
     }
   }
 
-  /// Does what a verdict says.
+  /// Carries out a verdict.
   private func settle(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
     let settled = state.withLock { $0.settle(delivery, of: subscription, verdict, faults) }
     for drainer in settled.drainers { drainer.resume() }
@@ -86,7 +87,7 @@ extension InMemoryTransport {
   // MARK: The end of a subscription
 
   func cancel(_ subscription: MemorySubscription) {
-    // Released after the mutex: the closures belong to the user.
+    // Released after the unlock: the closures' captures may run user code in `deinit`.
     let (gone, woken) = state.withLock { $0.remove(subscription) }
     for drainer in gone?.drainers ?? [] { drainer.resume() }
     for other in woken { startPump(other) }
@@ -113,9 +114,9 @@ extension InMemoryTransport {
     cancel(subscription)
   }
 
-  // MARK: The engine goes and comes
+  // MARK: Disconnecting and closing
 
-  /// Makes the engine unreachable: it delivers nothing, and `publish` waits. Subscriptions stay.
+  /// Makes the engine unreachable: it delivers nothing, and `publish` waits. Subscriptions remain.
   public func disconnect() {
     let isNew = state.withLock { state in
       defer { state.isConnected = false }
@@ -128,8 +129,9 @@ extension InMemoryTransport {
 
   /// Makes the engine reachable again.
   ///
-  /// - Parameter isForgetful: Whether it has forgotten which messages are in hand, as a broker that
-  ///   died. Then all messages without a verdict come again, and verdicts on them have no effect.
+  /// - isForgetful: Whether the engine has lost its record of begun messages, as a broker that
+  ///   crashed. Then all messages without a verdict are redelivered, and verdicts on their earlier
+  ///   deliveries have no effect.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
     let (isNew, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected
@@ -167,6 +169,6 @@ extension InMemoryTransport {
 }
 
 extension InMemoryTransport {
-  /// The number of messages that the stream keeps.
+  /// The number of messages in the stream.
   package var storedCount: Int { state.withLock { $0.log.count } }
 }

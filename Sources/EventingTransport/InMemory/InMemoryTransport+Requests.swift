@@ -51,7 +51,7 @@ extension InMemoryTransport {
   }
 
   func remove(_ responder: MemoryResponder) {
-    // Released after the mutex: its closure belongs to the user.
+    // Released after the unlock: the closure's captures may run user code in `deinit`.
     let gone = state.withLock { state in
       let gone = state.responders[responder.subject]?.removeValue(forKey: responder.id)
       if state.responders[responder.subject]?.isEmpty == true { state.responders[responder.subject] = nil }
@@ -62,9 +62,10 @@ extension InMemoryTransport {
 }
 
 extension MemoryState {
-  /// Chooses the responders of one request: one of each group, and each one without a group.
+  /// Chooses the responders of one request: one of each group, and all without a group.
   ///
-  /// - Returns: Their number, and those of them that a fault does not keep from the request.
+  /// - Returns: The number of chosen responders, and the ones that receive the request. A fault may
+  ///   lose the request of a chosen one.
   mutating func chooseResponders(_ subject: String, _ faults: MemoryFaults) -> (count: Int, asked: [MemoryResponder]) {
     lastRequest += 1
     var groups: [String: [MemoryResponder]] = [:]
@@ -84,7 +85,7 @@ extension MemoryState {
   }
 }
 
-/// A request and the first of what comes: a reply, the end of the time, or a cancellation.
+/// A request and its result: the first reply, a timeout, or a cancellation.
 private final class Exchange: Sendable {
   struct State: Sendable {
     var result: Result<RemoteMessage, any Error>?
@@ -95,13 +96,13 @@ private final class Exchange: Sendable {
 
   private let state = Guarded(State())
 
-  /// Whether the caller waits no more.
+  /// Whether the request has a result, so that the caller no longer waits.
   var isOver: Bool { state.withLock { $0.result != nil } }
 
-  /// Notes the number of responders that may reply.
+  /// Sets the number of responders that may reply.
   func expect(_ count: Int) { state.withLock { $0.expected = count } }
 
-  /// Notes that a responder will not reply. The last one ends the exchange.
+  /// Counts a responder that will not reply. After the last one, the exchange ends with an error.
   func endOne(_ error: TransportError) {
     let isLast = state.withLock { state in
       state.expected -= 1
@@ -110,7 +111,7 @@ private final class Exchange: Sendable {
     if isLast { end(.failure(error)) }
   }
 
-  /// Ends the exchange, unless it has ended.
+  /// Ends the exchange, unless it has ended already.
   func end(_ result: Result<RemoteMessage, any Error>) {
     let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard state.result == nil else { return nil }

@@ -7,28 +7,28 @@ import Foundation
 ///     let placed = RemoteEvent<OrderPlaced>("orders.placed", over: bus)        // at least once
 ///     let ticks = RemoteKeyedEvent<String, Tick>("ticks", over: bus.plain)     // at most once
 ///
-/// It stands for one stream, which stores in memory: everything is lost with the process. Several
-/// remote events on one transport are to each other as events of several processes.
+/// The transport has one stream, which stores messages in memory until the process ends. Several
+/// remote events on one transport behave like events in several processes.
 ///
-/// With a seed, faults and a clock of your own, a test sees each repetition, loss and delay again:
-/// each fault is decided by the seed, the number of the message and the listener, whichever task
-/// comes first.
+/// With a seed, faults and a clock of its own, a test can repeat each duplicate, loss and delay.
+/// The seed, the number of the message and the listener decide each fault, whatever the order of
+/// the tasks.
 ///
 /// The stream keeps the messages that a group or a listening has not handled, and the last ones:
 /// see ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``. A listening keeps only
 /// messages of its own subject.
 ///
-/// All methods may be called from any thread and inside handlers. Handlers run on Swift's pool, not
-/// on the thread that publishes.
+/// Any thread and any handler may call any method. Handlers run on Swift's pool, not on the thread
+/// that publishes.
 public final class InMemoryTransport: Transport {
   let state: Guarded<MemoryState>
   let clock: any Clock<Duration>
   let faults: MemoryFaults
-  /// The stored subjects; `nil` on plain.
+  /// The stored subjects; `nil` for a transport without a stream.
   private let stored: [SubjectFilter]?
   private let publishTimeout: Duration
   private let incidentEvent: Event<TransportIncident>
-  /// The other transport of a stream; `nil` for that one itself.
+  /// The transport without a stream that belongs to this one; `nil` if this is that transport.
   let plainTransport: InMemoryTransport?
 
   public let identity: String
@@ -37,12 +37,12 @@ public final class InMemoryTransport: Transport {
   ///
   /// - Parameters:
   ///   - seed: The seed of the faults and of the choice of members.
-  ///   - faults: The faults. A kind that is given twice has the last value.
+  ///   - faults: The faults. If a kind occurs twice, the last value counts.
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
-  ///   - limit: The number of the last messages that are kept after every group has handled them,
-  ///     for listenings that begin in the past and for repeated ids. What a group has not handled
-  ///     is kept in any case.
+  ///   - limit: The number of the last messages that are kept after every group has handled them.
+  ///     They serve listenings that begin in the past, and detect repeated ids. Messages that a
+  ///     group has not handled are always kept.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],
@@ -65,8 +65,8 @@ public final class InMemoryTransport: Transport {
     plainTransport = stored == nil ? nil : InMemoryTransport(~seed, faults, clock, nil, 0, publishTimeout)
   }
 
-  /// The transport without a stream: at most once, and only to processes that listen. Its messages
-  /// and those of the stream do not meet.
+  /// The transport without a stream. It delivers at most once, and only to current listenings. It
+  /// shares no messages with the stream.
   public var plain: InMemoryTransport { plainTransport ?? self }
 
   public var promises: TransportPromises { TransportPromises(isAtLeastOnce: stored != nil) }
@@ -75,7 +75,7 @@ public final class InMemoryTransport: Transport {
 
   func tell(_ incident: TransportIncident) { incidentEvent.post(incident) }
 
-  /// The name of the stream in incidents; `nil` on plain.
+  /// The name of the stream in incidents; `nil` for the transport without one.
   var streamName: String? { stored == nil ? nil : identity }
 
   // MARK: Publishing
@@ -123,7 +123,7 @@ public final class InMemoryTransport: Transport {
     }
   }
 
-  /// Waits until the engine can be reached. Returns whether it can.
+  /// Waits until the engine is reachable. Returns false after the limit.
   func reach(_ subject: String, within limit: Duration) async throws -> Bool {
     func isAway() -> Bool { state.withLock { !$0.isClosed && !$0.isConnected } }
     if isAway() { await waitForConnection(limit) }

@@ -2,11 +2,10 @@ import Eventing
 
 /// A group of a stream in memory, or a subscription without a group.
 ///
-/// Each message that it has not handled is in exactly one of ``waiting``, ``again``, ``pending``
-/// and ``delayed``.
+/// Each message that the group has not handled is in exactly one of ``waiting``, ``again``,
+/// ``pending`` and ``delayed``.
 struct MemoryGroup: Sendable {
-  /// One delivery of one message. A message that is given back, and delivered again, has another
-  /// number.
+  /// One delivery of one message. Each redelivery of the message has a new number.
   struct Pending: Sendable {
     let delivery: UInt64
     let member: UInt64
@@ -19,27 +18,27 @@ struct MemoryGroup: Sendable {
   }
 
   let id: UInt64
-  /// `nil` for a subscription without a group.
+  /// The key of a durable group; `nil` for a subscription without a group.
   let key: Key?
   let filter: SubjectFilter
-  /// The number by which faults are decided.
+  /// The number of the group in random decisions: see ``Chances``.
   let chance: UInt64
-  /// The messages that no member has taken, in their order.
+  /// The messages that no member has taken, in order.
   private(set) var waiting = Deque<UInt64>()
-  /// The messages that come again, the last one first.
+  /// The messages to be redelivered, in descending order.
   private var again: [UInt64] = []
-  /// The numbers of failed attempts.
+  /// The number of failed attempts of each message.
   var failures: [UInt64: Int] = [:]
-  /// The numbers of deliveries of the messages that are not handled.
+  /// The number of deliveries of each message that is not handled.
   private(set) var deliveries: [UInt64: UInt64] = [:]
-  /// The messages without a verdict.
+  /// The messages that a member has begun, without a verdict.
   var pending: [UInt64: Pending] = [:]
-  /// The messages that a fault repeats, each once.
+  /// The messages that a fault has repeated. Each is repeated once at most.
   var repeated: Set<UInt64> = []
-  /// The messages that come again after a delay.
+  /// The messages to be redelivered after a delay.
   var delayed: Set<UInt64> = []
-  /// The members that could take a message when they were looked at last, the next one first. Some
-  /// may have gone.
+  /// The members that had room for a message when they were last examined, in the order in which
+  /// they are asked. Some may have been removed.
   var available = Deque<UInt64>()
 
   init(_ id: UInt64, _ key: Key?, _ filter: SubjectFilter, chance: UInt64) {
@@ -57,21 +56,21 @@ struct MemoryGroup: Sendable {
     return all
   }
 
-  /// Whether a message waits.
+  /// Whether a message can be taken.
   var hasWork: Bool { !again.isEmpty || !waiting.isEmpty }
 
   /// Adds a new message.
   mutating func append(_ position: UInt64) { waiting.append(position) }
 
-  /// Takes out the next message. Returns its position, and the number of this delivery; `nil` if
-  /// there is none.
+  /// Removes the next message. Returns its position and the number of this delivery; `nil` if there
+  /// is none.
   mutating func next() -> (position: UInt64, delivery: UInt64)? {
     guard let position = again.popLast() ?? waiting.popFirst() else { return nil }
     deliveries[position, default: 0] += 1
     return (position, deliveries[position] ?? 1)
   }
 
-  /// Lets a message come again, in its place.
+  /// Puts a message back for redelivery, at its place in the order.
   mutating func giveBack(_ position: UInt64) {
     var (low, high) = (0, again.count)
     while low < high {
@@ -81,14 +80,14 @@ struct MemoryGroup: Sendable {
     again.insert(position, at: low)
   }
 
-  /// Forgets a message that was handled.
+  /// Removes the record of a handled message.
   mutating func forget(_ position: UInt64) {
     failures[position] = nil
     deliveries[position] = nil
     repeated.remove(position)
   }
 
-  /// Gives back all messages without a verdict.
+  /// Puts all messages without a verdict back for redelivery.
   mutating func giveBackPending() {
     for position in pending.keys { giveBack(position) }
     pending = [:]

@@ -1,17 +1,17 @@
 /// The messages of a stream in memory, by their positions. The first position is 1.
 ///
-/// A message is kept while a group needs it, and while it is among the last ones.
+/// A message is kept as long as a group has not handled it. The last messages are always kept.
 struct MemoryLog: Sendable {
   private struct Stored: Sendable {
     var message: RemoteMessage
-    /// The number of groups that have not handled it.
+    /// The number of groups that have not handled the message.
     var needs: Int
   }
 
-  /// The number of the last messages that are kept in any case.
+  /// The number of the last messages that are always kept.
   private let limit: UInt64
   private var stored: [UInt64: Stored] = [:]
-  /// The positions of the stored ids.
+  /// The position of each stored id.
   private var positions: [String: UInt64] = [:]
   /// The position of the next message.
   private(set) var end: UInt64 = 1
@@ -20,7 +20,7 @@ struct MemoryLog: Sendable {
 
   var count: Int { stored.count }
 
-  /// The message at a position; `nil` if it was dropped, or is not there yet.
+  /// The message at a position; `nil` if it was dropped, or not appended yet.
   subscript(position: UInt64) -> RemoteMessage? { stored[position]?.message }
 
   /// Returns the position of a stored id.
@@ -28,7 +28,7 @@ struct MemoryLog: Sendable {
 
   /// Appends a message. Returns its position.
   ///
-  /// - Parameter needs: The number of groups that must handle it.
+  /// - needs: The number of groups that must handle the message.
   mutating func append(_ message: RemoteMessage, needs: Int) -> UInt64 {
     let position = end
     end += 1
@@ -41,10 +41,10 @@ struct MemoryLog: Sendable {
     return position
   }
 
-  /// Notes that one more group needs a message.
+  /// Counts one more group that must handle a message.
   mutating func retain(_ position: UInt64) { stored[position]?.needs += 1 }
 
-  /// Notes that a group needs a message no more.
+  /// Counts one group fewer that must handle a message.
   mutating func release(_ position: UInt64) {
     stored[position]?.needs -= 1
     if position + limit < end { drop(position) }
@@ -57,8 +57,8 @@ struct MemoryLog: Sendable {
     if positions[old.message.id] == position { positions[old.message.id] = nil }
   }
 
-  /// Returns the positions from which a listening begins, in their order. O(n log n), and O(1) for
-  /// new messages.
+  /// Returns the positions of the messages with which a listening begins, in order. O(*n* log *n*),
+  /// and O(1) if the listening begins with new messages.
   func positions(from start: StartPosition, _ filter: SubjectFilter) -> [UInt64] {
     let first: UInt64
     switch start.kind {

@@ -2,18 +2,18 @@ import Eventing
 
 /// A responder of an engine in memory.
 ///
-/// A request is in hand from the moment at which the engine has chosen this responder. It waits for
-/// a slot if the responder has none. ``cancel()`` refuses the waiting requests: after it, none
-/// begins.
+/// A chosen request counts in `inHand` until it has ended. It waits if all slots are taken.
+/// ``cancel()`` refuses the waiting requests, and no request begins afterwards.
 final class MemoryResponder: TransportSubscription {
   struct State: Sendable {
-    /// The number of requests in hand.
+    /// The number of requests for which the engine has chosen this responder, and that have not
+    /// ended.
     var inHand = 0
     /// The number of requests that are being answered.
     var running = 0
-    /// The requests that wait for a slot. Each is told whether it has one.
+    /// The requests that wait for a slot. Each receives whether it got one.
     var waiting = Deque<CheckedContinuation<Bool, Never>>()
-    /// The tasks that drain the responder.
+    /// The tasks that wait in `drain(within:)`.
     var drainers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
   }
@@ -38,15 +38,15 @@ final class MemoryResponder: TransportSubscription {
     self.answer = answer
   }
 
-  /// Notes that the engine has chosen this responder for a request.
+  /// Counts a request for which the engine has chosen this responder.
   func expect() { state.withLock { $0.inHand += 1 } }
 
-  /// Answers a request that was expected, when there is a slot.
+  /// Answers a chosen request. Waits until a slot is free.
   ///
   /// - Parameters:
   ///   - message: The request.
   ///   - isWanted: A closure that returns whether the caller still waits.
-  /// - Returns: The reply; `nil` if the responder or the wait of the caller ended before.
+  /// - Returns: The reply; `nil` if the responder ended first, or if the caller waits no longer.
   func reply(to message: RemoteMessage, _ isWanted: () -> Bool) async -> RemoteMessage? {
     guard await takeSlot() else {
       finish(hasSlot: false)
@@ -71,7 +71,7 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Notes the end of a request. Its slot passes to the next one, or becomes free.
+  /// Counts the end of a request. The next waiting request gets its slot.
   private func finish(hasSlot: Bool) {
     let (next, drainers) = state.withLock { state in
       state.inHand -= 1

@@ -1,8 +1,9 @@
 import Eventing
 
-// The subscriptions of an engine in memory, and the verdicts on what they took.
+// Adds and removes the subscriptions of an engine in memory, and records the verdicts on their
+// messages.
 extension MemoryState {
-  /// Returns the group of a new subscription to the stream; makes it if there is none.
+  /// Returns the group of a new subscription to the stream. If there is none, makes one.
   mutating func group(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     let key = options.group.map { MemoryGroup.Key(name: $0, filter: filter) }
     if let key, let id = groupIDs[key] { return id }
@@ -17,7 +18,8 @@ extension MemoryState {
     return group.id
   }
 
-  /// Returns the number by which faults are decided for a group, or for a subscription without one.
+  /// Returns the number that identifies a group, or a subscription without one, in random
+  /// decisions.
   mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     if let group = options.group { return stableHash("\(group) \(filter.text)") }
     lastListener += 1
@@ -29,11 +31,11 @@ extension MemoryState {
     if subscription.group == nil { plainMembers.append(subscription.id) } else { list(subscription.id) }
   }
 
-  /// Removes a subscription, and gives back what it has in hand. O(1), amortized, for each message
-  /// in hand.
+  /// Removes a subscription, and returns its begun messages to its group. O(1), amortized, for each
+  /// begun message.
   ///
-  /// - Returns: The state of the subscription, which is released after the mutex, and the members
-  ///   for which a task must be started.
+  /// - Returns: The state of the subscription, which must be released after the unlock, and the
+  ///   members whose pump must be started.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Member?, woken: [MemorySubscription]) {
     guard let gone = members.removeValue(forKey: subscription.id) else { return (nil, []) }
     guard let id = subscription.group else {
@@ -52,7 +54,8 @@ extension MemoryState {
       groups[id]?.pending[position] = nil
       groups[id]?.giveBack(position)
     }
-    // One more than was given back: the subscription may have been woken for a message.
+    // One member more than returned messages: the removed subscription may have been woken for
+    // another message.
     var woken: [MemorySubscription] = []
     for _ in 0...gone.taken.count where groups[id]?.hasWork == true {
       if let other = wakeOne(id) { woken.append(other) }
@@ -60,7 +63,7 @@ extension MemoryState {
     return (gone, woken)
   }
 
-  /// Removes the group of a subscription that has none.
+  /// Removes the private group of a subscription that was made without one.
   private mutating func removeGroup(_ id: UInt64) {
     guard let group = groups.removeValue(forKey: id) else { return }
     for position in group.unhandled { log.release(position) }
@@ -71,17 +74,17 @@ extension MemoryState {
     }
   }
 
-  /// The consequences of a verdict, to be drawn after the mutex.
+  /// The consequences of a verdict, which are carried out after the unlock.
   struct Settled: Sendable {
     var woken: [MemorySubscription] = []
     var drainers: [CheckedContinuation<Void, Never>] = []
-    /// The delay after which the message comes again.
+    /// The delay before redelivery of the message.
     var delay: Duration?
     /// The reason of a rejection.
     var rejection: String?
   }
 
-  /// Notes a verdict.
+  /// Records a verdict.
   mutating func settle(
     _ delivery: Delivery, of subscription: MemorySubscription, _ verdict: Verdict, _ faults: MemoryFaults
   ) -> Settled {
@@ -131,14 +134,14 @@ extension MemoryState {
     return settled
   }
 
-  /// Whether a fault repeats a message that was handled.
+  /// Returns whether a fault repeats a handled message.
   private func mustRepeat(_ position: UInt64, _ group: UInt64, _ faults: MemoryFaults) -> Bool {
     guard faults.duplicate > 0, let group = groups[group], !group.repeated.contains(position) else { return false }
     var generator = chances.generator(.duplicate, position, group.chance)
     return generator.chance(faults.duplicate)
   }
 
-  /// Forgets a message that a group has handled.
+  /// Removes a message that a group has handled.
   private mutating func end(_ position: UInt64, _ group: UInt64) {
     groups[group]?.forget(position)
     log.release(position)
@@ -149,7 +152,7 @@ extension MemoryState {
     return wakeOne(group).map { [$0] } ?? []
   }
 
-  /// Lets a message come again after its delay. Returns the members for which a task must be
+  /// Puts a message back for redelivery after its delay. Returns the members whose pump must be
   /// started.
   mutating func bringBack(_ position: UInt64, in group: UInt64) -> [MemorySubscription] {
     guard groups[group]?.delayed.remove(position) != nil else { return [] }

@@ -1,28 +1,28 @@
 import Eventing
 
-// The members of an engine in memory that are woken for a message, and that take it.
+// Wakes the members of an engine in memory, and lets them take messages.
 extension MemoryState {
   // MARK: Waking
 
-  /// Marks a subscription as one that takes messages. Returns whether a task must be started.
+  /// Wakes a subscription. Returns whether its pump must be started.
   mutating func wake(_ id: UInt64) -> Bool {
     members[id]?.wake() ?? false
   }
 
-  /// Notes that a member of a group may be able to take a message.
+  /// Records that a member of a group may have room for a message.
   mutating func list(_ id: UInt64) {
     guard let member = members[id], !member.isListed, let group = member.subscription.group else { return }
     members[id]?.isListed = true
     groups[group]?.available.append(id)
-    // Members that have gone are left out now and then.
+    // Removed members are deleted from the list only when there are many of them.
     guard let count = groups[group]?.available.count, count > 16, count > 2 * members.count else { return }
     var rest = Deque<UInt64>()
     while let one = groups[group]?.available.popFirst() { if members[one] != nil { rest.append(one) } }
     groups[group]?.available = rest
   }
 
-  /// Wakes one member of a group that can take a message, the next one in turn. O(1), amortized.
-  /// Returns it if a task must be started.
+  /// Wakes the next member of a group that has room for a message. O(1), amortized. Returns the
+  /// member if its pump must be started.
   mutating func wakeOne(_ group: UInt64) -> MemorySubscription? {
     while let id = groups[group]?.available.popFirst() {
       guard let member = members[id] else { continue }
@@ -36,13 +36,13 @@ extension MemoryState {
     return nil
   }
 
-  /// Gives back all messages without a verdict.
+  /// Puts all messages without a verdict back for redelivery.
   mutating func giveBackPending() {
     for id in groupOrder { groups[id]?.giveBackPending() }
     for id in Array(members.keys) { members[id]?.taken = [] }
   }
 
-  /// Wakes all subscriptions. Returns those for which a task must be started.
+  /// Wakes all subscriptions. Returns the ones whose pump must be started.
   mutating func wakeAll() -> [MemorySubscription] {
     members.keys.sorted().compactMap { id in
       let subscription = members[id]?.subscription
@@ -50,8 +50,8 @@ extension MemoryState {
     }
   }
 
-  /// Notes that a subscription can handle no message now, unless that has just changed. Returns the
-  /// member for which a task must be started in its place.
+  /// Records that a subscription cannot handle a message now, unless that has just changed. Returns
+  /// another member whose pump must be started instead.
   mutating func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     members[id]?.isUnready = true
@@ -59,7 +59,7 @@ extension MemoryState {
     return wakeOne(group)
   }
 
-  /// Ends the task of a subscription. Returns false if it must look again.
+  /// Ends the pump of a subscription. Returns false if the pump must check for messages again.
   mutating func stopPumping(_ id: UInt64) -> Bool {
     guard let member = members[id] else { return true }
     members[id]?.mustLook = false
@@ -70,12 +70,12 @@ extension MemoryState {
 
   // MARK: Taking
 
-  /// Takes the next message of a subscription; `nil` if there is none, or no room.
+  /// Takes the next message of a subscription. Returns `nil` if there is none, or no room for one.
   mutating func take(_ id: UInt64, _ faults: MemoryFaults) -> Delivery? {
     guard isConnected, members[id]?.hasRoom == true else { return nil }
     let message: RemoteMessage
     var number: UInt64?
-    // The numbers by which faults are decided: of the message, of the listener, of the delivery.
+    // The numbers that identify the message, the listener and the delivery in random decisions.
     let about: (UInt64, UInt64, UInt64)
     if let group = members[id]?.subscription.group {
       guard members[id]?.isOpen == true, let (position, delivery) = groups[group]?.next(),

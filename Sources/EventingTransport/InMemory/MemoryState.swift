@@ -5,47 +5,50 @@ struct MemoryState: Sendable {
   /// The state of a subscription.
   struct Member: Sendable {
     let subscription: MemorySubscription
-    /// The number by which faults are decided on plain.
+    /// The number of the subscription in random decisions, without a stream.
     let chance: UInt64
-    /// The number of messages that have begun, or are about to, and have no verdict.
+    /// The number of messages that have begun, or are about to begin, without a verdict.
     var inHand = 0
-    /// Whether new messages are taken.
+    /// Whether the subscription takes new messages.
     var isOpen = true
-    /// Whether a task takes messages.
+    /// Whether the pump of the subscription, a task that takes messages, is running.
     var isPumping = false
-    /// Whether that task must look again before it ends.
+    /// Whether the pump must check for messages again before it ends.
     var mustLook = false
-    /// Whether it could handle no message when it looked last, and nothing has changed since.
+    /// Whether the subscription could handle no message at the last check, and nothing has changed
+    /// since.
     var isUnready = false
-    /// Whether it is among the members of its group that can take a message.
+    /// Whether the group's list of members with room has this member.
     var isListed = false
-    /// The positions of the messages that it has taken from a stream, and that have no verdict.
+    /// The positions of the messages that it has taken from a stream, without a verdict.
     var taken: Set<UInt64> = []
-    /// The messages of a plain subscription that wait, with their numbers.
+    /// The waiting messages of a subscription without a stream, with their numbers.
     var queue = Deque<(message: RemoteMessage, number: UInt64)>()
-    /// The number of messages that a plain subscription lost, and of which no incident told.
+    /// The number of messages that a subscription without a stream has lost since the last incident
+    /// about it.
     var lost = 0
-    /// The tasks that drain the subscription.
+    /// The tasks that wait in `drain(within:)`.
     var drainers: [CheckedContinuation<Void, Never>] = []
 
-    /// Whether a drain has nothing to wait for.
+    /// Whether a drain need not wait.
     var isIdle: Bool { inHand == 0 && queue.isEmpty }
     /// Whether one more message may begin.
     var hasRoom: Bool { inHand < subscription.options.inFlight }
 
-    /// Notes that there may be something to take. Returns whether a task must be started for it.
+    /// Records that there may be a message to take. Returns whether the pump must be started.
     mutating func wake() -> Bool {
       if isPumping { mustLook = true }
       defer { isPumping = true }
       return !isPumping
     }
 
-    /// Adds a plain message to the queue, or counts it as lost.
+    /// Adds a message to the queue of a subscription without a stream. If the queue is full, counts
+    /// the message as lost.
     mutating func enqueue(_ message: RemoteMessage, _ number: UInt64) {
       if queue.count < subscription.options.inFlight { queue.append((message, number)) } else { lost += 1 }
     }
 
-    /// Notes that a message begins. Returns the number of messages that were lost before.
+    /// Counts a message that begins. Returns the number of messages that were lost before it.
     mutating func begin() -> Int {
       inHand += 1
       defer { lost = 0 }
@@ -56,11 +59,11 @@ struct MemoryState: Sendable {
   /// A message that a subscription has taken.
   struct Delivery: Sendable {
     let message: RemoteMessage
-    /// The number of the delivery; `nil` on plain.
+    /// The number of the delivery; `nil` without a stream.
     let number: UInt64?
-    /// A delay by a fault.
+    /// The delay that a fault adds.
     let delay: Duration?
-    /// Whether a fault loses the message on its way.
+    /// Whether a fault loses the message.
     let isLost: Bool
     /// The number of messages that were dropped before.
     let dropped: Int
@@ -69,13 +72,14 @@ struct MemoryState: Sendable {
   var log: MemoryLog
   /// The groups of the stream.
   var groups: [UInt64: MemoryGroup] = [:]
-  /// The ids of the groups, in the order in which they were made. Some may have gone.
+  /// The ids of the groups, in the order in which they were made. Some may have been removed.
   var groupOrder: [UInt64] = []
   var goneGroups = 0
   /// The ids of the durable groups.
   var groupIDs: [MemoryGroup.Key: UInt64] = [:]
   var members: [UInt64: Member] = [:]
-  /// The plain subscriptions, in the order in which they were made. Some may have gone.
+  /// The subscriptions without a stream, in the order in which they were made. Some may have been
+  /// removed.
   var plainMembers: [UInt64] = []
   var goneMembers = 0
   /// The number of subscriptions without a group that were made.
@@ -83,15 +87,15 @@ struct MemoryState: Sendable {
   /// The responders of each subject, by their ids.
   var responders: [String: [UInt64: MemoryResponder]] = [:]
   let chances: Chances
-  /// The number of plain messages that were published.
+  /// The number of messages that were published without a stream.
   var lastPlain: UInt64 = 0
   /// The number of requests that were made.
   var lastRequest: UInt64 = 0
   var lastID: UInt64 = 0
   var isClosed = false
-  /// Whether the engine can be reached.
+  /// Whether the engine is reachable.
   var isConnected = true
-  /// The publishers that wait until the engine can be reached.
+  /// The publishers that wait until the engine is reachable.
   var publishers: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
   init(seed: UInt64, keeping limit: Int) {
@@ -119,7 +123,8 @@ struct MemoryState: Sendable {
     return (Receipt(position: position), woken)
   }
 
-  /// Hands a plain message to the queues. Returns the subscriptions to wake.
+  /// Adds a message without a stream to the queues of subscriptions. Returns the subscriptions to
+  /// wake.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [UInt64]] = [:]
     var chosen: [UInt64] = []

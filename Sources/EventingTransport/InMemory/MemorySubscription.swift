@@ -5,7 +5,7 @@ final class MemorySubscription: TransportSubscription {
   let id: UInt64
   let filter: SubjectFilter
   let options: SubscribeOptions
-  /// The group in the stream; `nil` on plain.
+  /// The group in the stream; `nil` without a stream.
   let group: UInt64?
   let begin: @Sendable (RemoteMessage) -> any BegunMessage
   private weak let engine: InMemoryTransport?

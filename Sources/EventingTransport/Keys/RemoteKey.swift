@@ -1,18 +1,19 @@
 public import Foundation
 
-/// A key of a ``RemoteKeyedEvent``: a value with a text that all processes read alike.
+/// A key of a ``RemoteKeyedEvent``: a value with a text that is equal in all processes.
 ///
-/// The text becomes one word of the subject. Other characters than letters, digits, `-` and `_` are
-/// escaped, so a text may have any.
+/// The text becomes one word of the subject. It may have any characters: the library escapes all
+/// but letters, digits, `-` and `_`.
 public protocol RemoteKey: Hashable, Sendable {
-  /// The text of the key. Equal keys have equal texts, and others have other texts.
+  /// The text of the key. Equal keys have equal texts, and different keys have different texts.
   var remoteText: String { get }
-  /// Creates a key of its text; `nil` if the text is that of no key.
+  /// Creates the key with a text. Returns `nil` if no key has the text.
   init?(remoteText: String)
 }
 
 extension String: RemoteKey {
-  /// The text in its composed form: Swift compares strings in that form, and subjects byte by byte.
+  /// The text in its composed form. Swift compares strings in that form, but subjects are compared
+  /// byte by byte.
   public var remoteText: String { utf8.allSatisfy { $0 < 128 } ? self : precomposedStringWithCanonicalMapping }
   public init?(remoteText: String) {
     guard remoteText.remoteText.utf8.elementsEqual(remoteText.utf8) else { return nil }
@@ -23,7 +24,8 @@ extension String: RemoteKey {
 extension RemoteKey where Self: FixedWidthInteger {
   public var remoteText: String { String(self) }
   public init?(remoteText: String) {
-    // Only the text that the number makes: "+1" and "01" would be second names of a key.
+    // Only the text that `remoteText` returns is accepted: "+1" and "01" would be second texts of a
+    // key.
     guard let number = Self(remoteText), String(number) == remoteText else { return nil }
     self = number
   }
@@ -43,7 +45,7 @@ extension UInt64: RemoteKey {}
 extension UUID: RemoteKey {
   public var remoteText: String { uuidString }
   public init?(remoteText: String) {
-    // Lowercase letters would make second names of a key.
+    // Lowercase letters are refused, because they would be second texts of a key.
     guard let id = UUID(uuidString: remoteText), id.uuidString == remoteText else { return nil }
     self = id
   }

@@ -1,7 +1,7 @@
 public import Eventing
 
-// The verbs that concern the handlers of all keys. Each does what the verb of its name does on a
-// `KeyedEvent`.
+// Methods that concern the handlers of all keys. Each works like the method of `KeyedEvent` with
+// its name.
 
 extension RemoteKeyedEvent {
   /// Removes a handler. Returns whether this call removed it.
@@ -15,7 +15,8 @@ extension RemoteKeyedEvent {
   /// Removes all handlers of all keys. Returns their number.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Locks a handler. Messages that the lock keeps from it come again. Returns whether it exists.
+  /// Locks a handler. Messages that the lock keeps from the handler are redelivered. Returns
+  /// whether the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     event.lock(token, holding: holding)
   }
@@ -35,7 +36,7 @@ extension RemoteKeyedEvent {
 
   /// The number of handlers of all keys.
   public var handlerCount: Int { event.handlerCount }
-  /// Waits until no call for a message in hand is running or queued.
+  /// Waits until no call for a begun message is running or queued.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
 
   @available(

@@ -1,15 +1,15 @@
 public import Eventing
 
-/// One remote event with many keys: each key is a subject of its own, one word longer.
+/// A remote event with many keys. Each key has its own subject, which is one word longer.
 ///
 ///     let prices = RemoteKeyedEvent<String, Tick>("ticks", over: ticks)   // subject ticks.<key>
 ///     prices["AAPL"].addHandler { tick in print(tick) }
 ///     try await prices.publish(tick, to: "AAPL")
 ///     try await prices.listen()
 ///
-/// A message whose key has no handler here is acknowledged: it is handled by all who asked for it.
-/// Everything else is as for ``RemoteEvent``. The order of one publisher's messages holds for each
-/// key.
+/// If the key of a message has no handler here, the message is acknowledged, because no handler
+/// asked for it. In all other respects, the event works like ``RemoteEvent``. The order of a
+/// publisher's messages holds for each key separately.
 public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable {
   let channel: RemoteChannel<Payload>
   let event: KeyedEvent<Key, Delivered<Payload>>
@@ -17,10 +17,10 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   /// Creates an event. Nothing is sent or received yet.
   ///
   /// - Parameters:
-  ///   - subject: The subject in front of the keys: words that are joined by dots. A fault is
-  ///     reported by `publish` and `listen`.
+  ///   - subject: The subject in front of the keys: words that are joined by dots. If it is not
+  ///     valid, `publish` and `listen` throw.
   ///   - transport: The engine, or one of its streams.
-  ///   - codec: The codec, equal or compatible in all processes.
+  ///   - codec: The codec. It must be equal or compatible in all processes.
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = KeyedEvent(subject)
@@ -35,7 +35,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - key: The key. With its text, the subject has at most 255 bytes.
+  ///   - key: The key. The subject with its escaped text must have at most 255 bytes.
   ///   - id: The id of the message; `nil` for a new one.
   ///   - headers: The headers for the receivers.
   /// - Returns: The receipt: on a stream, when the message is stored.
@@ -78,7 +78,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
     }
   }
 
-  /// Ends the event: no message is taken or published any more.
+  /// Ends the event: it no longer takes or publishes messages.
   public func finish() {
     channel.listenings.end()
     event.finish()
@@ -107,7 +107,7 @@ extension RemoteKeyedEvent: CustomStringConvertible {
 /// A source of some payloads of a remote keyed event.
 struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: EventSource {
   let remote: RemoteKeyedEvent<Key, Remote>
-  /// Returns the source of the local event.
+  /// A closure that returns the source in the local event.
   let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
 
   func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {

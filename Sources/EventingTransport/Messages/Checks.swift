@@ -1,6 +1,6 @@
-// Checks of the arguments that users pass, and of the texts that other programs send. Each error
-// names what was expected and what was found. An error quotes at most 80 characters of a found
-// text, with control characters escaped.
+// Checks the arguments that users pass, and the texts that other programs send. Each error names
+// what was expected and what was found. An error quotes at most 80 characters of a text, with
+// control characters escaped.
 
 /// Returns a text in quotation marks, for an error or a log: its first 80 characters, with control
 /// characters escaped.
@@ -12,7 +12,7 @@ func shown(_ text: String) -> String {
   return result + (text.unicodeScalars.count > 80 ? "…\"" : "\"")
 }
 
-/// Returns a text as the value of a header: one line, and at most 1,000 characters.
+/// Returns a text as the value of a header: on one line, with at most 1,000 characters.
 func headerValue(_ text: String) -> String {
   String(
     String.UnicodeScalarView(text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }))

@@ -1,12 +1,12 @@
 public import Foundation
 
 extension Codec where Payload: Codable {
-  /// JSON, without the name of a type.
+  /// A codec for JSON without a type name in the headers.
   public static var json: Codec { json(type: nil) }
 
   /// Returns a codec for JSON with a version.
   ///
-  /// A payload that only gained optional properties needs no new version.
+  /// If a payload has only gained optional properties, it needs no new version.
   ///
   /// - Parameters:
   ///   - type: The name of the payload's type for other programs, if there is one. Do not use the
@@ -21,7 +21,7 @@ extension Codec where Payload: Codable {
   /// - Parameters:
   ///   - type: The name of the payload's type for other programs, if there is one.
   ///   - version: The version that this program writes.
-  ///   - upgrade: A closure that makes a payload of a body of an older version.
+  ///   - upgrade: A closure that makes a payload from a body of an older version.
   public static func json(
     type: String? = nil, version: Int,
     _ upgrade: @escaping @Sendable (_ old: EncodedPayload, _ version: Int) throws -> Payload
@@ -37,8 +37,8 @@ extension Codec where Payload: Codable {
   /// Returns a codec that writes and reads CloudEvents 1.0 in binary mode: JSON in the body, and
   /// the attributes in headers that begin with `ce-`.
   ///
-  /// The identity of a CloudEvent is its source together with its id. So a stream stores messages
-  /// of two sources that have the same id, and a listening handles both.
+  /// The identity of a CloudEvent is its source together with its id. If two sources use one id, a
+  /// stream stores both messages, and a listening handles both.
   ///
   /// - Parameters:
   ///   - type: The attribute `type`. A message of another type is rejected.
@@ -72,7 +72,7 @@ extension Codec {
 }
 
 extension Codec where Payload == [UInt8] {
-  /// The bytes as they are.
+  /// A codec for bytes, which are the body unchanged.
   public static var bytes: Codec {
     Codec {
       $1.body = $0
@@ -83,7 +83,7 @@ extension Codec where Payload == [UInt8] {
 }
 
 extension Codec where Payload == Data {
-  /// The bytes as they are.
+  /// A codec for bytes, which are the body unchanged.
   public static var bytes: Codec {
     Codec {
       $1.body = [UInt8]($0)
@@ -94,7 +94,7 @@ extension Codec where Payload == Data {
 }
 
 extension Codec where Payload == Void {
-  /// An empty body. The bodies of messages that come are ignored.
+  /// A codec for an empty body. It ignores the bodies of received messages.
   public static var nothing: Codec {
     Codec { _, _ in
     } _: { _ in

@@ -6,20 +6,20 @@ public import Foundation
 ///     RemoteEvent<OrderPlaced>("orders.placed", over: orders, codec: .json(type: "shop.placed"))
 ///     RemoteEvent<[UInt8]>("frames", over: ticks, codec: .bytes)
 ///
-/// The closures run where `publish` is called, and where messages are taken from the engine: never
-/// under a mutex.
+/// The encoding closure runs inside `publish`, the decoding one where messages are taken from the
+/// engine. Neither runs under a mutex.
 public struct Codec<Payload: Sendable>: Sendable {
-  /// Writes the body and the headers of a message.
+  /// A closure that writes the body and the headers of a message.
   let encode: @Sendable (Payload, inout RemoteMessage) throws -> Void
-  /// Makes the payload of a message.
+  /// A closure that makes the payload of a message.
   let decode: @Sendable (RemoteMessage) throws -> Payload
 
-  /// Creates a codec that has the whole message.
+  /// Creates a codec with access to the whole message.
   ///
   /// - Parameters:
   ///   - encode: A closure that writes the body and the headers of a message.
-  ///   - decode: A closure that makes the payload of a message. If it throws, the message is
-  ///     rejected: it goes to the dead-letter subject, and is not tried again.
+  ///   - decode: A closure that makes the payload of a message. If it throws, the message goes to
+  ///     the dead-letter subject without another attempt.
   public init(
     message encode: @escaping @Sendable (Payload, inout RemoteMessage) throws -> Void,
     _ decode: @escaping @Sendable (RemoteMessage) throws -> Payload
@@ -28,7 +28,7 @@ public struct Codec<Payload: Sendable>: Sendable {
     self.decode = decode
   }
 
-  /// Creates a codec that has the bytes, with a type and a version in the headers.
+  /// Creates a codec for the body. It writes the type and the version into headers.
   ///
   /// - Parameters:
   ///   - contentType: The media type of the body.
@@ -36,7 +36,8 @@ public struct Codec<Payload: Sendable>: Sendable {
   ///     names another type is rejected.
   ///   - version: The version that this program writes. A message of a newer version is rejected.
   ///   - encode: A closure that makes the body.
-  ///   - decode: A closure that makes a payload of a body of the given version, or of an older one.
+  ///   - decode: A closure that makes a payload from a body of the given version, which may be an
+  ///     older one.
   public init(
     contentType: String = "application/octet-stream", type: String? = nil, version: Int = 1,
     encode: @escaping @Sendable (Payload) throws -> [UInt8],
@@ -64,7 +65,7 @@ public struct Codec<Payload: Sendable>: Sendable {
   }
 }
 
-/// The reason for which a message cannot be decoded.
+/// The reason why a message cannot be decoded.
 public struct DecodingFailure: Error, Sendable, CustomStringConvertible {
   /// A sentence that names what was expected and what was found.
   public let description: String

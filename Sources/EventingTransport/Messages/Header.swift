@@ -4,22 +4,23 @@ enum Header {
   static let contentType = "Content-Type"
   /// The name of the payload's type for other programs.
   static let type = "Eventing-Type"
-  /// The version of the payload's type; no header for version 1.
+  /// The version of the payload's type. There is no header for version 1.
   static let version = "Eventing-Version"
-  /// The subjects that a forwarded message came through, with the identities of their transports.
+  /// The forwarding path: the subjects that a message came through, with the identities of their
+  /// transports.
   static let path = "Eventing-Path"
-  /// The number of these subjects and the marks of some, if ``path`` has no room for all.
+  /// The number of these subjects, and hashes of some of them, if ``path`` has no room for all.
   static let pathMarks = "Eventing-Path-Marks"
-  /// The reason for which a message is in a dead-letter subject.
+  /// The reason why a message is a dead letter.
   static let deadReason = "Eventing-Dead-Reason"
-  /// The subject from which a dead letter came.
+  /// The subject that a dead letter was published to first.
   static let deadSubject = "Eventing-Dead-Subject"
-  /// The group that gave a dead letter up; no header without a group.
+  /// The group that made the dead letter. There is no header without a group.
   static let deadGroup = "Eventing-Dead-Group"
-  /// The number of attempts that were made for a dead letter.
+  /// The number of attempts to handle the message of a dead letter.
   static let deadAttempts = "Eventing-Dead-Attempts"
-  /// The reason for which a reply has no answer: see ``TransportError``.
+  /// The code of the error for which a reply has no answer: see ``TransportError``.
   static let failure = "Eventing-Failure"
-  /// The sentence that goes with ``failure``.
+  /// The description of the error.
   static let failureReason = "Eventing-Failure-Reason"
 }

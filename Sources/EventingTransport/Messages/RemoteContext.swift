@@ -1,18 +1,18 @@
 import Eventing
 import Synchronization
 
-/// The task-local values that travel in the headers of messages.
+/// Carries task-local values in the headers of messages.
 ///
 ///     RemoteContext.carry(Trace.$current, header: "traceparent") { $0.text } decode: { Trace($0) }
 public enum RemoteContext {
-  /// A task-local value that is being carried. Dropping this changes nothing.
+  /// A task-local value that is being carried. Releasing this value does not stop it.
   public struct Carrying: Sendable {
     let id: Int
     let inProcess: EventContext.Carrying
 
-    /// Stops carrying the value. Further calls have no effect. Callable from any thread.
+    /// Stops carrying the value. Further calls have no effect. Any thread may call this method.
     public func end() {
-      // Released after the mutex: the closures belong to the user.
+      // Released after the unlock: the closures' captures may run user code in `deinit`.
       let gone = RemoteContext.registry.withLock { registry in
         defer { registry.entries.removeAll { $0.id == id } }
         return registry.entries.filter { $0.id == id }
@@ -35,23 +35,24 @@ public enum RemoteContext {
   }
 
   static let registry = Guarded(Registry())
-  /// Whether a value was ever carried, so that programs without one take no mutex.
+  /// Whether a value was ever carried. Programs without one need not lock the mutex.
   private static let isOn = Atomic<Bool>(false)
 
   /// Carries a task-local value with every message that is published from now on.
   ///
-  /// `publish` reads the value in its task, and writes the header unless the user gave one of that
-  /// name. Handlers of other processes see the decoded value. Within this process the value is
-  /// carried by ``Eventing/EventContext``, too, so that handlers on lanes see it. Callable from any
-  /// thread.
+  /// `publish` reads the value in its task and writes the header, unless the user passes one of
+  /// that name. Handlers in other processes see the decoded value. ``Eventing/EventContext``
+  /// carries the value within this process, so that handlers on lanes see it, too. Any thread may
+  /// call this method.
   ///
   /// - Parameters:
   ///   - value: The projected value of the task-local, such as `Trace.$current`.
   ///   - header: The name of the header.
-  ///   - encode: A closure that makes the text of the header; `nil` for no header. Line breaks and
-  ///     control characters become spaces.
-  ///   - decode: A closure that makes the value of the text; `nil` leaves the value as it is.
-  /// - Returns: A value whose ``Carrying/end()`` stops this.
+  ///   - encode: A closure that makes the text of the header. If it returns `nil`, no header is
+  ///     written. Line breaks and control characters become spaces.
+  ///   - decode: A closure that makes the value from the text. If it returns `nil`, the value is
+  ///     not changed.
+  /// - Returns: A value whose ``Carrying/end()`` stops the carrying.
   @discardableResult public static func carry<Value: Sendable>(
     _ value: TaskLocal<Value>, header: String, encode: @escaping @Sendable (Value) -> String?,
     decode: @escaping @Sendable (String) -> Value?
@@ -76,9 +77,9 @@ public enum RemoteContext {
     return Carrying(id: id, inProcess: EventContext.carry(value))
   }
 
-  /// The entries, copied under the mutex into an array with storage of its own. The array of the
-  /// registry is changed in place, and must not be read outside the mutex: the thread sanitizer
-  /// does not see the reference counts that separate the reads from the changes.
+  /// The entries, copied under the mutex. The array of the registry changes in place. So a reader
+  /// outside of the mutex and a change would be separated only by the array's reference count. The
+  /// thread sanitizer does not see that.
   private static var entries: [Entry] {
     isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }
@@ -88,12 +89,12 @@ public enum RemoteContext {
     for entry in entries { entry.inject(&headers) }
   }
 
-  /// Runs a closure with the values that the headers carry.
+  /// Runs a closure with the values from the headers.
   static func extract(_ headers: [String: String], _ body: () -> Void) {
     bind(entries[...], headers, body)
   }
 
-  /// Runs an asynchronous closure with the values that the headers carry.
+  /// Runs an asynchronous closure with the values from the headers.
   static func extract(_ headers: [String: String], _ body: () async -> Void) async {
     await bind(entries[...], headers, body)
   }

@@ -1,15 +1,15 @@
 extension RemoteMessage {
-  /// The id that the publisher gave: that of a CloudEvent, or else that of the message.
+  /// The id that the publisher chose: for a CloudEvent its own id, otherwise the id of the message.
   var publisherID: String { isCloudEvent ? headers["ce-id"] ?? id : id }
 
-  /// The text by which two messages are known to be the same one: for a CloudEvent its source
-  /// together with its id, which is unique for that source only; or else the id.
+  /// The text that identifies a message. For a CloudEvent, this is its source with its id, because
+  /// the id is unique only for that source. Otherwise it is the id.
   package var identity: String {
     guard isCloudEvent, let id = headers["ce-id"], let source = headers["ce-source"] else { return id }
     return "\(SubjectWord.escaped(source))/\(id)"
   }
 
-  /// The identity as an id for an engine: of a long source, only the beginning and a hash.
+  /// The identity, shortened for an engine: a long source is replaced by its beginning and a hash.
   package var boundedIdentity: String {
     guard isCloudEvent, let id = headers["ce-id"], let source = headers["ce-source"], source.utf8.count > 80 else {
       return identity

@@ -1,9 +1,9 @@
 public import Foundation
 import Synchronization
 
-/// A message as it crosses the wire.
+/// A message as processes exchange it.
 public struct RemoteMessage: Sendable {
-  /// The id, by which an engine that stores messages finds repetitions.
+  /// The id. An engine that stores messages detects repetitions by it.
   public var id: String
   /// The subject that the message was published to.
   public var subject: String
@@ -13,7 +13,7 @@ public struct RemoteMessage: Sendable {
   public var body: [UInt8]
   /// The number of this attempt to handle the message. The first is 1.
   public var attempt: Int
-  /// The place in the stream; `nil` if the engine stores nothing.
+  /// The position in the stream; `nil` if the engine stores nothing.
   public var position: UInt64?
   /// The time at which the message was published or stored.
   public var publishedAt: Date
@@ -26,7 +26,7 @@ public struct RemoteMessage: Sendable {
   ///   - headers: The headers.
   ///   - body: The encoded payload.
   ///   - attempt: The number of this attempt to handle the message. The first is 1.
-  ///   - position: The place in the stream; `nil` if the engine stores nothing.
+  ///   - position: The position in the stream; `nil` if the engine stores nothing.
   ///   - publishedAt: The time at which the message was published or stored.
   public init(
     id: String? = nil, subject: String = "", headers: [String: String] = [:], body: [UInt8] = [], attempt: Int = 1,
@@ -43,13 +43,13 @@ public struct RemoteMessage: Sendable {
 }
 
 extension RemoteMessage {
-  /// The subject from which a dead letter came; `nil` for other messages.
+  /// The subject that a dead letter was published to first; `nil` for other messages.
   package var deadLetterOrigin: String? { headers[Header.deadSubject] }
 }
 
 /// Makes ids that are unique over all processes: a random part for each process, and a number.
 ///
-/// A UUID for each message would take a call of the system.
+/// A UUID for each message would need a system call.
 enum MessageID {
   private static let process =
     String(UInt64.random(in: .min ... .max), radix: 36)

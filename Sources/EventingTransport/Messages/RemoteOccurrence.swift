@@ -4,8 +4,8 @@ public import Foundation
 public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   /// The payload.
   public let payload: Payload
-  /// The id that the publisher gave: for a CloudEvent the attribute `id`, which is unique for its
-  /// source only.
+  /// The id that the publisher chose. For a CloudEvent this is the attribute `id`, which is unique
+  /// only for its source.
   public let id: String
   /// The subject that the message was published to.
   public let subject: String
@@ -13,7 +13,7 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   public let headers: [String: String]
   /// The number of this attempt to handle the message. The first is 1.
   public let attempt: Int
-  /// The place of the message in its stream; `nil` if it is not stored.
+  /// The position of the message in its stream; `nil` if it is not stored.
   public let position: UInt64?
   /// The time at which the message was published or stored.
   public let publishedAt: Date
@@ -29,7 +29,7 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   }
 }
 
-/// An occurrence on its way to the handlers, with the account of the loops that take it.
+/// An occurrence that is sent to the handlers, with the account of the loops that receive it.
 struct Delivered<Payload: Sendable>: Sendable {
   let occurrence: RemoteOccurrence<Payload>
   let loops: LoopAccount

@@ -1,29 +1,30 @@
-/// The subjects that a message came through by forwards, with the identities of their transports.
+/// The forwarding path of a message: the subjects that it came through, with the identities of
+/// their transports.
 ///
-/// A message is not forwarded to a subject that it came through (R7). The way travels in headers of
-/// a bounded length. One has the last steps. The other has a mark for each step whose number is a
-/// power of two, for the steps that the first one has no room for. A circle has such a step,
-/// however long it is, and a message that comes back there ends. Until then it may have gone round
-/// the rest of a long circle twice.
+/// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
+/// Two headers of bounded length carry the path. One has the last steps. If there are more, the
+/// other has marks: the hashes of the steps whose number is a power of two. Every cycle contains
+/// such a step, however long it is. A message that returns to it is not forwarded again. Before
+/// that, it may have passed the rest of a long cycle twice.
 struct RemoteWay: Sendable {
-  /// The message that came last, and its transport; `nil` for a message that was published by hand.
+  /// The last message of the path, and its transport; `nil` for a message that was not forwarded.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
 
-  /// The longest header that is read or written, in bytes. A longer one is cut off at its old end.
+  /// The longest header that is read or written, in bytes. A longer one loses its oldest steps.
   private static let longestHeader = 4_096
-  /// The largest number of steps. A way without a circle has as many subjects.
+  /// The largest number of steps of a path.
   static let longest = 1 << 20
 
-  /// The way of a message that was published by hand.
+  /// Creates the path of a message that was not forwarded.
   init() { last = nil }
 
-  /// The way of a message that comes, with the subject on which it came. Read only if the message
-  /// is forwarded.
+  /// Creates the path of a received message. The headers are decoded only if the message is
+  /// forwarded.
   init(of message: RemoteMessage, over transport: String) {
     last = (message.headers[Header.path], message.headers[Header.pathMarks], message.subject, transport)
   }
 
-  /// The last steps, the oldest first. A step has no spaces.
+  /// The last steps, the oldest first. A step contains no spaces.
   private var steps: [Substring] {
     guard let last else { return [] }
     var steps: [Substring] = []
@@ -37,21 +38,21 @@ struct RemoteWay: Sendable {
   /// - Parameter steps: The last steps.
   private func marks(_ steps: [Substring]) -> WayMarks {
     guard let step = steps.last else { return WayMarks() }
-    // Without marks, the other header has every step.
+    // If there is no header with marks, the other header has every step.
     var marks = last?.marks.flatMap(WayMarks.init) ?? WayMarks(steps.dropLast())
     marks.add(step)
     return marks
   }
 
-  /// Returns whether the way leads through a subject of a transport.
+  /// Returns whether the path contains a subject of a transport.
   func contains(_ subject: String, over transport: String) -> Bool {
     let (steps, step) = (steps, Substring(RemoteWay.step(subject, transport)))
     return steps.contains(step) || marks(steps).contains(step)
   }
 
-  /// Writes the headers of a message that goes on along this way.
+  /// Writes the headers of a message that is forwarded along this path.
   ///
-  /// - Throws: ``TransportError`` if the way has too many steps.
+  /// - Throws: ``TransportError`` if the path has too many steps.
   func write(to headers: inout [String: String]) throws {
     let steps = steps
     guard !steps.isEmpty else { return }
@@ -68,7 +69,7 @@ struct RemoteWay: Sendable {
       first += 1
     }
     headers[Header.path] = first == steps.count ? nil : steps[first...].joined(separator: " ")
-    // Short ways need no marks.
+    // If the first header has all steps, marks are not needed.
     headers[Header.pathMarks] = marks.count == steps.count - first ? nil : marks.text
   }
 
@@ -77,7 +78,7 @@ struct RemoteWay: Sendable {
   }
 }
 
-/// The number of the steps of a way, and the hashes of those whose number is a power of two.
+/// The number of steps of a path, and the hashes of the steps whose number is a power of two.
 private struct WayMarks {
   private(set) var count = 0
   private var marks: [UInt64] = []
@@ -86,7 +87,7 @@ private struct WayMarks {
 
   init(_ steps: some Sequence<Substring>) { for step in steps { add(step) } }
 
-  /// Reads a header; `nil` if ``text`` makes no such header.
+  /// Reads a header. Returns `nil` if ``text`` never makes such a header.
   init?(_ text: String) {
     guard text.utf8.count <= 1_024 else { return nil }
     let words = text.split(separator: " ")
@@ -96,7 +97,7 @@ private struct WayMarks {
     self.count = count
   }
 
-  /// The header: the number, and the marks, the oldest first.
+  /// The text of the header: the number of steps, then the hashes, the oldest first.
   var text: String { (["\(count)"] + marks.map { String($0, radix: 36) }).joined(separator: " ") }
 
   func contains(_ step: Substring) -> Bool { marks.contains(stableHash(step)) }

@@ -1,7 +1,7 @@
-/// Texts as single words of a subject.
+/// Encodes texts as single words of a subject.
 enum SubjectWord {
-  /// Returns a text as letters, digits, `-`, `_` and `%` with two digits for each other byte. An
-  /// empty text is `%`.
+  /// Returns a text with all bytes escaped except letters, digits, `-` and `_`. An escaped byte is
+  /// `%` with two hexadecimal digits. An empty text becomes `%`.
   static func escaped(_ text: String) -> String {
     if text.isEmpty { return "%" }
     if text.utf8.allSatisfy(isPlain) { return text }
@@ -16,7 +16,7 @@ enum SubjectWord {
     return word
   }
 
-  /// Returns the text of a word; `nil` if ``escaped(_:)`` makes no such word.
+  /// Returns the text of an escaped word. Returns `nil` if ``escaped(_:)`` never returns that word.
   static func unescaped(_ word: Substring) -> String? {
     if word == "%" { return "" }
     if word.utf8.allSatisfy(isPlain) { return String(word) }
@@ -32,7 +32,7 @@ enum SubjectWord {
         return nil
       }
     }
-    // A word that `escaped` does not make would be a second name of its text.
+    // A word that `escaped` never returns would be a second word for its text.
     guard let text = String(validating: bytes, as: UTF8.self), escaped(text) == word else { return nil }
     return text
   }

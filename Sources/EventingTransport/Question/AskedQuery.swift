@@ -1,15 +1,16 @@
 import Eventing
 
-/// A query of another process on its way to the responders, with the listening that took it.
+/// A query from another process that is passed to the responders, with the gate of its listening.
 struct AskedQuery<Query: Sendable>: Sendable, CustomStringConvertible {
   let query: Query
   let gate: ListeningGate
 
-  /// The query, for the errors of the question.
+  /// The query as text, for error messages of the question.
   var description: String { "\(query)" }
 }
 
-/// Whether a listening of a question still takes queries. No responder begins one after its end.
+/// A gate that closes when the listening of a question ends. No responder begins a query
+/// afterwards.
 final class ListeningGate: Sendable {
   private let isEnded = Guarded(false)
 
@@ -18,9 +19,10 @@ final class ListeningGate: Sendable {
   func end() { isEnded.withLock { $0 = true } }
 }
 
-/// A subscription of a question, whose gate ends before its end returns.
+/// The subscription of a question. It closes the gate of its listening before it ends.
 ///
-/// What waits on the lane of a responder has left the engine, so the engine cannot take it back.
+/// The gate is needed because the engine cannot take back queries that wait on the lane of a
+/// responder.
 final class GatedSubscription: TransportSubscription {
   private let base: any TransportSubscription
   private let gate: ListeningGate

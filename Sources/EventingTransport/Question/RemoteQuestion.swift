@@ -7,11 +7,11 @@ public import Eventing
 ///     try await quote.listen(as: "shops")
 ///     let price = try await quote.first(item, within: .seconds(1))
 ///
-/// A query that goes to a group reaches one member. A question that is asked twice may be answered
-/// twice: responders do nothing that must not be repeated.
+/// In each group, a query reaches one member. A query that is sent twice may be answered twice. So
+/// responders must not do anything that may not be repeated.
 ///
-/// All methods may be called from any thread, and inside responders. The question listens until a
-/// listening ends, ``finish()`` is called, or the last reference goes.
+/// Any thread and any responder may call any method. The question listens until its listening ends,
+/// ``finish()`` is called, or the last reference is released.
 public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   private let question: Question<AskedQuery<Query>, Answer>
   private let transport: any Transport
@@ -24,8 +24,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// Creates a question. Nothing is sent or received yet.
   ///
   /// - Parameters:
-  ///   - subject: The subject of the queries: words that are joined by dots. A fault is reported by
-  ///     `first` and `listen`.
+  ///   - subject: The subject of the queries: words that are joined by dots. If it is not valid,
+  ///     `first` and `listen` throw.
   ///   - transport: The engine.
   ///   - codec: The codec of the queries.
   ///   - answerCodec: The codec of the answers.
@@ -46,11 +46,11 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots.
-  ///   - priority: The rank among the responders of this process.
+  ///   - priority: The priority among the responders of this process.
   ///   - fileID: The file where the responder is made.
   ///   - line: The line where the responder is made.
-  ///   - body: The closure that answers. It passes by returning `nil`.
-  /// - Returns: A token that names the responder. Dropping it changes nothing.
+  ///   - body: A closure that answers. If it returns `nil`, the next responder is asked.
+  /// - Returns: The token of the responder. Releasing the token does not remove the responder.
   @discardableResult public func addResponder(
     named name: String? = nil, priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
@@ -74,12 +74,11 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Parameters:
   ///   - group: The group: one member answers each query. Without a group, this process answers
   ///     each query, and the caller takes the first answer.
-  ///   - inFlight: The largest number of queries of this listening that its responders have
-  ///     received and not yet answered. Further queries that this process receives wait, each for
-  ///     as long as its caller waits. No other member answers a query that waits here. A responder
-  ///     answers one query after the other. So a number above 1 lets several responders of this
-  ///     process work at once.
-  /// - Returns: The listening. Dropping it changes nothing.
+  ///   - inFlight: The largest number of queries that responders of this listening have received
+  ///     and not answered yet. Further queries wait in this process, each as long as its caller
+  ///     waits. No other member answers a waiting query. Each responder answers one query after the
+  ///     other. So a number above 1 lets several responders of this process work at the same time.
+  /// - Returns: The listening. Releasing it does not end it.
   /// - Throws: ``TransportError``.
   @discardableResult public func listen(as group: String? = nil, inFlight: Int = 256) async throws -> Listening {
     try check()
@@ -94,16 +93,16 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// Asks other processes, and this one if it listens, and returns the first answer that comes.
+  /// Asks other processes, and this one if it listens. Returns the first answer that arrives.
   ///
   /// - Parameters:
   ///   - query: The query.
   ///   - limit: The longest wait.
   ///   - headers: The headers of the query.
   /// - Returns: The answer.
-  /// - Throws: ``TransportError``: at once with ``TransportError/Code/noResponders`` if no process
-  ///   listens, or if no responder of the process that was asked had an answer.
-  ///   ``TransportError/Code/responderFailed`` if a responder threw,
+  /// - Throws: ``TransportError``. The code is ``TransportError/Code/noResponders``, without a
+  ///   wait, if no process listens, or if no responder of the asked process has an answer. It is
+  ///   ``TransportError/Code/responderFailed`` if a responder threw, and
   ///   ``TransportError/Code/timedOut`` after the limit.
   public func first(
     _ query: Query, within limit: Duration = .seconds(5), headers: [String: String] = [:]
@@ -131,7 +130,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// Ends the question: it answers and asks no more.
+  /// Ends the question: it no longer answers or asks.
   public func finish() { listenings.end() }
 
   private func check() throws {
@@ -143,7 +142,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     try listenings.checkOpen()
   }
 
-  /// Answers one query. A failure travels in the headers.
+  /// Answers one query. If there is no answer, the headers of the reply have the reason.
   private static func reply(
     to message: RemoteMessage, _ question: Question<AskedQuery<Query>, Answer>, _ gate: ListeningGate,
     _ queries: Codec<Query>,

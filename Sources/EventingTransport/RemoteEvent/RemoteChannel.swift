@@ -6,7 +6,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   let transport: any Transport
   let codec: Codec<Payload>
   let listenings: Listenings
-  /// The fault of the subject, which each use throws.
+  /// The error of an invalid subject, which each use throws.
   private let fault: (any Error)?
 
   init(_ subject: String, _ transport: any Transport, _ codec: Codec<Payload>) {
@@ -26,10 +26,10 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - key: The escaped key, as one more word of the subject; `nil` for none.
+  ///   - key: The escaped key, which becomes the last word of the subject; `nil` for none.
   ///   - id: The id; `nil` for a new one.
   ///   - headers: The headers that the user gave.
-  ///   - way: The way of what is forwarded.
+  ///   - way: The forwarding path; `nil` if the payload is not forwarded.
   func publish(
     _ payload: Payload, to key: String? = nil, id: String? = nil, headers: [String: String] = [:],
     along way: RemoteWay? = nil
@@ -58,7 +58,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     return try await transport.publish(message, to: subject)
   }
 
-  /// Hands one message to the handlers.
+  /// Sends one message to the handlers.
   typealias Send = @Sendable (Delivered<Payload>, RemoteWay) -> BegunSend
 
   /// Listens to the subject.
@@ -66,8 +66,9 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   /// - Parameters:
   ///   - options: The options.
   ///   - isKeyed: Whether the subject has the key as one more word.
-  ///   - isReady: A closure that returns whether a message could reach a handler now.
-  ///   - prepare: A closure that returns how a message is sent. It throws if no handler can see it.
+  ///   - isReady: A closure that returns whether a message could reach a handler at this time.
+  ///   - prepare: A closure that returns the closure which sends a message to handlers. It throws
+  ///     if the message cannot be decoded.
   func listen(
     _ options: ListenOptions, isKeyed: Bool = false, isReady: @escaping @Sendable () -> Bool,
     _ prepare: @escaping @Sendable (RemoteMessage) throws -> Send

@@ -5,20 +5,22 @@ extension EventSource {
   ///
   /// A forward is a handler on a lane: it publishes one payload after the other, in order. A `send`
   /// waits until the message is stored, and its report has the error if it is not. A message is not
-  /// forwarded to a subject of a transport that it came through, so a cycle over any number of
-  /// processes ends. In a cycle of more subjects than a header of 4,096 bytes names, a message may
-  /// go round twice before it ends.
+  /// forwarded to a subject of a transport that it came through. So a cycle over any number of
+  /// processes ends. If a cycle has more subjects than fit into a header of 4,096 bytes, a message
+  /// may pass through it twice.
   ///
-  /// - Parameter target: The remote event. It is held weakly, and the forward ends when it goes.
+  /// - Parameter target: The remote event. The forward holds it weakly, and ends when it is
+  ///   released.
   /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward(to target: RemoteEvent<Payload>) -> HandlerToken {
     forward(to: target) { $0 }
   }
 
-  /// Publishes the result of a closure on a remote event, otherwise like `forward(to:)`.
+  /// Publishes the result of a closure on a remote event. In all other respects, works like
+  /// `forward(to:)`.
   ///
   /// - Parameters:
-  ///   - target: The remote event. It is held weakly, and the forward ends when it goes.
+  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
   ///   - transform: A closure that is called once for each occurrence, on the thread that delivers.
   ///     If it returns `nil`, nothing is published.
   /// - Returns: The token of the forward.
@@ -37,7 +39,7 @@ extension EventSource {
   }
 }
 
-/// A payload that is forwarded to a remote event, with the way that it came along.
+/// A payload that is forwarded to a remote event, with its forwarding path.
 private struct Leaving<Payload: Sendable>: Sendable {
   let payload: Payload
   let way: RemoteWay

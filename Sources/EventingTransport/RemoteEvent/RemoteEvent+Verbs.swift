@@ -1,7 +1,7 @@
 public import Eventing
 
-// The verbs of an event that concern its handlers. Each does what the verb of `Event` does that has
-// its name.
+// Methods that concern the handlers of an event. Each works like the method of `Event` with its
+// name.
 
 extension RemoteEvent {
   // MARK: Removing
@@ -14,8 +14,8 @@ extension RemoteEvent {
   @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
   /// Removes all handlers of an owner. Returns their number.
   @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { event.remove(ownedBy: owner) }
-  /// Removes all handlers, forwards and sequences. Returns their number. The event listens on, and
-  /// takes no messages until it has a handler again.
+  /// Removes all handlers, forwards and sequences. Returns their number. The listenings continue,
+  /// but take no messages until there is a handler again.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
   // MARK: Locking
@@ -60,8 +60,8 @@ extension RemoteEvent {
     try await event.withLocked(token, holding: holding, body)
   }
 
-  /// Locks the event: it takes no messages until ``unlock()``, so that other members of its group
-  /// get them. Messages in hand that reach a locked handler come again.
+  /// Locks the event. It takes no messages until ``unlock()``, so other members of its group
+  /// receive them. Begun messages that reach a locked handler are redelivered.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
   /// Ends the lock of the event, which takes messages again.
   public func unlock() {
@@ -71,19 +71,19 @@ extension RemoteEvent {
   /// Whether the event itself is locked.
   public var isLocked: Bool { event.isLocked }
 
-  // MARK: Looking
+  // MARK: Inspecting
 
   /// The number of handlers, forwards and sequences.
   public var handlerCount: Int { event.handlerCount }
-  /// Whether there is any handler.
+  /// Whether there is at least one handler.
   public var hasHandlers: Bool { event.hasHandlers }
   /// Whether ``finish()`` was called.
   public var isFinished: Bool { event.isFinished }
   /// Snapshots of all handlers, in the order in which they are called.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
-  /// Returns whether a handler is still part of this event.
+  /// Returns whether a handler is registered with this event.
   public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
-  /// Returns whether a handler has a name.
+  /// Returns whether a handler has this name.
   public func contains(named name: String) -> Bool { event.contains(named: name) }
   /// A source of the errors that the handlers throw: see ``Eventing/Event/failures``.
   public var failures: some EventSource<HandlerFailure> { event.failures }
@@ -91,7 +91,7 @@ extension RemoteEvent {
   @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
     event.observe(with: observer)
   }
-  /// Waits until no call for a message in hand is running or queued, as
-  /// ``Eventing/Event/quiesce()`` does. Messages may come meanwhile.
+  /// Waits until no call for a begun message is running or queued, as ``Eventing/Event/quiesce()``
+  /// does. Messages may arrive meanwhile.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
 }

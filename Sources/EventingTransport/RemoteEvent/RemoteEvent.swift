@@ -1,30 +1,32 @@
 public import Eventing
 
-/// An event whose occurrences cross processes.
+/// An event whose occurrences reach other processes.
 ///
 ///     let placed = RemoteEvent<OrderPlaced>("orders.placed", over: orders)
 ///     placed.addHandler { order in try await bill(order) }
 ///     try await placed.publish(order)                         // returns when it is stored
 ///     let listening = try await placed.listen(as: "billing")  // one member handles each
 ///
-/// A payload that is published goes to the engine, and from there to every process that listens,
-/// this one included if it does. Handlers, views and sequences are those of any `EventSource`.
+/// A published payload goes to the engine. The engine delivers it to every process that listens,
+/// including this one if it does. Handlers, views and sequences are those of any `EventSource`.
 ///
-/// **The acknowledgement is the report.** A message is acknowledged when it has reached a handler,
-/// and no handler has failed, dropped or deferred it, or was locked. Otherwise it comes again, for
-/// all handlers of the listening. Handlers behind forwards count. While the event has no handlers,
-/// or is locked, it takes no messages.
+/// **The acknowledgement is the report.** A message is acknowledged if it has reached a handler,
+/// and no handler has failed, dropped or deferred it, or was locked. Otherwise it is redelivered,
+/// to all handlers of the listening. Handlers behind forwards count, too. While the event has no
+/// handlers, or is locked, it takes no messages.
 ///
-/// **Loops.** A loop over a sequence of this event, of a view, or of an event behind forwards, has
-/// handled an element when it asks for the next one. The message is acknowledged then. What a loop
-/// worked on when it ended comes again, and so does what waited in its buffer, or was dropped
-/// there. So a sequence without a loop keeps its messages in hand. `next(within:where:)` has
-/// handled the payload that it returns, and the payloads that it left out before.
+/// **Loops.** A loop over a sequence has handled an element when it asks for the next one. Only
+/// then is the message acknowledged. This holds for sequences of this event, of a view, and of an
+/// event behind forwards. If the loop ends, its current element is redelivered. So are elements
+/// that waited in its buffer, or were dropped there. A sequence without a loop keeps its messages
+/// without a verdict. `next(within:where:)` has handled the payload that it returns, and the
+/// payloads that it skipped before.
 ///
-/// **Concurrency.** All methods may be called from any thread and inside handlers.
+/// **Concurrency.** Any thread and any handler may call any method.
 ///
-/// **Lifetime.** The event listens until a listening ends, ``finish()`` is called, or the last
-/// reference goes. A handler that publishes to its own event captures it weakly: `[weak placed]`.
+/// **Lifetime.** The event listens until its listening ends, ``finish()`` is called, or the last
+/// reference is released. If a handler publishes to its own event, it must capture the event
+/// weakly: `[weak placed]`.
 public final class RemoteEvent<Payload: Sendable>: EventSource {
   let channel: RemoteChannel<Payload>
   let event: Event<Delivered<Payload>>
@@ -34,10 +36,10 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// Creates an event. Nothing is sent or received yet.
   ///
   /// - Parameters:
-  ///   - subject: The subject: words that are joined by dots. A fault is reported by `publish` and
-  ///     `listen`.
+  ///   - subject: The subject: words that are joined by dots. If it is not valid, `publish` and
+  ///     `listen` throw.
   ///   - transport: The engine, or one of its streams.
-  ///   - codec: The codec, equal or compatible in all processes.
+  ///   - codec: The codec. It must be equal or compatible in all processes.
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = Event(subject)
@@ -53,18 +55,19 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
 
   /// Publishes a payload.
   ///
-  /// The local handlers are not called here, only by what comes back from the engine. Inside a
-  /// handler, publishing begins a new way: only forwards end cycles.
+  /// This method does not call local handlers. They are called when the engine delivers the
+  /// message. Publishing inside a handler begins a new forwarding path, so only forwards end
+  /// cycles.
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - id: The id of the message. A stream stores an id once within its window, so a publisher
-  ///     that tries again gives the id again. `nil` for a new one.
+  ///   - id: The id of the message; `nil` for a new one. A stream stores an id once within its
+  ///     window. So a publisher that retries passes the id of its first attempt.
   ///   - headers: The headers for the receivers. Names that begin with `Eventing-` or `Nats-`
   ///     belong to the library.
   /// - Returns: The receipt: on a stream, when the message is stored.
-  /// - Throws: ``TransportError``. With ``TransportError/Code/mayBeStored`` nothing is known of the
-  ///   message.
+  /// - Throws: ``TransportError``. After ``TransportError/Code/mayBeStored``, the message may or
+  ///   may not be stored.
   @discardableResult public func publish(
     _ payload: Payload, id: String? = nil, headers: [String: String] = [:]
   ) async throws -> Receipt {
@@ -79,20 +82,22 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - group: The durable group: one member handles each message. Without a group, each listening
   ///     process handles each message.
   ///   - start: The first message of a new group, or of a listening without one.
-  ///   - inFlight: The largest number of messages in hand. With 1, each message is handled before
-  ///     the next one begins.
+  ///   - inFlight: The largest number of messages without a verdict. With 1, each message is
+  ///     handled before the next one begins.
   ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
   ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
   ///     most once retries nothing, and refuses a policy of more than one attempt. The attempts of
-  ///     all members of a group count together, also those before a restart. Deliveries that ended
-  ///     without an error of a handler are none, as far as the engine can tell.
+  ///     all members of a group are counted together, including those before a restart. A delivery
+  ///     that ended without an error of a handler does not count, as far as the engine can tell.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
-  ///     failed. Without one they are dropped, and only the transport's incidents tell of them. So
-  ///     is what comes to this subject and fails: no dead letter is made of a dead letter. While
-  ///     the engine refuses a dead letter, its message stays without an acknowledgement, and comes
-  ///     again after up to 30 s to try the letter again. No handler of this process sees it then.
-  ///   - deduplication: The number of handled ids that this listening remembers.
-  /// - Returns: The listening. Dropping it changes nothing.
+  ///     failed. Without one they are dropped, and only the transport's incidents report them.
+  ///     Messages of this subject that fail are dropped, too: a dead letter never becomes a dead
+  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. It
+  ///     is redelivered after up to 30 s, so that the letter is published again. No handler of this
+  ///     process sees it then.
+  ///   - deduplication: The number of handled ids that this listening remembers, to skip
+  ///     repetitions.
+  /// - Returns: The listening. Releasing it does not end it.
   /// - Throws: ``TransportError``, such as ``TransportError/Code/alreadyListening`` for a second
   ///   listening of this event in one group.
   @discardableResult public func listen(
@@ -108,8 +113,8 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
     }
   }
 
-  /// Ends the event: no message is taken or published any more. Handlers end as those of
-  /// ``Eventing/Event/finish()`` do.
+  /// Ends the event: it no longer takes or publishes messages. Handlers end as with
+  /// ``Eventing/Event/finish()``.
   public func finish() {
     channel.listenings.end()
     event.finish()

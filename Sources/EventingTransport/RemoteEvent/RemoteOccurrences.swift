@@ -1,6 +1,6 @@
 public import Eventing
 
-/// A source of the whole occurrences of a ``RemoteEvent``, which it retains.
+/// A source of the whole occurrences of a ``RemoteEvent``. It retains the event.
 public struct RemoteOccurrences<Payload: Sendable>: EventSource {
   let remote: RemoteEvent<Payload>
 

@@ -1,6 +1,6 @@
 public import Eventing
 
-// Mistakes that many will make. Each declaration is unavailable, and says what to write instead.
+// Common mistakes. Each declaration is unavailable, and its message says what to write instead.
 
 extension RemoteEvent {
   @available(*, unavailable, message: "a payload that is not Codable needs a codec: RemoteEvent(_, over:, codec:)")

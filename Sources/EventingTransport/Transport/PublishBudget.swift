@@ -1,10 +1,10 @@
 import Eventing
 
-/// The room for messages that were published or asked and are not sent, or not stored, yet.
+/// Limits the total size of messages that were published or asked, but not sent or stored yet.
 ///
-/// A publisher that finds none is suspended, so a slow engine slows its publishers down. Waiters
-/// are served in order. Each is looked at once when it is served, and whenever some wait may be
-/// over: the work does not grow with the square of their number.
+/// If the limit is reached, publishers are suspended, so a slow engine slows its publishers down.
+/// Waiters are served in order. Each is examined once when it is served, and when a deadline may
+/// have passed. So the work does not grow with the square of their number.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int
@@ -15,16 +15,16 @@ package final class PublishBudget: Sendable {
   private struct State: Sendable {
     var free = PublishBudget.total
     var waiters: [UInt64: Waiter] = [:]
-    /// The waiters behind `front`, in order. Some may be served or late.
+    /// The waiters behind `front`, in order. Some may have been served already, or have timed out.
     var order = Deque<UInt64>()
     var front: UInt64?
     var lastID: UInt64 = 0
-    /// No deadline is before this one.
+    /// A time that is not later than any deadline.
     var earliest: ContinuousClock.Instant?
-    /// The number of times that a waiter was looked at, for tests.
+    /// The number of times that a waiter was examined, for tests.
     var looks = 0
 
-    /// Gives the free room to the first waiters. Returns the waiters that have it now.
+    /// Gives free room to the first waiters. Returns the waiters that got room.
     mutating func serve() -> [CheckedContinuation<Bool, Never>] {
       var served: [CheckedContinuation<Bool, Never>] = []
       while let id = front ?? order.popFirst() {
@@ -42,13 +42,13 @@ package final class PublishBudget: Sendable {
     }
   }
 
-  /// The room, in units of 4 KiB: 64 MiB, or 16,384 small messages.
+  /// The total room, in units of 4 KiB: 64 MiB, or 16,384 small messages.
   package static let total = 16_384
   private let state = Guarded(State())
 
   package init() {}
 
-  /// Returns the cost of a message, so that the largest one fits.
+  /// Returns the cost of a message in these units. It is limited, so that the largest message fits.
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
   /// Takes room. Returns false if there was none until the deadline.
@@ -73,7 +73,7 @@ package final class PublishBudget: Sendable {
     return true
   }
 
-  /// Gives room back.
+  /// Returns room.
   package func give(_ cost: Int) {
     let served = state.withLock { state in
       state.free += cost
@@ -82,7 +82,7 @@ package final class PublishBudget: Sendable {
     for waiter in served { waiter.resume(returning: true) }
   }
 
-  /// Ends the waits whose time is over; all of them if there is no time.
+  /// Ends the waits whose deadline has passed. Without a time, ends all waits.
   package func expire(_ now: ContinuousClock.Instant?) {
     let (ended, served) = state.withLock { state -> ([Waiter], [CheckedContinuation<Bool, Never>]) in
       guard let earliest = state.earliest, now.map({ earliest <= $0 }) ?? true else { return ([], []) }
@@ -102,6 +102,6 @@ package final class PublishBudget: Sendable {
   /// The number of waiters.
   package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// The number of times that a waiter was looked at, for tests.
+  /// The number of times that a waiter was examined, for tests.
   package var looks: Int { state.withLock { $0.looks } }
 }

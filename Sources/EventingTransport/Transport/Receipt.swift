@@ -1,8 +1,9 @@
-/// The answer of an engine that took a message.
+/// The answer of an engine that accepted a message.
 public struct Receipt: Hashable, Sendable {
-  /// The place of the message in its stream; `nil` if the engine stores nothing. The first is 1.
+  /// The position of the message in its stream, counted from 1; `nil` if the engine stores nothing.
   public let position: UInt64?
-  /// Whether a message with this id was stored before. The position is that of the first one.
+  /// Whether a message with this id was stored before. Then the position is that of the earlier
+  /// message.
   public let isDuplicate: Bool
 
   /// Creates a receipt.

@@ -2,27 +2,28 @@ public import Foundation
 
 /// The options of a subscription of a ``Transport``.
 public struct SubscribeOptions: Sendable {
-  /// The durable group; `nil` for a subscription that receives each message itself.
+  /// The durable group; `nil` for a subscription without one, which receives every message.
   public var group: String?
-  /// The first message of a new group, or of a subscription without one. A group that exists goes
-  /// on where it is.
+  /// The first message of a new group, or of a subscription without one. An existing group
+  /// continues where it was.
   public var start: StartPosition = .new
   /// The largest number of messages without a verdict, at least 1.
   public var inFlight = 256
-  /// The dead-letter subject. A transport that stores messages refuses one that no stream stores.
+  /// The dead-letter subject. A transport that stores messages refuses a subject that no stream
+  /// stores.
   public var deadLetter: String?
-  /// Returns whether messages can be handled now.
+  /// A closure that returns whether messages can be handled now.
   ///
-  /// The engine asks before it takes each message, and takes none while the result is false, so
-  /// that other members get them. After ``TransportSubscription/readinessChanged()`` it asks again.
-  /// Never call this under a mutex.
+  /// The engine calls it before it takes each message. If the result is false, the engine takes
+  /// none, so that other members receive them. After ``TransportSubscription/readinessChanged()``
+  /// the engine calls it again. Never call it under a mutex.
   public var isReady: @Sendable () -> Bool = { true }
 
   /// Creates options for a subscription without a group that begins with new messages.
   public init() {}
 }
 
-/// The message with which a listening begins.
+/// The message with which a listening or a new group begins.
 public struct StartPosition: Hashable, Sendable {
   /// The kinds of positions, for a ``Transport``.
   public enum Kind: Hashable, Sendable {
@@ -35,14 +36,14 @@ public struct StartPosition: Hashable, Sendable {
   /// The kind of this position.
   public let kind: Kind
 
-  /// The messages that are published from now on.
+  /// A start with the messages that are published from now on.
   public static var new: StartPosition { StartPosition(kind: .new) }
-  /// All messages that are stored.
+  /// A start with the first stored message.
   public static var first: StartPosition { StartPosition(kind: .first) }
-  /// Returns the position of a message: see ``Receipt/position``.
+  /// Returns a start with the message at a position: see ``Receipt/position``.
   ///
-  /// - Parameter number: The position. The first message has 1; 0 means the first one, too.
+  /// - Parameter number: The position, counted from 1. 0 also stands for the first message.
   public static func position(_ number: UInt64) -> StartPosition { StartPosition(kind: .position(max(1, number))) }
-  /// Returns the position of the first message that was stored at a time or later.
+  /// Returns a start with the first message that was stored at a time or later.
   public static func time(_ time: Date) -> StartPosition { StartPosition(kind: .time(time)) }
 }

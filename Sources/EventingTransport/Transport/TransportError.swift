@@ -1,8 +1,9 @@
 public import Foundation
 
-/// An error of a transport or of a remote event, with what was expected and what was found instead.
+/// An error of a transport or of a remote event. Its description names what was expected and what
+/// was found.
 ///
-/// It never contains credentials or the bodies of messages.
+/// An error never contains credentials or the bodies of messages.
 public struct TransportError: Error, Sendable {
   /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
@@ -11,37 +12,38 @@ public struct TransportError: Error, Sendable {
     /// Creates a kind that an engine adds.
     public init(_ name: String) { self.name = name }
 
-    /// A subject is no words that are joined by dots, or no stream stores it.
+    /// A subject does not consist of words that are joined by dots, or no stream stores it.
     public static var badSubject: Code { Code("badSubject") }
-    /// A group name has other characters than letters, digits, `-` and `_`, or too many.
+    /// A group name is too long, or has other characters than letters, digits, `-` and `_`.
     public static var badGroup: Code { Code("badGroup") }
-    /// A header has a name or a value that cannot be sent, or that belongs to the library.
+    /// A header cannot be sent because of its name or value, or its name is reserved for the
+    /// library.
     public static var badHeader: Code { Code("badHeader") }
-    /// An option has a value that makes no sense, or an id cannot be sent.
+    /// An option has an invalid value, or an id cannot be sent.
     public static var badOption: Code { Code("badOption") }
-    /// The body of a message is larger than the engine takes.
+    /// The body of a message is larger than the engine allows.
     public static var tooLarge: Code { Code("tooLarge") }
     /// The codec could not encode a payload.
     public static var notEncodable: Code { Code("notEncodable") }
     /// The codec could not decode a reply.
     public static var notDecodable: Code { Code("notDecodable") }
-    /// The engine does not promise what is asked for.
+    /// The engine does not promise the requested feature.
     public static var notPromised: Code { Code("notPromised") }
     /// No process responds to a question, or no responder had an answer.
     public static var noResponders: Code { Code("noResponders") }
     /// A responder in another process threw an error.
     public static var responderFailed: Code { Code("responderFailed") }
-    /// No reply came in time. A request may have been handled nevertheless.
+    /// No reply arrived in time. The request may have been handled nevertheless.
     public static var timedOut: Code { Code("timedOut") }
-    /// A message was sent, and nothing is known of it: it may be stored.
+    /// A message was sent, but no receipt arrived: the message may or may not be stored.
     public static var mayBeStored: Code { Code("mayBeStored") }
     /// The engine refused a call.
     public static var refused: Code { Code("refused") }
     /// The connection, the transport or the event was closed.
     public static var closed: Code { Code("closed") }
-    /// A stream of this name exists, and differs.
+    /// A stream of this name exists, but has other options.
     public static var streamDiffers: Code { Code("streamDiffers") }
-    /// The event listens with this group already.
+    /// The event already listens with this group.
     public static var alreadyListening: Code { Code("alreadyListening") }
   }
 
@@ -64,7 +66,7 @@ public struct TransportError: Error, Sendable {
 extension TransportError: CustomStringConvertible {}
 
 extension TransportError: LocalizedError {
-  /// The description, so that `localizedDescription` is that sentence, too.
+  /// The description, so that `localizedDescription` returns it, too.
   public var errorDescription: String? { description }
 }
 

@@ -1,6 +1,6 @@
 /// Something that happened to a transport outside any call.
 ///
-/// It never contains credentials or the bodies of messages.
+/// An incident never contains credentials or the bodies of messages.
 public struct TransportIncident: Sendable {
   /// The kind of an incident. Later versions may add more.
   public struct Kind: Hashable, Sendable {
@@ -11,26 +11,26 @@ public struct TransportIncident: Sendable {
 
     /// The connection was lost. The engine tries to connect again.
     public static var lost: Kind { Kind("lost") }
-    /// The connection is there again.
+    /// The connection was restored.
     public static var reconnected: Kind { Kind("reconnected") }
-    /// A subscription at most once did not keep up, and messages were dropped.
+    /// A subscription without storage was too slow, and messages were dropped.
     public static var slowConsumer: Kind { Kind("slowConsumer") }
-    /// The engine refused something after the call for it had returned.
+    /// The engine refused an operation after the call for it had returned.
     public static var refused: Kind { Kind("refused") }
-    /// A message was rejected, and is not delivered again.
+    /// A message was rejected, and will not be redelivered.
     public static var deadLetter: Kind { Kind("deadLetter") }
   }
 
   /// The kind of the incident.
   public let kind: Kind
-  /// The subject that it concerns, if it concerns one.
+  /// The subject that the incident concerns, if any.
   public let subject: String?
-  /// The subject that the event listens to, if the incident concerns a listening. For an event with
-  /// keys it ends with `*`.
+  /// The subject that the event listens to, if the incident concerns a listening. For a keyed
+  /// event, the subject ends with `*`.
   public let event: String?
-  /// The name of the stream, if it concerns one.
+  /// The name of the stream that the incident concerns, if any.
   public let stream: String?
-  /// A sentence for a log, with what was expected and what was found.
+  /// A sentence for a log that names what was expected and what was found.
   public let reason: String
   /// The number of messages that were dropped.
   public let dropped: Int
@@ -39,10 +39,10 @@ public struct TransportIncident: Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind.
-  ///   - subject: The subject that it concerns.
+  ///   - subject: The subject that the incident concerns.
   ///   - event: The subject that the event listens to.
   ///   - stream: The name of the stream.
-  ///   - reason: A sentence for a log, with what was expected and what was found.
+  ///   - reason: A sentence for a log that names what was expected and what was found.
   ///   - dropped: The number of messages that were dropped.
   public init(
     kind: Kind, subject: String? = nil, event: String? = nil, stream: String? = nil, reason: String = "",

@@ -1,19 +1,20 @@
-/// The promises of a ``Transport``. Remote events refuse in words what it does not.
+/// The promises of a ``Transport``. Remote events refuse, with an error, features that are not
+/// promised.
 public struct TransportPromises: Hashable, Sendable {
-  /// Whether messages are stored and delivered until they are handled. Otherwise each is delivered
-  /// once or not at all, and nothing is retried.
+  /// Whether messages are stored and redelivered until they are handled. Otherwise each message is
+  /// delivered at most once, and nothing is retried.
   public var isAtLeastOnce: Bool
-  /// Whether there are groups.
+  /// Whether the engine has groups.
   public var hasGroups = true
-  /// Whether the order of one publisher's messages of one subject is kept.
+  /// Whether the messages of one publisher to one subject are delivered in order.
   public var keepsOrder = true
   /// Whether requests have replies.
   public var hasRequests = true
   /// The largest body of a message, in bytes.
   public var largestPayload = 1 << 20
 
-  /// Creates the promises of an engine that does everything else.
+  /// Creates the promises of an engine. All except `isAtLeastOnce` have their default values.
   ///
-  /// - Parameter isAtLeastOnce: Whether messages are stored and delivered until they are handled.
+  /// - Parameter isAtLeastOnce: Whether messages are stored and redelivered until they are handled.
   public init(isAtLeastOnce: Bool) { self.isAtLeastOnce = isAtLeastOnce }
 }

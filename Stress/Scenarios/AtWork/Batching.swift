@@ -1,7 +1,7 @@
 import Eventing
 
-/// Sends to handlers that take batches. Each occurrence is in one batch, in order, and no batch is
-/// empty or too large (H5).
+/// Sends to handlers that take batches. Each occurrence is in one batch, in order. No batch is
+/// empty or too large (guarantee H5 of PROOF.md).
 struct Batching: Scenario {
   static let name = "batches"
   static let summary = "batches in order, never empty or too large, each occurrence in one"
@@ -20,7 +20,7 @@ struct Batching: Scenario {
 
   private func add(to trial: Trial, batchesOf count: Int, within limit: Duration?) {
     let (handlerLog, canary) = (HandlerLog(.inOrder, trial.checks), Canary(.handler))
-    handlerLog.neverThrows = true  // all occurrences of a batch would fail
+    handlerLog.neverThrows = true  // a failure would count for all occurrences of a batch
     handlerLog.fate = trial.context.makeFate()
     handlerLog.adding = .open
     handlerLog.token = trial.event.attach(

@@ -2,7 +2,7 @@ import Eventing
 import Synchronization
 
 /// Sends to a handler whose calls for one sender come in order. The calls of several senders
-/// overlap (H7).
+/// overlap (guarantee H7 of PROOF.md).
 struct OrderByKey: Scenario {
   static let name = "bykey"
   static let summary = "calls of one key in order, one at a time; of several keys at once"

@@ -1,8 +1,8 @@
 import Eventing
 import Synchronization
 
-/// Posts to handlers that want only some of the occurrences. What they leave out is counted, the
-/// order stays, and the last occurrence is delivered (H6).
+/// Posts to throttled and debounced handlers. The occurrences that they skip are counted, the order
+/// stays, and the last occurrence is delivered (guarantee H6 of PROOF.md).
 struct Pacing: Scenario {
   static let name = "pace"
   static let summary = "throttled and debounced handlers: all is counted, and the last is delivered"
@@ -11,7 +11,8 @@ struct Pacing: Scenario {
     let (trial, paced) = (Trial(context), Event<Int>("paced"))
     context.watch(paced)
     let posted = Counter()
-    // Posts in the order of the event: an inline handler is called with one occurrence at a time.
+    // Posts from an inline handler, which is called with one occurrence at a time. So the paced
+    // event gets numbers in ascending order.
     trial.witness.reaction = { _ in
       posted.add()
       paced.post(posted.value)

@@ -1,8 +1,8 @@
 import Eventing
 import Foundation
 
-/// Sends to handlers whose first attempt often fails. Each occurrence reaches each handler, in
-/// order, once after all attempts, and a `send` waits for the last one (H1, H2).
+/// Sends to handlers whose first attempt often fails. Each handler succeeds once with each
+/// occurrence, in order. A `send` waits for the last attempt (guarantees H1 and H2 of PROOF.md).
 struct Retrying: Scenario {
   static let name = "retry"
   static let summary = "handlers that are tried again keep their order, and are awaited"
@@ -42,7 +42,8 @@ struct Retrying: Scenario {
           try await handlerLog.call(payload, canary, pausing: true)
         }
       }
-    // Cancelling the sender would end the delay of a `.task` handler.
+    // A worker may cancel the sender. This would end the delay before the next attempt of a `.task`
+    // handler, so such a handler retries without a delay.
     let policy =
       place == .task
       ? RetryPolicy.immediately(attempts: 3)
@@ -52,7 +53,7 @@ struct Retrying: Scenario {
     trial.extraHandlerLogs.append(handlerLog)
   }
 
-  /// The payloads that a handler was tried with.
+  /// The payloads for which a handler has made its first attempt.
   // Safe: `lock` guards `seen`. The thread sanitizer does not see the lock of `Mutex`.
   private final class Attempts: @unchecked Sendable {
     private let lock = NSLock()

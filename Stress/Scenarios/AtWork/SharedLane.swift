@@ -1,8 +1,8 @@
 import Eventing
 import Synchronization
 
-/// Sends to handlers that share a lane, while others come and go there. Their calls do not overlap
-/// (H8), and each guarantee of a handler holds for each of them.
+/// Sends to handlers that share a lane, while other handlers are added to it and removed. Calls on
+/// the lane do not overlap (guarantee H8 of PROOF.md). Each handler keeps its own guarantees.
 struct SharedLane: Scenario {
   static let name = "sharedlane"
   static let summary = "handlers on one lane: one call at a time, in order, while handlers come and go"
@@ -43,7 +43,7 @@ struct SharedLane: Scenario {
     return handlerLog
   }
 
-  /// The number of calls on the lane that run.
+  /// The number of running calls on the lane.
   private final class Running: Sendable {
     private let count = Atomic<Int>(0)
     func begin() -> Int { count.wrappingAdd(1, ordering: .relaxed).oldValue }

@@ -2,9 +2,9 @@ import Eventing
 
 /// Lets all workers ask a bus for its events at the same time.
 ///
-/// Each event is made once, and all workers get it (G21). A request with another payload type is
-/// refused (G24). A new object never gets the events of a dead one at its address (G10). The use of
-/// the bus releases the events of dead owners (G22).
+/// Each event is made once, and all workers get that event (G21). A request with another payload
+/// type is refused (G24). If a new object is at the address of a released owner, it must not get
+/// the events of that owner (G10). Each use of the bus releases events of released owners (G22).
 struct Bus: Scenario {
   static let name = "bus"
   static let summary =

@@ -7,13 +7,13 @@ final class BusTraffic: Sendable {
   private let bus = EventBus()
   private let log = Log()
   private let benches: [Bench]
-  /// Owners that live throughout. The bus examines two owners with each use, so it meets a dead one
-  /// late among so many.
+  /// Owners that live throughout the round. Each use of the bus examines two owners for deallocated
+  /// ones. With these many living ones, the bus finds a deallocated owner late.
   private let residents = (0..<64).map { _ in Bus.Owner() }
 
   /// The payloads that the handlers of a type received.
-  // Safe: one inline handler alone accesses `heard`, and the event calls it one call at a time.
-  // Read when no handler runs.
+  // Safe: one inline handler accesses `heard`, and the event calls it one call at a time. The
+  // scenario reads when no handler runs.
   final class Log: @unchecked Sendable {
     var heard: [[Int32]] = []
     let heardInBackground = Counter()
@@ -116,7 +116,8 @@ final class BusTraffic: Sendable {
     let address = first.map { ObjectIdentifier($0) }
     var events: [Event<StressPayload>] = []
     worker.change(.add) { if let first { events = listen(to: first, worker) } }
-    // Some owners die with their events on the bus. Others have them removed before.
+    // In two of three cases the bus still has the owner's events when the owner is released.
+    // Otherwise the events are removed first.
     if let first, worker.random.oneIn(3) { forget(first, events, worker) }
     benches[worker.index].gone += events.map { WeakLook(object: $0) }
     worker.change(.remove) { first = nil }
@@ -149,8 +150,8 @@ final class BusTraffic: Sendable {
     return nil
   }
 
-  /// Makes two events of an owner, and posts to each. No other worker knows them, but a quiesce of
-  /// the whole bus may keep them busy for a short time.
+  /// Makes two events of an owner, and posts to each. Only this worker knows the events. But a
+  /// `quiesce` of the whole bus may keep them busy for a short time.
   private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<StressPayload>] {
     let (checks, canary, heard) = (context.checks, Canary(.handler), Counter())
     var events: [Event<StressPayload>] = []
@@ -186,9 +187,9 @@ final class BusTraffic: Sendable {
     }
   }
 
-  /// Checks that the events of living owners are found, and that those of dead owners are
-  /// deallocated. Each use of the bus examines two owners, so the check uses the bus often enough
-  /// to examine all of them.
+  /// Checks that the bus finds the events of living owners, and has released those of the others.
+  /// Each use of the bus examines two owners, so the check uses the bus often enough to examine
+  /// all.
   private func judgeOwners() async {
     let all = benches.reduce(0) { $0 + $1.gone.count }
     for _ in 0..<all + residents.count { _ = bus.event(for: Bus.First.self) }

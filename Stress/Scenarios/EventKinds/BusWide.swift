@@ -1,7 +1,7 @@
 import Eventing
 
-/// Lets all workers post to events of a bus that come into being meanwhile, while one handler takes
-/// the payloads of a protocol from all of them.
+/// Lets all workers post to events of a bus, some of which are made meanwhile. One handler receives
+/// the payloads of a protocol from all events.
 ///
 /// The handler gets each payload once (G21), and the payloads of a worker to an event in their
 /// order (G2). The closure of a removed handler is not called after its release (G7).
@@ -41,7 +41,8 @@ struct BusWide: Scenario {
     let (bus, owner) = (EventBus(), Owner())
     let (first, second, owned, wanted) = (Log(), Log(), Log(), Counter())
     let checks = context.checks
-    // Payloads of `owned` have senders of their own, so each event has its log.
+    // Payloads of `owned` have other sender numbers, so that its log can be told from that of
+    // `second`.
     let workers = context.workers.count
     let token = bus.addHandler(forAll: (any Numbered).self) { payload in
       switch payload {

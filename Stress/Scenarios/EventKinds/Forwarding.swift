@@ -1,12 +1,12 @@
 import Eventing
 
-/// Forwards between events in rings, a diamond and a chain, with forwards that are added and
-/// removed while all workers send (G23).
+/// Sends to events that forward to each other in rings, a diamond and a chain. Meanwhile workers
+/// add and remove the forwards (G23).
 ///
-/// An occurrence carries the edges that it passed, so every arrival can be verified. It must, or
-/// may, be there by that path, exactly once (G23), in the order of its sender (G2), and before a
-/// `send` that caused it returns (G16). At the end all edges exist, and the numbers of arrivals are
-/// those of the paths.
+/// A payload records the edges that it passed, so every arrival can be verified. An arrival by a
+/// possible path must happen exactly once (G23), in the order of its sender (G2), and before the
+/// `send` that caused it returns (G16). At the end all edges exist, and the number of arrivals must
+/// equal the number of paths.
 struct Forwarding: Scenario {
   static let name = "forward"
   static let summary =
@@ -21,15 +21,15 @@ struct Forwarding: Scenario {
     var origins: [Int] = []
     var sends: Set<Int> = []
     var guests: [Guest] = []
-    /// Guests with a weak forward, and without any other reference.
+    /// Events of guests with a weak forward and without any other reference.
     var gone: [WeakLook] = []
 
     init(_ edges: [Int]) { self.edges = edges }
   }
 
-  /// An event of another payload type, as a temporary target. A strong forward keeps the event
-  /// alive.
-  // Safe: one inline handler alone accesses `heard`. Read when no handler runs.
+  /// An event of another payload type, as a temporary target. If its forward is strong, the forward
+  /// keeps the event alive.
+  // Safe: one inline handler accesses `heard`. The scenario reads when no handler runs.
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?
     let senderLog: Int32
@@ -87,7 +87,7 @@ struct Forwarding: Scenario {
     context.countOverlaps()
   }
 
-  // MARK: What workers do
+  // MARK: Steps of a worker
 
   /// Makes one change at most.
   ///
@@ -168,11 +168,12 @@ struct Forwarding: Scenario {
   }
 
   private func quiesce(_ network: Network) async {
-    // Each pass lets the occurrences arrive one event further, so as many passes as events suffice.
+    // After each pass, all occurrences have arrived at least one event further. A path has at most
+    // as many events as the network, so this number of passes suffices.
     for _ in 0..<Network.size + 1 { for node in network.nodes { await node.event.quiesce() } }
   }
 
-  // MARK: Targets that come and go
+  // MARK: Temporary targets
 
   private func invite(_ network: Network, _ desk: Desk, _ worker: Worker) {
     let (host, event) = (network.nodes[Network.guestHouse].event, Event<StressPayload>("guest"))
@@ -181,7 +182,7 @@ struct Forwarding: Scenario {
     worker.change(.add) { host.forward(to: event, strongly: isStrong) { $0.payload } }
     post(worker, network, desk, to: Network.guestHouse)
     if isStrong { return desk.guests.append(guest) }
-    worker.lost()  // the guest, on return
+    worker.lost()  // the guest, which is released on return
     desk.gone.append(WeakLook(object: event))
   }
 
@@ -192,7 +193,7 @@ struct Forwarding: Scenario {
     let (host, checks) = (network.nodes[Network.guestHouse].event, context.checks)
     let areGone = await eventually { desks.allSatisfy { $0.gone.allSatisfy { $0.object == nil } } }
     checks.expect(.g23, areGone, "a weak forward keeps its target alive")
-    // An occurrence that meets a deallocated target ends the forward.
+    // A weak forward ends when an occurrence reaches it after its target was deallocated.
     await send(context.workers[0], network, desks[0], to: Network.guestHouse)
     let edges = desks.reduce(0) { $0 + $1.tokens.keys.count { Network.edges[$0].source == Network.guestHouse } }
     let due = 3 + edges + desks.reduce(0) { $0 + $1.guests.count }

@@ -4,11 +4,11 @@ import Eventing
 /// key, and no others (G21), in one order over all keys (G1).
 ///
 /// Every handler is verified as in the scenario "churn", by the payloads for its own key. Handlers
-/// of every kind are added and removed, so keys appear and vanish. Some handlers are locked, others
-/// are called once.
+/// of every kind are added and removed, so keys gain their first handlers and lose their last ones.
+/// Some handlers are locked, others are called once.
 ///
-/// Objects serve as the keys of a second event. They die, and new objects at their addresses must
-/// not receive the payloads for the dead ones (G10).
+/// A second event has objects as keys. If an object is released and a new one gets its address, the
+/// new one must not receive payloads for the old one (G10).
 struct Keyed: Scenario {
   static let name = "keyed"
   static let summary =
@@ -61,7 +61,7 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    // The witness has two handlers.
+    // The witness, one log, is registered twice: for any key and for untargeted payloads.
     let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1
     context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")

@@ -60,14 +60,14 @@ extension Keyed {
       }
       first = nil
       context.faults.count(.drop)
-      // Another thread that delivers to the target retains it while comparing keys.
+      // A delivery on another thread may retain the target for a short time, to compare keys.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }
       checks.expect(.g10, !key.isAlive, "a key keeps its object alive")
       guard let second = make(at: address) else { return }
       reused.add()
       checks.expect(.g10, ObjectKey(second) != key, "the key of a dead object equals that of one at its address")
-      post(to: second, worker)  // while it has no handler of its own
+      post(to: second, worker)  // the new target has no handler yet, so only handlers of any key are called
       posted.add()
       worker.action(.post) { event.post(Letter(target: -1), to: key) }
       let calls = Counter()
@@ -112,8 +112,8 @@ extension Keyed {
       worker.action(.post) { event.post(Letter(target: target.number), to: target) }
     }
 
-    /// Checks, between races, that everything was delivered, and that the use of the event releases
-    /// the handlers of dead objects.
+    /// Checks, after the race, that everything was delivered. Checks that further use of the event
+    /// removes the handlers of released objects.
     func finish() async {
       let checks = context.checks
       await event.quiesce()
@@ -137,11 +137,11 @@ extension Keyed {
       let report = await event.send(Letter(target: target.number), to: target)
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
-      // Each add looks at two handlers, and removes those of dead objects. After as many adds as
-      // there were handlers all of these have been seen. Of the handlers added here at most 128 may
-      // remain, beside the nine of living objects.
+      // Each add examines two handlers, and removes those of released objects. After as many adds
+      // as there were handlers, all of these have been examined. Of the handlers added here, at
+      // most 128 may remain, beside the nine of living objects.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
-      // A thread that has not left the event yet delays the adds, and so the sweep.
+      // A thread that is still inside the event delays the adds, and so the removal of handlers.
       await event.quiesce()
       checks.expect(
         .g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers are left, most of dead objects")

@@ -2,10 +2,10 @@ import Eventing
 
 /// Lets all workers set and update a value, while handlers of its changes are added and removed.
 ///
-/// Each change begins with the value that the previous one ended with (G1, G13). A handler that
-/// asks for the initial value joins without a gap (G6). The last change is to the final value (G1),
-/// and no update is lost (G21). If one thread alone sets the value, the call before a change comes
-/// directly before the call after it.
+/// Each change starts from the value that the previous one ended with (G1, G13). A handler that
+/// asks for the initial value misses no change after it (G6). The last change is to the final value
+/// (G1), and no update is lost (G21). If one thread alone sets the value, no call comes between the
+/// call before a change and the call after it.
 struct Observing: Scenario {
   static let name = "observed"
   static let summary =
@@ -91,8 +91,8 @@ struct Observing: Scenario {
 
   private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
     var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
-    // If few handlers ask for the call before a change, a new handler may be the only one that
-    // does.
+    // If few handlers ask for the call before a change, a new handler is sometimes the only one.
+    // That case is rare otherwise.
     if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
     let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
     listener.fate = worker.makeFate()
@@ -129,9 +129,9 @@ struct Observing: Scenario {
 
   // MARK: A single sender
 
-  /// Checks a value that one thread alone sets. Each change comes in two parts to the handlers that
-  /// ask for that, one directly after the other. The inline handler gets the first part before the
-  /// value changes.
+  /// Checks a value that only one thread sets. Handlers that ask for both receive the call before a
+  /// change and the call after it, with no call between. The inline handler gets the first call
+  /// before the value changes.
   private func judgeQuiet(_ checks: Checks) async {
     let names = (0..<20).map { Tone.Name(senderLog: -2, index: $0) }
     let tones = names.map { Tone(name: $0, basis: nil, canary: Canary(.payload)) }

@@ -63,7 +63,7 @@ extension Meddle {
       try world.checks.faults.meet(fate, number)
     }
 
-    /// Runs a call with an occurrence, of a handler that is called in order.
+    /// Runs a call with an occurrence, for a handler that is called in order.
     func call(_ occurrence: Occurrence<some Freight>) throws {
       let next = nextSequence.exchange(occurrence.sequence + 1, ordering: .relaxed)
       world.checks.expect(.g1, occurrence.sequence >= next, "expected \(next) or later, got \(occurrence.sequence)")
@@ -103,9 +103,9 @@ extension Meddle {
   }
 }
 
-// Handlers use the verbs of workers, until the depth of the payload is used up.
+// Makes handlers call the methods that workers call. The depth of the payload limits the nesting.
 extension Meddle.World {
-  /// Calls a verb that does not await, inside a handler.
+  /// Calls a method that does not suspend, inside a handler.
   func react(to freight: some Meddle.Freight, _ luck: inout Random) {
     guard luck.oneIn(2) else { return }
     checks.faults.count(.reenter)
@@ -158,7 +158,7 @@ extension Meddle.World {
     }
   }
 
-  // MARK: Results of verbs
+  // MARK: Results of calls
 
   func inspect(_ report: SendReport) {
     let numbers = [report.delivered, report.skipped, report.dropped, report.deferred]
@@ -176,7 +176,8 @@ extension Meddle.World {
     }
   }
 
-  /// Returns one of a dozen keys. Two keys with one number are equal, and hold different objects.
+  /// Returns one of a dozen keys. Two keys with one number are equal, but refer to different
+  /// objects.
   func key(_ number: Int) -> Meddle.HostileKey {
     Meddle.HostileKey(number: number, mark: Meddle.Mark(number), target: otherPairs)
   }

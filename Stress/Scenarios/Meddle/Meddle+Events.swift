@@ -1,6 +1,6 @@
 import Eventing
 
-// The verbs of an event that do not await.
+// Calls the methods of an event that do not suspend.
 extension Meddle.World {
   func meddle<Payload: Meddle.Freight>(_ slot: Meddle.Slot<Event<Payload>>, _ worker: Worker) {
     let event = slot.current
@@ -91,7 +91,7 @@ extension Meddle.World {
     }
   }
 
-  /// Uses tokens of other events, which must change nothing. Every verb must report that.
+  /// Uses tokens of other events. Every method must refuse them and change nothing.
   private func refuseStrangers(_ worker: Worker) {
     guard let token = tokens.pick(worker.random.below(48)) else { return }
     worker.change(.remove) {
@@ -105,8 +105,8 @@ extension Meddle.World {
 
   // MARK: Forwards
 
-  /// Forwards to another event, perhaps in a cycle. Only a few forwards exist at a time, because
-  /// each further one may double the number of paths.
+  /// Forwards to another event, perhaps in a cycle. The number of forwards is limited to a few,
+  /// because each one may double the number of paths.
   private func forward<Payload: Meddle.Freight>(from event: Event<Payload>, _ worker: Worker) {
     let token: HandlerToken
     switch worker.random.below(7) {

@@ -2,7 +2,7 @@ import Eventing
 import Synchronization
 
 extension Meddle {
-  /// A payload whose parts all carry one number.
+  /// A payload whose parts all carry one number, so that a damaged or freed part is detected.
   protocol Freight: Sendable {
     static func make(_ number: Int) -> Self
     var number: Int { get }
@@ -10,7 +10,8 @@ extension Meddle {
     var isWhole: Bool { get }
   }
 
-  /// A part of a payload. Its deinit erases the number, so that a use after the release shows.
+  /// A part of a payload. Its `deinit` erases the number, so that a use after the release is
+  /// detected.
   final class Mark: Sendable {
     private let stamp: Atomic<Int>
     private let canary = Canary(.payload)
@@ -47,7 +48,8 @@ extension Meddle {
     }
   }
 
-  /// A payload of a string that is stored outside of its value, and the number in the string.
+  /// A payload of a long string, which is stored outside of its value, and the number in the
+  /// string.
   struct Text: Freight {
     let line: String
     let number: Int
@@ -57,7 +59,7 @@ extension Meddle {
     private static func line(_ number: Int) -> String { "a line that is too long to be inline, number \(number)" }
   }
 
-  /// A payload whose cases hold references, strings and another payload of this type.
+  /// A payload whose cases contain references, strings and another payload of this type.
   enum Choice: Freight {
     case plain(Int)
     case mark(Mark)
@@ -138,15 +140,15 @@ extension Meddle {
 }
 
 extension Meddle.Freight {
-  /// The number of further payloads that may follow, each sent because of the previous one.
+  /// The number of payloads that handlers may still send because of this one, in a chain.
   var depth: Int { number & 3 }
 
-  /// Returns a payload that a handler sends because of this one.
+  /// Returns the payload that a handler sends because of this one. Its depth is less by one.
   func next<Other: Meddle.Freight>(_: Other.Type = Other.self) -> Other { .make(number - 1) }
 }
 
 extension Worker {
-  /// Returns a new payload. A quarter of them make handlers send further ones.
+  /// Returns a new payload. For a quarter of them, handlers send further payloads.
   func freight<Payload: Meddle.Freight>(_: Payload.Type = Payload.self) -> Payload {
     .make(random.below(1 << 20) << 2 | (random.oneIn(4) ? 1 + random.below(2) : 0))
   }

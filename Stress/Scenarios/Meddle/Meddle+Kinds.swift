@@ -1,6 +1,6 @@
 import Eventing
 
-// The verbs that do not await, of all types except plain events.
+// Calls the methods of all types except plain events, as far as they do not suspend.
 extension Meddle.World {
   // MARK: Keyed events
 
@@ -196,7 +196,7 @@ extension Meddle.World {
     }
   }
 
-  /// Asks a bus, which refuses a key whose event has another payload type.
+  /// Asks a bus for an event. The bus must refuse a key only if its event has another payload type.
   private func ask(_ body: () throws -> Void) {
     do { try body() } catch {
       let code = (error as? EventingError)?.code

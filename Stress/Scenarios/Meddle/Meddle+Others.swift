@@ -1,6 +1,6 @@
 import Eventing
 
-// Actions on bags, on events of several values or none, and on events that only one worker knows.
+// Uses bags, events of several values or none, and events that only one worker knows.
 extension Meddle.World {
   func meddleWithBag(_ worker: Worker) {
     let bag = bags.current
@@ -51,8 +51,8 @@ extension Meddle.World {
     }
   }
 
-  /// Makes an event whose counts are known, and releases the last reference to it during other
-  /// operations.
+  /// Makes an event whose number of calls is known, and releases the last reference to it while
+  /// other workers run.
   func meddleWithPrivateEvent(_ worker: Worker) {
     let (first, second) = (Meddle.Callee(self, worker, limit: 1), Meddle.Callee(self, worker, limit: 1))
     let freight = worker.freight(Meddle.Pair.self)
@@ -72,7 +72,7 @@ extension Meddle.World {
       checks.expect(.g7, removed == (isThere ? 1 : 0) || removed == 0, "\(removed) handlers of one name were removed")
       tickets.put(event.submit(freight))
       for number in 0..<worker.random.below(16) {
-        // No other worker knows these events. Only observers do.
+        // No other worker knows these events, but observers of new events receive them.
         let mortal = Event<Meddle.Triple>(number % 2 == 0 ? nil : "an event that dies at once, number \(number)")
         mortal.addHandler { second.world.inspect($0, "in an event that dies at once") }
         if number % 4 == 0 { mortal.post(.make(number << 2)) }
@@ -80,7 +80,8 @@ extension Meddle.World {
     }
   }
 
-  /// Makes handlers of two events await the ticket of an occurrence that reaches both, by forwards.
+  /// Adds handlers to two events that await one ticket. Forwards bring the ticket's occurrence to
+  /// both.
   func meddleWithTickets(_ worker: Worker) {
     let (event, other, freight) = (triples.current, choices.current, worker.freight(Meddle.Pair.self))
     let canary = Canary(.handler)
@@ -102,8 +103,8 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // The event is busy with the first occurrence, so the second one is queued while its ticket
-        // is awaited.
+        // The event is busy with the first occurrence. So the second one is queued while handlers
+        // await its ticket.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))
@@ -135,6 +136,7 @@ extension Meddle.Owner {
 }
 
 extension Meddle {
-  /// An error of methods that cannot report a violation. A failure with this error is a violation.
+  /// An error that reports a violation from a closure that cannot report one. A failure with this
+  /// error is a violation.
   struct Broken: Error {}
 }

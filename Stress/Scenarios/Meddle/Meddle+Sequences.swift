@@ -1,9 +1,9 @@
 import Eventing
 
-// Loops, observers, diagnostics, and state that the whole process shares.
+// Uses loops, observers, diagnostics, and state that the whole process shares.
 extension Meddle.World {
   /// Starts a loop over an event. The loop ends after some payloads, with its event, or when newer
-  /// loops replace it.
+  /// loops take its place in the list.
   func listen<Payload: Meddle.Freight>(to event: Event<Payload>, _ worker: Worker) {
     let (buffering, most) = (buffering(worker), 1 + worker.random.below(40))
     switch worker.random.below(8) {
@@ -66,7 +66,7 @@ extension Meddle.World {
 
   // MARK: Observers
 
-  /// Checks that observers are told of existing handlers and occurrences.
+  /// An observer that checks that the handlers and occurrences which it receives exist.
   struct Watch: EventObserver {
     let checks: Checks
     let canary = Canary(.handler)
@@ -87,7 +87,7 @@ extension Meddle.World {
     }
   }
 
-  /// Observes one event for a time.
+  /// Observes one event until the observation is replaced or ended.
   func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
     let observation: EventObservation
     switch worker.random.below(5) {
@@ -108,7 +108,7 @@ extension Meddle.World {
     event.post(worker.freight())
   }
 
-  /// Observes the events that are made from now on, or ends such an observation.
+  /// Begins to observe events that are made later, or ends such an observation.
   func meddleWithNewEvents(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(6) {
@@ -129,7 +129,7 @@ extension Meddle.World {
 
   // MARK: Context
 
-  /// Carries a task-local value for a time.
+  /// Carries a task-local value until another one replaces it, or stops carrying one.
   func meddleWithContext(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(4) {

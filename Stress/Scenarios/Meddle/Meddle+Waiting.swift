@@ -1,8 +1,8 @@
 import Eventing
 
-// The verbs that await, for tasks.
+// Calls the methods that suspend, on workers in tasks.
 extension Meddle.World {
-  /// Performs an operation that may be cancelled meanwhile, and records its span.
+  /// Performs an operation whose task a fault may cancel, and records its span.
   private func timed(_ worker: Worker, _ activity: Activity, _ body: @escaping @Sendable () async -> Void) async {
     worker.begin(activity)
     var span = Span.open
@@ -156,7 +156,7 @@ extension Meddle.World {
 
   // MARK: Tickets
 
-  /// Awaits tickets that handlers and other workers may also await.
+  /// Awaits tickets that handlers and other workers may await, too.
   func waitForTickets(_ worker: Worker) async {
     let numbers = [worker.random.below(12), worker.random.below(12)]
     await timed(worker, .submit) {

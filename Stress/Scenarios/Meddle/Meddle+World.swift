@@ -3,8 +3,9 @@ import Eventing
 import Foundation
 
 extension Meddle {
-  /// A place for an object that all workers use, and that any of them may replace.
-  // Safe: `lock` guards `object`. It is not a lock of the library.
+  /// A slot for an object that all workers use, and that any of them may replace.
+  // Safe: `lock` guards `object`. It is an `NSLock`, so it does not depend on the library under
+  // test.
   final class Slot<Object: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private let make: @Sendable () -> Object
@@ -16,13 +17,14 @@ extension Meddle {
       object = make()
     }
 
-    /// The object. After the end of the round, a new one that the slot does not retain.
+    /// The object. After the end of the round, each read makes a new one that the slot does not
+    /// retain.
     var current: Object { lock.withLock { object } ?? make() }
 
     /// Puts a new object into the slot, and returns the old one.
     @discardableResult func replace() -> Object { exchange(for: make()) }
 
-    /// Empties the slot for good, and returns the object.
+    /// Empties the slot for ever, and returns the object.
     func close() -> Object { exchange(for: nil) }
 
     private func exchange(for new: Object?) -> Object {
@@ -35,7 +37,8 @@ extension Meddle {
     }
   }
 
-  /// The latest items of a kind that the workers share. A new item replaces the oldest one.
+  /// The latest items of one kind, which the workers share. If the shelf is full, a new item
+  /// replaces the oldest one.
   // Safe: `lock` guards `items` and `most`.
   final class Shelf<Item: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
@@ -46,7 +49,7 @@ extension Meddle {
 
     init(_ most: Int) { self.most = most }
 
-    /// Adds an item, and returns the oldest one if there is no room for it.
+    /// Adds an item. If the shelf was full, removes and returns the oldest item.
     @discardableResult func put(_ item: Item) -> Item? {
       lock.withLock {
         items.append(item)
@@ -54,18 +57,18 @@ extension Meddle {
       }
     }
 
-    /// Returns any item, which stays.
+    /// Returns an item without removing it.
     func pick(_ number: Int) -> Item? { lock.withLock { items.isEmpty ? nil : items[number % items.count] } }
 
     /// The newest item.
     var last: Item? { lock.withLock { items.last } }
 
-    /// Removes any item, and returns it.
+    /// Removes and returns an item.
     func take(_ number: Int) -> Item? {
       lock.withLock { items.isEmpty ? nil : items.remove(at: number % items.count) }
     }
 
-    /// Removes all items for good, and returns them.
+    /// Empties the shelf for ever, and returns the items.
     func close() -> [Item] {
       lock.withLock {
         defer { (items, most) = ([], 0) }
@@ -74,7 +77,7 @@ extension Meddle {
     }
   }
 
-  /// An owner of handlers and events, and the key of some.
+  /// An owner of handlers and events, which also serves as a key.
   final class Owner: Sendable {
     let mark = Mark(7)
     private let canary = Canary(.owner)
@@ -82,8 +85,8 @@ extension Meddle {
     var isWhole: Bool { mark.carries(7) && canary.isAlive }
   }
 
-  /// An actor for handlers to run on. Nothing but the actor protects `calls`, so a handler that
-  /// runs elsewhere is a data race.
+  /// An actor for handlers to run on. Only the actor's isolation protects `calls`. So if a handler
+  /// runs elsewhere, the thread sanitizer reports a data race.
   actor Account {
     private let canary = Canary(.owner)
     private(set) var calls = 0
@@ -121,7 +124,7 @@ extension Meddle {
     let owners = Slot { Owner() }
     let accounts = Slot { Account() }
     let bags = Slot { HandlerBag() }
-    /// An event whose tokens are never in `tokens`.
+    /// An event whose tokens are never put into `tokens`, so it must refuse all of those.
     let stranger = Event<Pair>("stranger")
 
     let tokens = Shelf<HandlerToken>(48)
@@ -134,9 +137,9 @@ extension Meddle {
     let serial = DispatchQueue(label: "stress.meddle.serial")
     let crowd = DispatchQueue(label: "stress.meddle.crowd", attributes: .concurrent)
 
-    /// The numbers of the verbs in `stepHere` that are frequent in this round.
+    /// The numbers of the cases in `stepHere` that are frequent in this round.
     let theme: [Int]
-    /// The diagnostics, which observe many events at a time.
+    /// Diagnostics that observe many events at a time.
     let diagnostics: Slot<EventDiagnostics>
 
     init(_ checks: Checks, theme: [Int]) {
@@ -151,20 +154,21 @@ extension Meddle {
       }
     }
 
-    /// Shares a token. If there is no room for it, removes the handler of the oldest one from its
-    /// event.
+    /// Shares a token with the other workers. If the shelf is full, removes the handler of the
+    /// oldest token from its event.
     func keep(_ token: HandlerToken) {
       if let oldest = tokens.put(token) { HandlerBag().insert(oldest) }
     }
 
-    /// Checks that a payload is whole where it arrives.
+    /// Checks that all parts of a payload carry its number.
     func inspect(_ freight: some Freight, _ place: @autoclosure () -> String) {
       checks.expect(.g21, freight.isWhole, "a payload with the number \(freight.number) is not whole \(place())")
     }
 
     // MARK: The end of a round
 
-    /// Ends everything, waits until no handler runs any more, and releases all objects.
+    /// Ends all loops, observations and events, waits until no handler runs, and releases all
+    /// objects.
     func end(_ activity: ActivityLog) async {
       for observation in observations.close() { observation.end() }
       for carrying in carried.close() { carrying.end() }
@@ -195,7 +199,7 @@ extension Meddle {
         inspect(await ticket.report)
         activity.move()
       }
-      // Loops that were not cancelled end with their events.
+      // Loops that were not cancelled end because their events end.
       for loop in loops {
         await loop.value
         activity.move()
@@ -208,8 +212,8 @@ extension Meddle {
       event.unlockAll()
       event.finish()
       await event.quiesce()
-      // A handler of another event may just be adding a handler, which the finished event removes
-      // at once.
+      // A handler of another event may be adding a handler at this moment. The finished event
+      // removes it at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
       activity.move()
@@ -220,8 +224,8 @@ extension Meddle {
       event.unlockAll()
       event.finish()
       await event.quiesce()
-      // A handler of another event may just be adding a handler, which the finished event removes
-      // at once.
+      // A handler of another event may be adding a handler at this moment. The finished event
+      // removes it at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
       activity.move()

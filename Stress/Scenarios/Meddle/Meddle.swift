@@ -1,10 +1,12 @@
 import Eventing
 
-/// Calls all verbs of all public types at random, on objects that other workers replace meanwhile.
+/// Calls all methods of all public types at random, on objects that other workers replace
+/// meanwhile.
 ///
-/// An object dies when the last reference to it is released, often while another worker looks it
-/// up. A release build that moves a retain past an unlock then reads freed memory. So each payload
-/// has parts that carry one number, and each handler checks them (G21).
+/// An object is deallocated when its last reference is released, often while another worker loads a
+/// reference to it. If the optimizer of a release build moves a retain past an unlock, that worker
+/// reads freed memory. To detect this, each payload has parts that carry one number, and each
+/// handler checks them (G21).
 ///
 /// The checks of order and of counts hold under any race. Calls come one at a time (G13), with
 /// increasing sequence numbers (G1), and a once handler is called once (G8). Tokens of another
@@ -36,14 +38,15 @@ struct Meddle: Scenario {
 extension Meddle.World {
   // MARK: Choosing
 
-  /// The verbs, by their numbers in `stepHere`, that are frequent in a round. Two verbs that must
-  /// meet within nanoseconds seldom do if each worker calls another one.
+  /// The numbers of the cases in `stepHere` that are frequent in a round. Some faults need two
+  /// operations within nanoseconds. That seldom happens if every worker chooses among all
+  /// operations.
   static let themes = [
     Array(0..<34), [0, 6, 31], [23, 24, 25], [23, 24, 30], [28, 0, 6, 28], [29, 30, 32], [33, 0, 6, 11], [20, 22, 31],
     [26, 0, 6, 31], [16, 18, 31], [27, 31, 8],
   ]
 
-  /// Performs one step, with verbs that do not await.
+  /// Performs one step, with an operation that does not suspend.
   func step(_ worker: Worker) {
     if worker.random.oneIn(6) {
       Meddle.$badge.withValue(Meddle.Badge(worker.random.below(1_000))) { stepHere(worker) }
@@ -52,7 +55,7 @@ extension Meddle.World {
     }
   }
 
-  /// Performs one step, with any verb.
+  /// Performs one step, with any operation.
   func stepInTask(_ worker: Worker) async {
     guard worker.random.oneIn(3) else { return step(worker) }
     if worker.random.oneIn(6) {
@@ -106,7 +109,8 @@ extension Meddle.World {
     }
   }
 
-  /// Puts a new object into a slot. The old one dies when the last reference to it is released.
+  /// Puts a new object into a slot. The old one is deallocated when the last reference to it is
+  /// released.
   private func replace(_ worker: Worker) {
     replacements.add()
     worker.lost()

@@ -2,11 +2,11 @@ import Eventing
 import EventingTransport
 import Synchronization
 
-/// Publishes over an engine in memory that repeats, loses and delays messages, while members of two
-/// groups come, fail and go.
+/// Publishes over an engine in memory that repeats, loses and delays messages. Meanwhile members of
+/// two groups join, fail and leave.
 ///
-/// At the end every stored number must have been handled in each group (G21). Nothing may be left
-/// of the events (G22).
+/// At the end every stored number must have been handled in each group (G21). No event of the round
+/// may be left (G22).
 struct Remote: Scenario {
   static let name = "remote"
   static let summary = "messages over a transport in memory, with faults and members that go"
@@ -18,7 +18,7 @@ struct Remote: Scenario {
     let sender = RemoteEvent<[UInt8]>("stress.numbers", over: bus, codec: .bytes)
     let ledger = RemoteLedger()
     for group in RemoteLedger.groups { await join(group, bus, ledger, context) }
-    // Workers that are threads publish through tasks, which the ledger awaits.
+    // A worker on a thread cannot await, so it publishes through a task, which the ledger awaits.
     let published = Counter()
     await context.race(steps: 12) { worker in
       let number = published.add()
@@ -67,7 +67,7 @@ struct Remote: Scenario {
     }
   }
 
-  /// Puts a new member into the place of one of a group.
+  /// Adds a new member to a group, and ends an old one.
   private func leave(_ group: String, _ bus: InMemoryTransport, _ ledger: RemoteLedger, _ context: ScenarioContext)
     async
   {

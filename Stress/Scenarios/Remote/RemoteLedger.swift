@@ -25,7 +25,7 @@ final class RemoteLedger: Sendable {
   var overlaps: Int { state.withLock { $0.overlaps } }
   var handledCount: Int { state.withLock { $0.handled.values.reduce(0) { $0 + $1.count } } }
 
-  /// The numbers that were stored, and that some group has not handled.
+  /// The numbers that were stored, but that at least one group has not handled.
   var missing: [String] {
     state.withLock { state in
       RemoteLedger.groups.flatMap { group in
@@ -52,7 +52,7 @@ final class RemoteLedger: Sendable {
     }
   }
 
-  /// Notes that a handler begins. Returns whether no other one runs.
+  /// Counts a call that begins. Returns whether no other call runs.
   func enter() -> Bool {
     state.withLock { state in
       state.inHandlers += 1
@@ -63,7 +63,7 @@ final class RemoteLedger: Sendable {
 
   func leave() { state.withLock { $0.inHandlers -= 1 } }
 
-  /// Notes a number, or fails.
+  /// Records a number as handled. Every eighth call throws instead.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in
@@ -77,14 +77,14 @@ final class RemoteLedger: Sendable {
 
   func add(_ event: RemoteEvent<[UInt8]>, to group: String) { state.withLock { $0.members.append((group, event)) } }
 
-  /// Takes out a member of a group.
+  /// Removes and returns a member of a group.
   func takeMember(of group: String) -> RemoteEvent<[UInt8]>? {
     state.withLock { state in
       state.members.firstIndex { $0.group == group }.map { state.members.remove(at: $0).event }
     }
   }
 
-  /// Takes out all members.
+  /// Removes and returns all members.
   func takeMembers() -> [RemoteEvent<[UInt8]>] {
     state.withLock { state in
       defer { state.members = [] }

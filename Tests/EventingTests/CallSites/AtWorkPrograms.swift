@@ -2,9 +2,9 @@ import Eventing
 import EventingTesting
 import Testing
 
-// Four small programs as users write them, each under 40 lines, with handlers that have modifiers.
+// Four small programs as users write them, each under 40 lines. Their handlers have modifiers.
 
-/// A view model whose search waits for a pause in the typing, and drops what is out of date.
+/// A view model whose search begins after a pause in the typing, and ignores outdated results.
 @MainActor final class SearchModel {
   let typed = Event<String>()
   private(set) var results: [String] = []
@@ -23,7 +23,7 @@ import Testing
   private func show(_ results: [String]) { self.results = results }
 }
 
-/// A progress bar that is drawn ten times a second at most, and shows the end.
+/// A progress bar that is drawn at most ten times a second, and shows the last value.
 @MainActor final class ProgressBar {
   let progress = Event<Double>()
   private(set) var drawn: [Double] = []
@@ -35,7 +35,7 @@ import Testing
   }
 }
 
-/// A consumer that tries again when its service is busy, and keeps what it could not do.
+/// A consumer that retries when its service is busy, and keeps the orders that failed.
 actor Billing {
   struct Order: Sendable, Equatable { let number: Int }
   struct ServiceIsBusy: Error {}
@@ -61,7 +61,8 @@ actor Billing {
   private func keep(_ order: Int, _ attempts: Int) { refused.append((order, attempts)) }
 }
 
-/// An importer that inserts a hundred rows at a time, and waits half a second for more at most.
+/// An importer that inserts a hundred rows at a time. If fewer arrive, it inserts them after half a
+/// second.
 actor Importer {
   let rows = Event<String>()
   private(set) var inserts: [[String]] = []

@@ -2,9 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Checks the call sites of the documentation.
-///
-/// They must compile, choose the overload that fits their closure, and call their handlers.
+/// Checks the call sites of the documentation. They must compile, choose the overload that fits
+/// their closure, and call their handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CallSiteTests {
   @Test func verbatimCallSitesWorkAsDocumented() async throws {
     let controller = CallSites.Controller()
@@ -75,7 +74,7 @@ import Testing
     #expect(result.left == 0)
   }
 
-  // MARK: In every kind of caller
+  // MARK: Every kind of caller
 
   @Test func callSitesInASynchronousFunctionAreAllDelivered() async {
     let d = CallSites.Downloader()
@@ -110,7 +109,7 @@ import Testing
     let accountant = CallSites.Accountant()
     await accountant.listen(d)
     #expect(await accountant.total == 1)
-    await d.progress.send(0.5)  // `listen` removed the actor's own handlers; a closure with a weak reference is left
+    await d.progress.send(0.5)  // only a closure with a weak reference is left
     #expect(await accountant.total == 1.5)
   }
 

@@ -177,7 +177,7 @@ extension CallSites {
 
     func sendFromHere(_ d: Downloader) async {
       d.progress.post(fraction, from: self)
-      let report = await d.progress.send(fraction, from: self)  // no hop: nonisolated(nonsending)
+      let report = await d.progress.send(fraction, from: self)  // no hop, because `send` is nonisolated(nonsending)
       MainActor.assertIsolated()
       print(report)
       titleChanged.post("from \(fraction)")

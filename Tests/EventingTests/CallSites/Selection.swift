@@ -1,7 +1,7 @@
 import Dispatch
 import Eventing
 
-// The overload that the compiler chooses. The delivery of the handler shows which one it was.
+// Calls for which the compiler has to choose an overload. The handler's delivery shows the choice.
 extension CallSites {
   static func later(_ x: Double) async {}
   static func laterThrowing(_ x: Double) async throws {}

@@ -1,7 +1,7 @@
 import Dispatch
 import Eventing
 
-// Call sites as in a file of top-level code, which belongs to the main actor and may await.
+// Call sites as in top-level code, which belongs to the main actor and may await.
 extension CallSites {
   @MainActor final class Model {
     var fraction = 0.0

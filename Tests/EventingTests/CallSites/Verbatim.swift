@@ -1,4 +1,4 @@
-// Call sites as they stand in the documentation, word for word.
+// Call sites exactly as in the documentation.
 // swift-format-ignore-file
 
 import Dispatch

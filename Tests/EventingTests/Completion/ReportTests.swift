@@ -1,7 +1,8 @@
 import Eventing
 import Testing
 
-/// G21: nothing is lost, nothing comes twice, and reports count the outcomes.
+/// Tests of guarantee G21: no occurrence is lost or delivered twice, and reports count the
+/// outcomes.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReportTests {
   // MARK: Sequence numbers
 
@@ -61,7 +62,7 @@ import Testing
     func add(_ name: String, once: Bool = false) -> HandlerToken {
       EventingTests.add(kind, to: event, named: name, once: once, stage: stage) { _ in calls.record(name) }
     }
-    let holders = kind == .actor ? 6 : 0  // beside each handler another one keeps the stage alive
+    let holders = kind == .actor ? 6 : 0  // a second handler for each one keeps the stage alive
     _ = add("there")
     let locked = add("locked")
     let removed = add("removed")
@@ -170,7 +171,7 @@ import Testing
     #expect(delivered == 70)
   }
 
-  // MARK: Racing
+  // MARK: Racing threads
 
   @Test func everyReportCountsTheCallsThatTookPlaceWhileHandlersComeAndGo() async {
     let event = Event<Int>()

@@ -58,7 +58,7 @@ extension SendCompletionTests {
     event.addHandler { number in
       calls.record(number)
       guard number == 1 else { return }
-      await inside.opened()  // the event is busy with 2 from now on
+      await inside.opened()  // from now on the event is busy with 2
       sending.open()
       inner.record(await event.send(3))
     }
@@ -67,7 +67,7 @@ extension SendCompletionTests {
     await sending.opened()
     for _ in 0..<100 { await Task.yield() }
     gate.open()
-    await comesBack { await event.quiesce() }  // the call with 1 is over, so 3 has been sent
+    await comesBack { await event.quiesce() }  // the call with 1 has ended, so 3 has been sent
     await comesBack { await event.quiesce() }
     #expect(inner.values.map(\.deferred) == [1])
     #expect(inner.values.map(\.delivered) == [1])
@@ -226,8 +226,8 @@ extension SendCompletionTests {
   }
 
   @Test func cycleThroughACallThatLeavesASlotFreeIsDeferred() async {
-    // The lane has a free execution slot. But the call that the send waits for already has a slot,
-    // and that slot is part of the cycle.
+    // The lane has a free execution slot. But the send waits for a call that already has a slot.
+    // That slot is part of the cycle.
     let (first, second) = (Event<Int>(), Event<Int>())
     let deferred = Recorder<Int>()
     first.addHandler { number in

@@ -54,8 +54,8 @@ extension SendCompletionTests {
   }
 
   @Test func freeSlotOfALaneInACycleIsWaitedFor() async {
-    // One slot waits for the other event, and one is free. So the last step of the cycle does not
-    // wait for itself.
+    // One slot waits for the other event, and one slot is free. So the send that would close the
+    // cycle can complete.
     let (first, second) = (Event<Int>(), Event<Int>())
     let reports = Recorder<SendReport>()
     first.addHandler(on: .concurrent(limit: 2)) { number in

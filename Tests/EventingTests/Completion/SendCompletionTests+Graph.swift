@@ -6,7 +6,7 @@ extension SendCompletionTests {
 
   @Test func sendThatClosesTheCycleIsDeferred() async {
     // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless the
-    // send in that handler closes the cycle, so it is the one that is deferred.
+    // send in that handler closes the cycle, so this send is deferred.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (sending, answering) = (StepExecutor(), StepExecutor())
     let (outer, inner) = (Recorder<SendReport>(), Recorder<SendReport>())
@@ -39,7 +39,7 @@ extension SendCompletionTests {
 
   @Test func slotThatIsFreeAgainIsWaitedFor() async {
     // Both slots of the lane have been in use. Now one waits for the other event, and one is free.
-    // So the last step of the cycle does not wait for itself.
+    // So the send that would close the cycle can complete.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (both, reports) = (Countdown(2), Recorder<SendReport>())
     first.addHandler(on: .concurrent(limit: 2)) { number in
@@ -62,7 +62,7 @@ extension SendCompletionTests {
   }
 
   @Test func manyLayersOfBlockedSlotsAreSearchedOnceEach() async {
-    // Both calls of each lane wait for the next lane, so 2 to the power of 26 paths lead from the
+    // Both calls of each lane wait for the next lane. So 2 to the power of 26 paths lead from the
     // first lane to the last.
     let (last, turns, deferred) = (Event<Int>(), [Gate(), Gate()], Recorder<Int>())
     let layers = Layers(26, before: last)
@@ -85,8 +85,8 @@ extension SendCompletionTests {
   }
 
   @Test func manyLayersOfFreeLanesAreSearchedOnceEach() async {
-    // Each call waits for both lanes of the next event. No node waits for the call that asks, so
-    // the search visits all of them.
+    // Each call waits for both lanes of the next event. No lane waits for the call that starts the
+    // search, so the search visits all of them.
     let (last, asking, mayEnd, reports) = (Event<Int>(), Event<Int>(), Gate(), Recorder<SendReport>())
     let layers = Layers(26, before: last)
     for event in layers.events { for _ in 0..<2 { layers.add(event, on: .inOrder) } }
@@ -111,7 +111,7 @@ extension SendCompletionTests {
   }
 }
 
-/// A chain of events. The handlers of each send 2 to the next event, and wait.
+/// A chain of events. Each handler sends 2 to the next event, and waits.
 private final class Layers: Sendable {
   let events: [Event<Int>]
   let steps = StepExecutor()
@@ -136,7 +136,8 @@ private final class Layers: Sendable {
     }
   }
 
-  /// Fills all slots of all lanes. Then lets the calls send, layer by layer from the first.
+  /// Fills all slots of all lanes. Then starts the sends of the calls, layer by layer from the
+  /// first.
   func start(calls: Int) async {
     for event in events { for _ in 0..<calls { event.post(0) } }
     await steps.run()

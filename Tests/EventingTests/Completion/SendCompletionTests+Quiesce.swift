@@ -180,7 +180,7 @@ extension SendCompletionTests {
         await event.quiesce()
         seen.record("quiesced")
       }
-      // If `quiesce()` did not wait, it would have time to return here.
+      // A `quiesce()` that did not wait would return during these yields.
       for _ in 0..<200 { await Task.yield() }
       gate.open()
     }

@@ -13,12 +13,13 @@ extension SendCompletionTests {
   }
 }
 
-/// Five events with handlers of random kinds. Each handler sends on to random events, and waits.
+/// Five events with handlers of random kinds. Each handler sends to random events, and waits.
 private final class RandomPaths: Sendable {
   private let events = (0..<5).map { Event<Hop>("event \($0)") }
   private let handlers: [Int]
   private let (calls, promised) = (Counter(), Counter())
-  /// Whether the events forward. A report counts a forward as one handler, and no call behind it.
+  /// Whether the events forward. A report counts a forward as one handler, and does not count the
+  /// calls that the target makes.
   private let withForwards: Bool
 
   private struct Hop: Sendable {
@@ -60,8 +61,9 @@ private final class RandomPaths: Sendable {
     switch Int.random(in: 0..<4, using: &random) {
     case 0: await Task { await self.send(onward, to: next) }.value
     case 1:
-      // No `async let`: before Swift 6.4 the runtime reads such a child task once more after it has
-      // let the parent go on, which may have freed the child (swiftlang/swift#89883).
+      // A task group instead of `async let`. Before Swift 6.4, the runtime reads a child task of
+      // `async let` after it has resumed the parent. By then the child may be freed
+      // (swiftlang/swift#89883).
       await withTaskGroup(of: Void.self) { group in
         for event in [next, (next + 1) % 5] { group.addTask { await self.send(onward, to: event) } }
       }

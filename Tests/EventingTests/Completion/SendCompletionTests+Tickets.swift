@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// G16: several handlers await one ticket, over several events.
+// Tests of guarantee G16: several handlers await one ticket, over several events.
 //
 // A fault here ends the process, so each test runs in a process of its own.
 extension SendCompletionTests {
@@ -54,7 +54,7 @@ extension SendCompletionTests {
   }
 }
 
-/// Several events whose handlers send to each other, and await each other's tickets.
+/// Several events. Their handlers send to each other, and await each other's tickets.
 private struct WaitingWorld {
   let events: [Event<Int>]
   let tickets = ConditionLock<Ticket?>(nil)
@@ -105,7 +105,7 @@ private struct WaitingWorld {
     }
   }
 
-  /// Sends from four tasks, and returns when all events are quiet.
+  /// Sends from four tasks. Returns when all events have quiesced.
   func run(_ random: inout SeededGenerator) async {
     let senders = (0..<4).map { number in
       let event = any(&random)

@@ -2,7 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G16: a `send` returns when every handler that the occurrence reached has finished.
+/// Tests of guarantee G16: a `send` returns when every handler that the occurrence reached has
+/// finished.
 ///
 /// If the wait would close a cycle, the handler is deferred.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendCompletionTests {
@@ -85,8 +86,8 @@ import Testing
       let report = await event.send(2)
       return (report, finished.values)
     }()
-    // By now the send is usually queued behind 1. Nothing announces that, and no expectation
-    // depends on it.
+    // By now the send is usually queued behind 1. Nothing signals that, and no expectation depends
+    // on it.
     await Task.yield()
     gate.open()
     let (report, finishedAtReturn) = await result

@@ -3,10 +3,10 @@
 
   @testable import Eventing
 
-  /// Cycle searches in the wait graph, among nodes whose answers the test sets.
+  /// Tests of cycle searches in the wait graph. The test sets the answers of the nodes.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WaitGraphTests {
     @Test func nodeBlockedOnlyByANodeThatTurnedOutFreeIsSearchedAgain() {
-      // The lane has two slots: one waits for a node that waits for the lane, and one is free.
+      // The lane has two slots. One waits for a node that waits for the lane, and one is free.
       let (lane, node) = (Node(), Node())
       lane.answer = { .all([node, Node()]) }
       node.answer = { .any([lane]) }
@@ -35,7 +35,7 @@
       var question = WaitGraph.CycleSearch(Invocation(ExecutionSlot()))
       let answer = question.isBlocked(nodes[0])
       #expect(answer == isBlocked)
-      for node in nodes { node.answer = { .free } }  // breaks the chain, so that no release recurses
+      for node in nodes { node.answer = { .free } }  // breaks the chain, so that releasing it does not recurse
     }
 
     @Test func aSendThatOutlivesItsCallLeavesNothingBehind() async {
@@ -61,8 +61,8 @@
     }
 
     @Test func outstandingWorkIsJudgedAnewAfterDeferredWorkAtItsAddressIsDone() async {
-      // A later node may have the address of an earlier one. The earlier one was deferred, but that
-      // says nothing about the later one.
+      // A later node may have the address of an earlier one. Although the earlier one was deferred,
+      // the later one must be searched.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
       let completion = Context.invocation.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }

@@ -4,7 +4,7 @@
 
   @testable import Eventing
 
-  /// How a thread enters the core, and where in memory the core's fields lie.
+  /// Tests of how a thread enters the core, and of where in memory the core's fields lie.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CoreStateTests {
     private let core = EventCore(Int.self)
     private let own: UInt = 0x1000 | CoreState.busy
@@ -16,7 +16,7 @@
 
     /// Checks that a thread never blocks to enter, whichever thread or drain is inside.
     ///
-    /// An idle event with `mustEnqueue` is not entered either.
+    /// A thread does not enter an idle event with `mustEnqueue` either.
     @Test(arguments: [
       0x2000 | CoreState.busy, 0x2000 | CoreState.busy | CoreState.queued, 0x1000 | CoreState.busy,
       0x1000 | CoreState.busy | CoreState.queued, CoreState.busy,
@@ -46,8 +46,8 @@
 
     /// Checks that a delivery shares no cache line (64 bytes) with contending threads.
     ///
-    /// The fields that a delivery uses lie on other lines than the fields that threads write to
-    /// enqueue, or to make and drop tokens.
+    /// The fields that a delivery uses must not share a line with the fields that other threads
+    /// write: to enqueue, or to make and release tokens.
     @Test func deliveryAndContendingThreadsDoNotShareCacheLines() {
       let anchor = core.anchor, pendingWork = core.pendingWork
       let word = address(of: core.stateWord), mutex = address(of: core.mutex)

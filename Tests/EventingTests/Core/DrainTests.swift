@@ -1,10 +1,12 @@
 import Eventing
 import Testing
 
-/// G5, G15 and G20: the drain of a thread that finds work enqueued when it leaves the core.
+/// Tests of guarantees G5, G15 and G20: a thread that finds work enqueued when it leaves the core
+/// drains the queue.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DrainTests {
   @Test func aPosterMakesSomeChangesOfOtherThreadsAndHandsTheRestOver() async {
-    // Without a limit, a thread that adds and removes without end would keep the poster for ever.
+    // Without a limit, another thread that adds and removes handlers for ever would keep the poster
+    // for ever.
     let event = Event<Int>()
     let (inside, gate, closures) = (Gate(), Gate(), LiveCount())
     let releasedBy = Recorder<ThreadNumber>()
@@ -18,8 +20,8 @@ import Testing
       event.post(1)
     }
     await inside.opened()
-    // Each add is enqueued, and its handler is removed while the add waits. The thread that takes
-    // the add from the queue releases the closure.
+    // Each add is enqueued, and its handler is removed before the add is dequeued. The thread that
+    // dequeues the add releases the closure.
     for _ in 0..<2_000 {
       let canary = Canary(closures) { releasedBy.record(.current) }
       event.remove(event.addHandler { _ in canary.sing() })

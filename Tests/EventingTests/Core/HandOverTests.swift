@@ -2,16 +2,17 @@ import Dispatch
 import Eventing
 import Testing
 
-// Each test forces an interleaving that breaks a careless implementation. The marks number them.
-// Interleaving 1 holds a thread at a sync point of the library, so it is in `SyncPointTests`.
-// Interleaving 5, an unlock with held occurrences, is in `HoldingTests`.
+// Each test forces one interleaving that a wrong implementation would not survive. The numbers in
+// the MARK comments are those of a list of seven interleavings. Interleaving 1 holds a thread at a
+// sync point of the library, so it is in `SyncPointTests`. Interleaving 5, an unlock with held
+// occurrences, is in `HoldingTests`.
 
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandOverTests {
   // MARK: 2. A post of another thread before a nested post
 
   @Test func aNestedPostBehindAnotherThreadsPostIsHandedOverWithThatPost() async {
     // Thread A posts 1. While the handler runs, thread B posts 2, and then the handler posts 3. A
-    // leaves without delivering either, and posts 4. The event's queue delivers 2, 3 and 4.
+    // leaves without delivering 2 or 3, and posts 4. The event's queue delivers 2, 3 and 4.
     let event = Event<Int>()
     let (inside, second, draining, goOn) = (Gate(), Gate(), Gate(), Gate())
     let (seen, threads) = (Recorder<Int>(), ConditionLock<[Int: ThreadNumber]>([:]))
@@ -53,7 +54,8 @@ import Testing
   }
 
   @Test func aNestedPostBeforeAnotherThreadsPostIsDeliveredByItsOwnThread() async {
-    // The poster delivers the posts of its own handlers, up to the first item of another thread.
+    // The poster delivers the posts of its own handlers, up to the first item that another thread
+    // enqueued.
     let event = Event<Int>()
     let (inside, second) = (Gate(), Gate())
     let (seen, threads) = (Recorder<Int>(), ConditionLock<[Int: ThreadNumber]>([:]))
@@ -152,7 +154,8 @@ import Testing
       }
     }
     event.post(1)
-    // The lane runs all steps that do not need the main actor. This test blocks that meanwhile.
+    // The lane runs all steps that do not need the main actor. Meanwhile this test blocks the main
+    // actor.
     executor.runWhileThisIsHeld()
     #expect(event.remove(token))
     await executor.runUntilQuiet(event)
@@ -181,7 +184,7 @@ import Testing
   }
 
   @MainActor @Test func nothingBeginsAfterARemovalOnTheMainActorWhileOthersPost() async {
-    // Without a `StepExecutor`: the real pool chooses the moment of each call, in 300 rounds.
+    // Uses no `StepExecutor`: the real thread pool chooses the moment of each call, in 300 rounds.
     let late = Counter()
     for _ in 0..<300 {
       let event = Event<Int>()

@@ -1,13 +1,13 @@
 import Eventing
 import Testing
 
-/// G22, measured in bytes: buffers shrink after their content has gone.
+/// Tests of guarantee G22, measured in bytes: buffers shrink after their content is released.
 ///
-/// Each measurement runs in a process of its own, where nothing else allocates.
+/// Each measurement runs in a process of its own, where no other test allocates.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HeapTests {
   /// Returns `count`, or a tenth of it in debug builds, which are slow.
   ///
-  /// Memory that stays behind shows at any number.
+  /// A leak is detected with either number.
   static func many(_ count: Int) -> Int {
     #if DEBUG
       count / 10

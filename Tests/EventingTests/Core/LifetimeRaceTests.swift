@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// G20, G22: one thread looks objects up while another releases them.
+/// Tests of guarantees G20 and G22: one thread looks objects up while another thread releases them.
 ///
 /// A use after free crashes the process, so each test has a process of its own.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LifetimeRaceTests {

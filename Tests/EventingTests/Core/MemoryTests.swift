@@ -8,7 +8,7 @@ import Testing
   import Eventing
 #endif
 
-/// G22: handlers and occurrences that have ended leave no memory behind.
+/// Tests of guarantee G22: handlers and occurrences that have ended leave no memory behind.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MemoryTests {
   @Test(arguments: RemovalOrder.allCases) func aMillionHandlersAddedAndRemovedWithoutSendsLeaveNothing(
     order: RemovalOrder
@@ -119,7 +119,8 @@ import Testing
     }
     let poster = startThread { event.post(0) }
     await isInside.opened()
-    // The changes exceed the limit from which each of them naps, but only by a few thousand.
+    // Beyond a number of waiting changes, each change naps. These changes exceed that number only
+    // by a few thousand.
     await onThread {
       event.addAndRemove(10_000, .forwards, closures)
       for _ in 0..<1_000 { event.post(1) }
@@ -237,10 +238,10 @@ import Testing
   #endif
 }
 
-/// The number of handlers in the tests with many.
+/// The number of handlers in tests that need many.
 ///
-/// Memory that stays behind shows at any number. Debug builds are slow, so the number is smaller
-/// there: a handler takes 3 µs, and 30 µs under the thread sanitizer.
+/// A leak is detected with either number. Debug builds are slow, so they use the smaller one: a
+/// handler takes 3 µs there, and 30 µs under the thread sanitizer.
 private let many: Int = {
   #if DEBUG
     100_000
@@ -269,7 +270,7 @@ enum RemovalOrder: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 extension Event<Int> {
   fileprivate nonisolated func addMany(_ count: Int, _ closures: LiveCount) -> [HandlerToken] {
-    let canary = Canary(closures)  // shared: it dies with the last closure
+    let canary = Canary(closures)  // shared by the closures, so it is deallocated with the last of them
     return (0..<count).map { _ in addHandler { _ in canary.sing() } }
   }
 

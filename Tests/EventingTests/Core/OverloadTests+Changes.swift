@@ -6,7 +6,8 @@ import Testing
   import Eventing
 #endif
 
-// G15, G22: the number of waiting changes, of any kind, is bounded like that of occurrences.
+// Tests of guarantees G15 and G22: the number of waiting changes is bounded, as that of occurrences
+// is.
 extension OverloadTests {
   struct Nothing: EventObserver {}
 
@@ -43,7 +44,7 @@ extension OverloadTests {
   }
 
   #if DEBUG
-    /// The changes that a busy event enqueues and makes in their turn.
+    /// The changes that a busy event enqueues and makes when it drains its queue.
     enum Repeated: CaseIterable, Sendable {
       case observe, unlockEvent, unlockHandler, finish
 
@@ -63,7 +64,7 @@ extension OverloadTests {
 
     /// Checks that the queue stays short, or that each further change naps, as posts do.
     ///
-    /// Behind a handler that blocks the queue cannot be drained, so nothing else is possible.
+    /// While a handler blocks, the queue cannot be drained. So one of the two must happen.
     @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated)
       async
     {
@@ -87,7 +88,8 @@ extension OverloadTests {
   #endif
 
   @Test func aPosterHandsTheChangesOfOtherThreadsOverAfterSome() async {
-    /// Records the threads that report handlers. Each new observation reports the one handler once.
+    /// An observer that records the threads which report handlers. Each new observation reports the
+    /// one handler once.
     final class Where: EventObserver {
       let threads = Recorder<ThreadNumber>()
       func added(_ handler: HandlerToken, event: String?) { threads.record(.current) }

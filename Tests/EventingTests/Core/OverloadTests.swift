@@ -2,10 +2,10 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G15, its last sentences: the queue of an overloaded event stays bounded.
+/// Tests of the end of guarantee G15: the queue of an overloaded event stays bounded.
 ///
-/// Overload does not slow sends, changes, or posts of the event's own handlers. The tests occupy
-/// both cores, so they run one after the other.
+/// Overload does not slow sends, changes, or posts of the event's own handlers. Each test occupies
+/// both cores of the machine, so the tests run one after the other.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct OverloadTests {
   @Test(arguments: [2, 4]) func queueOfAnOverloadedEventStaysBounded(posters: Int) async {
     let flood = Flood(posters)
@@ -35,8 +35,8 @@ import Testing
   }
 
   @Test func queueBehindAHandlerThatBlocksGrowsSlowly() async {
-    // While the handler blocks, each post beyond the limit naps before it returns. The longer the
-    // nap, the fewer occurrences are enqueued meanwhile.
+    // While the handler blocks, each post beyond the limit naps before it returns. So a longer
+    // block of the handler enqueues only few more occurrences.
     let event = Event<Int>()
     let (inside, gate, posted) = (Gate(), Gate(), Counter())
     event.addHandler { number in
@@ -142,8 +142,8 @@ import Testing
   }
 
   @Test func ringOfThreeEventsDoesNotCrawl() async {
-    // Up to 3,000 payloads circulate at a time, so the events are overloaded. After the first posts
-    // only drains post.
+    // Up to 3,000 payloads circulate at a time, so the events are overloaded. After the first
+    // posts, only handlers inside a drain post. Overload must not slow these posts.
     let events = (0..<3).map { _ in Event<Int>() }
     let count = Counter()
     for index in 0..<3 {
@@ -171,7 +171,7 @@ import Testing
       case 1:
         firstIsBusy.open()
         firstGoesOn.wait()
-      case 2:  // runs on the first event's own queue: these posts are not slowed
+      case 2:  // runs on the first event's own queue, where overload does not slow these posts
         for follower in 0..<1_200 { last.post(follower) }
         hasMetFlood.open()
         end.wait()
@@ -189,7 +189,7 @@ import Testing
       let duration = ContinuousClock().measure { for number in 0..<1_000 { first.post(10 + number) } }
       took.withLock { $0 = duration }
     }.opened()
-    #expect(took.withLock { $0 } > .microseconds(10) * 1_000)  // 1,000 posts alone are no overload
+    #expect(took.withLock { $0 } > .microseconds(10) * 1_000)  // 1,000 posts alone would not overload the event
     end.open()
     for poster in posters { await poster.opened() }
     await first.quiesce()
@@ -197,7 +197,7 @@ import Testing
   }
 }
 
-/// Counts the occurrences that were posted and delivered, and measures slow deliveries.
+/// Counts the posted and delivered occurrences of an event, and measures slow deliveries.
 private final class Flood: Sendable {
   private let posters: Int
   private let nap = shortestNap()
@@ -212,11 +212,11 @@ private final class Flood: Sendable {
   /// The highest number of occurrences that were posted and not yet delivered.
   var peak: Int { highest.load(ordering: .acquiring) }
 
-  /// The number that the peak cannot reach, however loaded the machine is.
+  /// The number that the peak must not reach, however loaded the machine is.
   ///
   /// If more than 1,024 occurrences wait, each poster enqueues one per nap. If each delivery takes
   /// half a nap divided by the number of posters, a batch stays at 2 × 1,024 occurrences, with
-  /// 1,024 behind it. A longer delivery admits more occurrences. `delivered()` counts these.
+  /// 1,024 behind it. A longer delivery lets more occurrences in. `delivered()` counts these.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.
@@ -250,9 +250,7 @@ private final class Flood: Sendable {
   }
 }
 
-/// Returns the shortest of 50 naps, each requested for 10 µs.
-///
-/// The naps are only measured. Nothing waits for them.
+/// Returns the shortest of 50 measured naps, each requested for 10 µs.
 private func shortestNap() -> Duration {
   (0..<50).map { _ in ContinuousClock().measure { nap(microseconds: 10) } }.min() ?? .microseconds(10)
 }

@@ -3,13 +3,13 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    // MARK: 1. Leaving against enqueueing
+    // MARK: 1. Leaving while another thread enqueues
 
     @Test(arguments: [SyncPoint.foundBusy, .queued]) func postThatFindsTheEventLeftDrainsTheQueueItself(
       point: SyncPoint
     ) async {
-      // D delivers 1. T is held after it found the event busy, or after it enqueued 2 but before it
-      // marked the core state. Meanwhile D leaves.
+      // Thread D delivers 1. Thread T is held after it found the event busy, or after it enqueued 2
+      // but before it set the bit for that in the core state. Meanwhile D leaves.
       let event = Event<Int>()
       let (inside, gate, hold) = (Gate(), Gate(), Hold(at: point))
       let (seen, onT) = (Recorder<Int>(), Recorder<Bool>())
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func anOccurrenceQueuedDuringADrainComesBehindEarlierOnes() async {
-      // T posts 2, so D cannot leave. Before D takes the queue, T2 posts 3.
+      // Thread T posts 2, so thread D cannot leave. Before D takes the queue, thread T2 posts 3.
       let event = Event<Int>()
       let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .draining), Recorder<Int>())
       event.addHandler { number in
@@ -176,7 +176,7 @@ import Testing
     @Test func removalBetweenTheCheckAndTheClaimIsObeyed() async {
       let event = Event<Int>()
       let (hold, calls) = (Hold(at: .claiming), Counter())
-      let token = event.once { _ in calls.add() }  // a once handler is claimed on every path
+      let token = event.once { _ in calls.add() }  // on every path, the delivery claims a once handler
       let poster = startThread { hold.during { event.post(1) } }
       await hold.reached.opened()
       #expect(event.remove(token))

@@ -4,8 +4,8 @@ import Testing
 #if DEBUG
   extension SyncPointTests {
     @Test func concurrentCallsThatALockRefusedComeBackInTheirOrder() async {
-      // Two calls have been dequeued and are about to be claimed when a lock with a holding buffer
-      // is made. The first call is refused first.
+      // Two calls have been dequeued and are about to be claimed. Then a lock with a holding buffer
+      // begins. It refuses the first call first.
       let (event, steps, calls) = (Event<Int>(), StepExecutor(), Recorder<Int>())
       let token = steps.adding { event.addHandler(on: .concurrent(limit: 2)) { number async in calls.record(number) } }
       for number in 1...4 { event.post(number) }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// `EventDiagnostics` while events are made and released, and among many handlers.
+/// Tests of `EventDiagnostics` while events are made and released, and with many handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DiagnosticsTests {
   static let rounds: Int = {
     #if DEBUG

@@ -2,9 +2,10 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Every callback of an observer names its event, and older observers are still told.
+/// Tests of the identity that every callback of an observer receives. Observers that implement the
+/// older callbacks without an identity are still called.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EventIdentityTests {
-  /// Records each callback with the identity that it receives.
+  /// An observer that records each callback with the identity that it receives.
   struct Named: EventObserver {
     let log = Recorder<(call: String, event: EventIdentity)>()
     private func note(_ call: String, _ event: EventIdentity) { log.record((call, event)) }
@@ -103,7 +104,7 @@ import Testing
     #expect(ObjectIdentifier(keyed.identity.payloadType) == ObjectIdentifier(Pair.self))
   }
 
-  /// Implements the older requirements, and one newer one.
+  /// An observer that implements the older callbacks, and one newer one.
   final class Mixed: EventObserver {
     let lines = Recorder<String>()
     func accepted(sequence: UInt64, event: String?) { lines.record("accepted in \(event ?? "?")") }

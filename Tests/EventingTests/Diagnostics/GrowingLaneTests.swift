@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// `EventDiagnostics` tell of lanes on which more and more occurrences wait.
+/// Tests that `EventDiagnostics` report lanes on which more and more occurrences wait.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct GrowingLaneTests {
   typealias Watch = StuckTests.Watch
 
@@ -17,7 +17,7 @@ import Testing
     event.post(0)
     await begun.opened()
     var posted = 0
-    /// Posts until a number of occurrences wait, and looks.
+    /// Posts until a number of occurrences wait, and then runs the check of the diagnostics.
     func look(at count: Int) async {
       while await event.handlers[0].waitingCount < count {
         event.post(posted)
@@ -51,7 +51,7 @@ import Testing
     for number in 0..<2_000 { event.post(number) }
     await begun.opened()
     let observation = event.observe(with: watch.diagnostics)
-    watch.look(4)  // there is no earlier look to compare with, and then nothing grows
+    watch.look(4)  // the first check has no earlier one to compare with, so it finds nothing
     #expect(growing(watch) == [])
     event.lock(token, holding: .nothing)
     gate.open()

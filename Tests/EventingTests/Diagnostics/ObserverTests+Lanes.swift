@@ -73,7 +73,7 @@ extension ObserverTests {
   @Test func aForwardBehindALaneIsObservedWithoutARace() async {
     let (event, copy, calls) = (Event<Int>(), Event<Int>(), Counter())
     event.addHandler(on: .background) { _ in calls.add() }
-    event.addHandler { number in while calls.value < number {} }  // the lane has the completion, and reads it
+    event.addHandler { number in while calls.value < number {} }  // by then the lane has read the send's completion
     event.forward(to: copy)
     event.observe(with: Notes())
     for number in 1...20 {
@@ -119,8 +119,8 @@ extension ObserverTests {
     event.lock(token, holding: .upTo(.max))
     gate.open()
     await event.quiesce()
-    // If the lane searched all its waiting items for each new one, the unlock would take about half
-    // a minute.
+    // A lane that searched all its waiting items for each new one would need about half a minute
+    // for this unlock.
     for number in 0..<20_000 { event.post(number) }
     event.unlock(token)
     await event.quiesce()
@@ -130,7 +130,7 @@ extension ObserverTests {
 
 #if DEBUG
   extension SyncPointTests {
-    /// A lock begins while the main queue is about to call the handler at once.
+    /// Begins a lock while the main queue is about to make a call.
     @Test(arguments: [false, true]) func anObserverIsToldOnceOfACallThatALockHolds(isBounded: Bool) async {
       let (event, notes, hold) = (Event<Int>("e"), ObserverTests.Notes(), Hold(at: .claiming))
       let delivery: MainDelivery = isBounded ? .main(buffering: .newest(10)) : .main

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Observers, occurrences that reach no handler, and diagnostics.
+/// Tests of observers, of occurrences that reach no handler, and of diagnostics.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObserverTests {
   /// An observer that records each of its calls in one line, with the name of the handler.
   final class Notes: EventObserver {
@@ -144,7 +144,7 @@ import Testing
     event.finish()
   }
 
-  // The test has a process of its own, because it observes every event that is made.
+  // This test has a process of its own, because it observes every new event of the process.
 
   @Test func newEventsAreObserved() async {
     await #expect(processExitsWith: .success) {
@@ -242,8 +242,8 @@ import Testing
 
   @Test func slowHandlersAreFound() async {
     let (event, found, none) = (Event<Int>("e"), Recorder<String>(), Counter())
-    // The test does not wait for time to pass: every call takes longer than -1 ns, and none takes
-    // an hour.
+    // The test needs no particular duration: every call takes longer than -1 ns, and none takes an
+    // hour.
     event.observe(
       with: EventDiagnostics(slowerThan: .nanoseconds(-1)) {
         guard $0.kind == .slowHandler, let handler = $0.handler, let took = $0.duration else { return }

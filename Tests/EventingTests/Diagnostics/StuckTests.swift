@@ -2,9 +2,10 @@ import Dispatch
 import Eventing
 import Testing
 
-/// `EventDiagnostics` tell of a call that hangs while it hangs, once, with all that waits for it.
+/// Tests that `EventDiagnostics` report a hanging call once, while it hangs, with all that waits
+/// for it.
 ///
-/// The tests look in place of the timer, so none of them waits for time to pass.
+/// The tests run the checks themselves instead of the timer, so no test waits for time to pass.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct StuckTests {
   typealias Finding = EventDiagnostics.Finding
 
@@ -29,7 +30,7 @@ import Testing
     event.post(1)
     await begun.opened()
     watch.look(2)
-    #expect(watch.found.count == 0)  // it may have begun just before the first look
+    #expect(watch.found.count == 0)  // the call may have begun just before the first check, so it is not reported yet
     watch.look(5)
     #expect(watch.found.count == 1)
     let finding = watch.found.values[0]

@@ -4,7 +4,8 @@ import Testing
 #if DEBUG
   @testable import Eventing
 
-  /// The timer of diagnostics: one for the process, and none without something to watch.
+  /// Tests of the timer of diagnostics. The process has one such timer, which runs only while
+  /// diagnostics watch something.
   ///
   /// Each test has a process of its own, because the timer belongs to the whole process.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WatchTimerTests {
@@ -68,7 +69,7 @@ import Testing
       await #expect(processExitsWith: .success) {
         func expect(_ watchers: Int) {
           let status = WatchTimer.shared.status
-          // Three looks lie within 1.5 times the limit.
+          // The timer checks three times within 1.5 times the limit.
           let intervals = (0..<watchers).map { _ in Duration.seconds(1_800) }
           precondition(status.intervals == intervals && status.isRunning == (watchers > 0), "\(status)")
         }

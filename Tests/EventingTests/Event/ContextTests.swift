@@ -1,9 +1,8 @@
 import Eventing
 import Testing
 
-/// G18: carried task-local values reach handlers on every lane.
-///
-/// They also reach the handlers of an occurrence that had to wait.
+/// Tests of guarantee G18: carried task-local values reach handlers on every lane. They also reach
+/// the handlers of an occurrence that was queued.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ContextTests {
   enum Request {
     @TaskLocal static var id = 0
@@ -12,7 +11,8 @@ import Testing
 
   /// Runs `body` while both values are carried.
   ///
-  /// Carrying affects the whole process, and other tests run in parallel, so it ends with `body`.
+  /// Carrying affects the whole process, and other tests run in parallel. So the carrying ends with
+  /// `body`.
   private func carrying(_ body: () async throws -> Void) async rethrows {
     let carried = [EventContext.carry(Request.$id), EventContext.carry(Request.$user)]
     defer { for one in carried { one.end() } }

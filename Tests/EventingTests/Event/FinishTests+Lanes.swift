@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 extension FinishTests {
-  // MARK: Work that lanes still have when the event has been finished
+  // MARK: Lanes that still have work when the event is finished
 
   @Test(arguments: LaneDelivery.allCases) func aHandlerWhoseLaneStillHasWorkIsInTheEventUntilThatHasRun(
     delivery: LaneDelivery

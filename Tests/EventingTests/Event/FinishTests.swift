@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G12: an event that `finish()` ends.
+/// Tests of guarantee G12: `finish()` ends an event.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FinishTests {
   @Test func afterFinishSendsReachNoHandlerAndAddsReturnTokensOfEndedHandlers() async {
     let event = Event<Int>()
@@ -125,7 +125,7 @@ import Testing
     let overlaps = Overlaps()
     let (closures, payloads) = (LiveCount(), LiveCount())
     let tickets = Recorder<Ticket>()
-    let events = Recorder<Event<Canary>>()  // keeps them alive: `finish()` must end them, not `deinit`
+    let events = Recorder<Event<Canary>>()  // keeps the events alive: `finish()` must end them, not `deinit`
     await inRounds(3, until: { overlaps.count > 100 }) {
       let event = Event<Canary>()
       events.record(event)

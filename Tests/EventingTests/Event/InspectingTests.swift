@@ -3,7 +3,7 @@ import Eventing
 import Foundation
 import Testing
 
-/// Isolated calls run between two occurrences.
+/// Tests that isolated calls run between two occurrences.
 ///
 /// A post never waits for an isolated call that has no thread yet.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectingTests {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Blocks all threads of Dispatch's global pool, lets a task inspect an event, and posts.
+  /// Blocks all threads of Dispatch's global pool, lets a task make an isolated call, and posts.
   private static func postBeside(_ look: @escaping @Sendable (Event<Int>, Recorder<Int>) async -> Void) async {
     let (event, seen, atReturn) = (Event<Int>(), Recorder<Int>(), Recorder<[Int]>())
     let (steps, looked, unblocked) = (StepExecutor(), Gate(), Gate())

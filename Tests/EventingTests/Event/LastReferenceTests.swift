@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G12: an event ends when its last reference is released.
+/// Tests of guarantee G12: an event ends when its last reference is released.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LastReferenceTests {
   @Test func afterAHandlerReleasesTheLastReferenceTheOthersRunAndThenAllIsReleased() {
     let box = ConditionLock<Event<Int>?>(Event())

@@ -4,7 +4,7 @@ import Testing
 
 /// Runs programs on one thread and compares them with a model (G3, G4, G6 to G10, G21).
 ///
-/// Handlers run program steps, too. For each occurrence the model checks every handler.
+/// Handlers also run program steps. For each occurrence the model checks every handler.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ModelTests {
   @Test func randomProgramsDoWhatTheModelSays() async {
     var random = SeededGenerator.fresh("programs")
@@ -24,7 +24,7 @@ import Testing
 
   /// Runs the programs of the corpus.
   ///
-  /// The fuzzer kept each of them because it reached new code, or because it found a fault.
+  /// The fuzzer kept each program because it reached new code, or because it found a fault.
   @Test func programsOfTheCorpusDoWhatTheModelSays() async throws {
     let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(

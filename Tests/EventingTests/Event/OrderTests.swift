@@ -3,9 +3,9 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G1 to G5: one occurrence at a time, senders in order, run to completion.
-///
-/// If possible, an occurrence is delivered on the poster's thread. G3 is in `HandlerOrderTests`.
+/// Tests of guarantees G1, G2, G4 and G5: one occurrence at a time, senders in order, nested posts
+/// after the current occurrence. If possible, the poster's thread delivers. G3 is in
+/// `HandlerOrderTests`.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OrderTests {
   // MARK: G1
 
@@ -171,7 +171,8 @@ import Testing
     let stack = StackProbe()
     event.addHandler { [weak event] number in
       stack.look()
-      // If each post made the stack deeper, the handler would stop before the stack overflows.
+      // The depth is limited, so that a stack that grows with each post fails the test before it
+      // overflows.
       if number < 100_000, stack.depth < 200_000 { event?.post(number + 1) }
     }
     event.post(1)

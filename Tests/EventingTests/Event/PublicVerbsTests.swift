@@ -2,7 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Each public verb behaves alike on every kind of source and for every kind of handler.
+/// Tests that each public method behaves equally on every kind of source and for every kind of
+/// handler.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PublicVerbsTests {
   private final class Owner: Sendable {
     let seen = Recorder<String>()

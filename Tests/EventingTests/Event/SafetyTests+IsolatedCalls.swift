@@ -11,8 +11,8 @@ extension SafetyTests {
   // MARK: Isolated calls
 
   @Test func anIsolatedCallNeverRunsOnTheThreadThatMakesIt() async {
-    // Otherwise the call would run inside `enqueue`, on the caller's stack. The caller may be on
-    // the main queue, or may hold any mutex.
+    // On the thread of the caller, the call would run inside `enqueue`, on the caller's stack. The
+    // caller may be on the main queue, or may hold any mutex.
     let event = Event<Int>()
     let steps = StepExecutor()
     let (caller, callee) = (Recorder<ThreadNumber>(), Recorder<ThreadNumber>())
@@ -24,7 +24,7 @@ extension SafetyTests {
         called.open()
       }
     }
-    steps.after { called.wait() }  // keeps the caller's thread alive, so its identity stays its own
+    steps.after { called.wait() }  // keeps the caller's thread alive, so that no other thread gets its identity
     await steps.run()
     #expect(caller.count == 1 && callee.count == 1)
     #expect(caller.values != callee.values)
@@ -36,7 +36,8 @@ extension SafetyTests {
     @Test(arguments: [true, false]) func aHandlerRemovedDuringAnIsolatedCallIsReleasedOnTheEventsOwnQueue(
       isAddedThere: Bool
     ) async {
-      // An isolated call runs in Swift's pool. A `deinit` of the user's must not block that pool.
+      // An isolated call runs in Swift's pool. A user's `deinit` must not block a thread of that
+      // pool.
       let event = Event<Int>()
       let (live, queues, released) = (LiveCount(), Recorder<Bool>(), Gate())
       let add: @Sendable () -> HandlerToken = {

@@ -49,7 +49,7 @@ extension SafetyTests {
   }
 }
 
-/// A payload that posts its successor in its `deinit`. The numbers go down to 0.
+/// A payload whose `deinit` posts the next payload. The numbers go down to 0.
 private final class Parting: Sendable {
   let number: Int
   private let event: Event<Parting>?

@@ -1,9 +1,8 @@
 import Eventing
 import Testing
 
-/// G20 and G24: no mutex is held while user code runs, so user code may call anything.
-///
-/// Wrong counts are clamped.
+/// Tests of guarantees G20 and G24: no mutex is held while user code runs, so user code may call
+/// anything. Invalid counts are clamped.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SafetyTests {
   // MARK: Any call inside a handler
 
@@ -36,7 +35,7 @@ import Testing
     await comesBack { await event.send(1) }
     #expect(done.value >= 1)
     await comesBack { await event.quiesce() }
-    // The event still works.
+    // Checks that the event still delivers.
     event.unlock()
     let seen = Counter()
     let token = event.addHandler { _ in seen.add() }
@@ -99,7 +98,7 @@ import Testing
         let event = Event<Int>("own")
         let live = LiveCount()
         let token: HandlerToken
-        do {  // after this scope only the handler holds the canary
+        do {  // after this scope only the handler retains the canary
           let canary = Canary(live) { call.make(on: event) }
           let body: @Sendable (Int) -> Void = { _ in canary.sing() }
           let isOnce = ending == .usedUp
@@ -110,7 +109,7 @@ import Testing
         event.addHandler(named: "other") { _ in }
         ending.end(token, of: event)
         await comesBack { await event.quiesce() }
-        // A lane that ends releases its closure a moment later.
+        // A lane that ends releases its closure shortly afterwards.
         #expect(await eventually { live.alive == 0 })
         await comesBack { await event.quiesce() }
       }
@@ -143,7 +142,7 @@ import Testing
       let live = LiveCount()
       let holder = ConditionLock<Canary?>(Canary(live) { call.make(on: event) })
       if let owner = holder.withLock({ $0 }) {
-        event.addHandler(owner: owner) { _, _ in holder.withLock { $0 = nil } }  // now only the call holds it
+        event.addHandler(owner: owner) { _, _ in holder.withLock { $0 = nil } }  // now only the call retains it
       }
       await comesBack { await event.send(1) }
       #expect(live.alive == 0)
@@ -183,8 +182,8 @@ import Testing
   }
 
   @Test func handlersThatBlockOnManyEventsDelayNoOtherEvent() async {
-    // Each handler blocks its event's own queue. If the queues shared few threads, the last handler
-    // would begin late.
+    // Each handler blocks its event's own queue. If these queues shared few threads, the last
+    // handler would not begin.
     let (gate, began) = (Gate(), Countdown(16))
     let events = (0..<16).map { _ in Event<Int>() }
     for event in events {
@@ -213,7 +212,7 @@ import Testing
     await comesBack { for event in events { await event.quiesce() } }
   }
 
-  // MARK: Ping-pong
+  // MARK: Two events that post to each other
 
   @Test func twoEventsThatPostToEachOtherUseConstantStack() async {
     let (first, second) = (Event<Int>(), Event<Int>())
@@ -245,7 +244,7 @@ import Testing
     #expect(await eventually { count.value == 600 * 21 })
   }
 
-  // MARK: Types, not traps
+  // MARK: Calls without effect
 
   @Test func bulkVerbsOfNothingDoNothing() {
     let event = Event<Int>()

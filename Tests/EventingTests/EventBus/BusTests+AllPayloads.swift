@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// H15: handlers of every payload of a type.
+/// Tests of guarantee H15: handlers of every payload of a type.
 extension BusTests {
   protocol Auditable: Sendable { var entry: String { get } }
   private struct Placed: Auditable {

@@ -1,7 +1,8 @@
 import Eventing
 import Testing
 
-// Handlers of all events of a bus: once in all, and racing threads.
+// Tests of handlers in all events of a bus: a once handler is called once in total, and threads may
+// race.
 extension BusTests {
   @Test func onceIsOnceInAll() async throws {
     let (bus, owner, seen) = (EventBus(), Owner(), Recorder<Int>())

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Events that a bus finds by their type, or by an owner and a key.
+/// Tests of events that a bus finds by their payload type, or by an owner and a key.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusTests {
   private struct Placed: Sendable { let id: Int }
 

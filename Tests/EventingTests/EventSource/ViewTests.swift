@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Views, and interceptors, which can stop an occurrence.
+/// Tests of views, and of interceptors, which can stop an occurrence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewTests {
   @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(
     kind: SerialKind
@@ -144,7 +144,7 @@ extension Event<Int> {
   }
 }
 
-/// Methods with arguments that follow the payload.
+/// Tests of methods with arguments that follow the payload.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BoundMethodTests {
   private final class Ledger: Sendable {
     let seen = Recorder<String>()

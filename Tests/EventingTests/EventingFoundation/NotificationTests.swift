@@ -3,7 +3,8 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Forwarding paths through a notification center (G23), and notifications that begin a new path.
+/// Tests of forwarding paths through a notification center (G23), and of notifications that begin a
+/// new path.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NotificationTests {
   private let center = NotificationCenter()
   private let one = Notification.Name("one")
@@ -147,7 +148,7 @@ import Testing
   }
 }
 
-/// Safe: a notification center may be posted to from any thread.
+/// Safe: any thread may post to a notification center.
 private struct Unchecked: @unchecked Sendable {
   let value: NotificationCenter
   init(_ value: NotificationCenter) { self.value = value }

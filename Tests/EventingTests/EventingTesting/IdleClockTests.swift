@@ -3,11 +3,11 @@ import Testing
 
 @testable import Eventing
 
-/// H14: a `ManualClock` that moves when nothing runs any more but what sleeps on it.
+/// Tests of guarantee H14: a `ManualClock` moves when only work that sleeps on it is left.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct IdleClockTests {
   struct Wrong: Error {}
 
-  /// Runs a test with real threads, and in simulations.
+  /// Runs a test with real threads, and then in simulations.
   private func everywhere(_ body: @escaping @Sendable () async throws -> Void) async throws {
     for _ in 0..<20 { try await body() }
     try Simulation.run(seeds: 1...50, body)
@@ -49,8 +49,8 @@ import Testing
     #expect(seen.values == [.zero, .zero, .zero] && clock.now.offset == .seconds(1))
   }
 
-  /// The calls that sleep, what is queued behind them, and calls that wait for them, do not hold
-  /// the clock.
+  /// Checks that calls which sleep do not stop the clock. Neither do occurrences queued behind
+  /// them, nor calls that wait for them.
   @Test(arguments: [AsyncDelivery.inOrder, .concurrent(limit: 1), .concurrent(limit: 2), .task])
   func callsThatSleepDoNotHoldTheClock(delivery: AsyncDelivery) async throws {
     try await everywhere {
@@ -67,14 +67,14 @@ import Testing
       await clock.advanceWhenIdle(by: .seconds(9))
       await clock.waitUntilIdle()
       try IdleClockTests.expect(slept.count, 5)
-      // Each send waited for its call, although the clock waited for what was not asleep.
+      // Each send waited for its call, although the clock did not wait for calls that slept.
       try IdleClockTests.expect(reports.values.map(\.delivered), [1, 1, 1])
       if delivery.description == "in order" { try IdleClockTests.expect(slept.values, (1...5).map { .seconds($0) }) }
     }
   }
 
-  /// Handlers that wait for a time without a task that sleeps: between two attempts, for more
-  /// payloads, or for the end of a pause.
+  /// Checks that handlers which wait for a time without a sleeping task do not stop the clock. They
+  /// wait between two attempts, for more payloads, or for the end of a pause.
   @Test(arguments: WaitingHandler.allCases)
   func handlersThatWaitForATimeDoNotHoldTheClock(kind: WaitingHandler) async throws {
     try await everywhere {
@@ -145,7 +145,7 @@ import Testing
     if Simulation.includesAllTasks { try Simulation.run(seeds: 1...50, body) }
   }
 
-  /// Work that goes from event to event is found wherever it is.
+  /// Checks that the clock waits for work that goes from event to event.
   @Test func workThatGoesRoundHoldsTheClock() async throws {
     try await everywhere {
       let ring = [Event<Int>(), Event<Int>(), Event<Int>()]
@@ -187,7 +187,7 @@ import Testing
     #expect(seen.value == 30 && event.handlerCount == 1)
   }
 
-  /// The clock keeps no event alive, and a dead one does not hold it.
+  /// Checks that the clock retains no event, and does not wait for a released one.
   @Test func eventsThatAreGoneAreForgotten() async {
     let (clock, live) = (ManualClock(), LiveCount())
     var event: Event<Canary>? = Event()
@@ -200,7 +200,8 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  /// A call that returned has left a task behind, which sleeps. The next call on that lane runs.
+  /// Checks that the clock waits for a running call, although a task of an earlier call on that
+  /// lane sleeps.
   @Test func aTaskThatACallLeftBehindDoesNotHideTheNextCall() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     let (begun, gate) = (Gate(), Gate())
@@ -217,7 +218,7 @@ import Testing
     clock.meet(event)
     event.post(0)
     event.post(1)
-    await begun.opened()  // until then the first call counts as asleep
+    await begun.opened()  // until then the lane counts as asleep because of the first call
     async let advanced: Void = clock.advanceWhenIdle(by: .seconds(1))
     for _ in 0..<1_000 { await Task.yield() }
     gate.open()
@@ -225,7 +226,8 @@ import Testing
     #expect(seen.values == [.zero])
   }
 
-  /// Work that waits for a time without a task, as between two attempts, does not hold the clock.
+  /// Checks that work which waits for a time without a task, as between two attempts, does not stop
+  /// the clock.
   @Test func workThatWaitsWithoutATaskDoesNotHoldTheClock() async throws {
     let (event, clock, gates, nodes) = (Event<Int>(), ManualClock(), [Gate(), Gate()], Recorder<SleepingWork>())
     event.addHandler(on: .inOrder) { number async in
@@ -261,7 +263,8 @@ import Testing
     #expect(seen.values == [.seconds(1)])
   }
 
-  /// The probes of a clock are gone when it has moved: a barrier still passes.
+  /// Checks that the clock removes its probes: after it has moved, `quiesce()` still waits for a
+  /// sleeping call.
   @Test func quiesceStillWaitsForACallThatSleeps() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
     event.addHandler(on: .inOrder) { _ in
@@ -329,7 +332,7 @@ import Testing
     }
   }
 
-  /// A later post falls between the threads that post. None is left when the clock has moved.
+  /// Checks that no later post is left when the clock has moved, although threads post meanwhile.
   @Test func nothingIsLeftBehindWhileThreadsPost() async {
     for _ in 0..<10 {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
@@ -339,7 +342,7 @@ import Testing
       }
       clock.meet(event)
       await onThreads(4) { _ in for number in 0..<50 { event.post(number % 5) } }
-      // Each post is followed by as many later ones as its number.
+      // A post of number n leads to n later posts.
       await clock.advanceWhenIdle(by: .seconds(1))
       await clock.waitUntilIdle()
       #expect(seen.value == 4 * 10 * (1 + 2 + 3 + 4 + 5))

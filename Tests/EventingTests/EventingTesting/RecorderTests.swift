@@ -3,7 +3,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// `EventRecorder`, of EventingTesting.
+/// Tests of `EventRecorder` in EventingTesting.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RecorderTests {
   @Test func payloadsAreExpectedInTheirOrder() async throws {
     let event = Event<Int>()
@@ -63,7 +63,7 @@ import Testing
     #expect(rest?.fileID == #fileID)
     #expect(rest?.description == "\(#fileID):\(line): expected nothing more of Int; there is [1]")
 
-    // The lines of a helper's callers.
+    // A helper that passes on the line of its caller.
     func expectOne(fileID: String = #fileID, line: Int = #line) async throws {
       try await recorder.expect([3], within: .zero, fileID: fileID, line: line)
     }
@@ -97,7 +97,7 @@ import Testing
     recorder = EventRecorder(event, asynchronouslyOn: .inOrder)
     event.post(2)
     try await recorder?.expect([2])
-    #expect(await eventually { event.handlerCount == 1 })  // a call of the first recorder may still be about to return
+    #expect(await eventually { event.handlerCount == 1 })  // a call of the first recorder may not have returned yet
     recorder = nil
     #expect(await eventually { event.handlerCount == 0 })
   }

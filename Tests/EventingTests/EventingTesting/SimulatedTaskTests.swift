@@ -2,16 +2,16 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H14: tasks that name no executor, and the main actor, in simulations.
+/// Tests of guarantee H14: tasks that name no executor, and the main actor, in simulations.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTaskTests {
   struct Wrong: Error {}
 
-  /// Whether this platform lets a simulation take over.
+  /// Whether simulations on this platform include such tasks.
   static let isPossible = ConditionTrait.enabled(if: Simulation.includesAllTasks)
 
   @MainActor final class Model {
     var count = 0
-    /// A change with a suspension in the middle of it, as a careless program has it.
+    /// Changes the count with a suspension in the middle, which loses updates if calls overlap.
     func add() async {
       let before = count
       await Task.yield()
@@ -45,7 +45,7 @@ import Testing
         let isInOrder = (1...3).allSatisfy { sender in
           begun.filter { $0 / 10 == sender } == (0..<3).map { sender * 10 + $0 }
         }
-        // No call overlaps another one, although each is suspended.
+        // No call overlaps another one, although each call is suspended once.
         guard isInOrder, seen.values == begun.flatMap({ [$0, -$0] }) else { throw Wrong() }
       }
       schedules.record(schedule.description)
@@ -53,7 +53,8 @@ import Testing
     #expect(schedules.values.first == schedules.values.last && Set(schedules.values).count > 1)
   }
 
-  /// A hop lies between the lane and the main actor. The claim comes after it.
+  /// Checks that a handler on the main actor is claimed after the hop from its lane to the main
+  /// actor.
   @Test(isPossible) func noMainHandlerIsCalledAfterItsRemovalOnTheMainActor() throws {
     let called = Recorder<Bool>()
     let explored = try Simulation.explore {
@@ -89,13 +90,13 @@ import Testing
     #expect(again?.error is Wrong && again?.schedule.description == schedule.description)
   }
 
-  /// Jobs of the main actor and blocks of the main queue come in one order.
+  /// Checks that jobs of the main actor and blocks of the main queue run in one order.
   @Test(isPossible) func theMainActorKeepsTheOrderOfItsSteps() throws {
     try Simulation.run(seeds: 1...50) {
       let (event, seen) = (Event<Int>(), Recorder<Int>())
       event.addHandler(on: .main) { seen.record($0) }
       await Task { @MainActor in
-        // All three are enqueued by one step, so their order is known.
+        // One step enqueues all three, so their order is certain.
         Task { @MainActor in seen.record(1) }
         Task { @MainActor in seen.record(2) }
         seen.record(0)
@@ -115,7 +116,7 @@ import Testing
         MainActor.assumeIsolated { model.count += number }
       }
       event.post(1)
-      await MainActor.run { event.post(2) }  // delivered at once, or after the call that waits
+      await MainActor.run { event.post(2) }  // delivered at once, or after the call that is suspended
       await event.quiesce()
       guard await model.count == 3 else { throw Wrong() }
     }
@@ -153,7 +154,8 @@ import Testing
     }
   }
 
-  /// A detached task has no task-local values. Its simulation is that of its thread.
+  /// Checks lanes that a detached task makes. Such a task has no task-local values, so its thread
+  /// decides to which simulation it belongs.
   @Test(isPossible, arguments: BoundedLane.allCases) func lanesOfDetachedTasksBelongToTheSimulation(
     lane: BoundedLane
   ) throws {
@@ -186,7 +188,7 @@ import Testing
     #expect(count.value == 20 && EventContext.executor == nil)
   }
 
-  /// A step may resume a task that is older than the simulation. That task goes on where it was.
+  /// Checks that a step may resume a task from before the simulation. That task continues outside.
   @Test(isPossible) func olderTasksStayOutside() async throws {
     let gate = Gate()
     let older = Task { () -> Bool in
@@ -202,7 +204,7 @@ import Testing
     #expect(await older.value)
   }
 
-  /// An actor that an older task and a simulation both use is lost to neither.
+  /// Checks that an actor works for an older task and for a simulation that both use it.
   @Test(isPossible) func anActorIsSharedWithOlderTasks() async throws {
     let (gate, room) = (Gate(), Room())
     let older = Task {
@@ -219,8 +221,8 @@ import Testing
     #expect(await room.count == 11)
   }
 
-  /// A run that is cut off has borrowed the turn of an actor that others use. It gives the turn
-  /// back.
+  /// Checks that an actor still works after a run that ended too early. The run had taken a job of
+  /// the actor, and has to give it back.
   @Test(isPossible) func anActorIsNotLostWithARunThatIsCutOff() async {
     let room = Room()
     for limit in 1...12 {
@@ -230,7 +232,7 @@ import Testing
             Task {
               for _ in 0..<8 {
                 await room.enter()
-                await Task.yield()  // a step in a release build, too, where a hop to a free actor is none
+                await Task.yield()  // in a release build a hop to a free actor is no step, but a yield is
               }
             }
           }

@@ -3,15 +3,15 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Checks that the simulations of EventingTesting find faults and repeat them.
-///
-/// A simulation must also control everything that its events do.
+/// Tests that simulations find faults and repeat them, and that they control all work of their
+/// events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulationTests {
   struct Wrong: Error {}
 
   /// A bus that calls a handler once.
   ///
-  /// Unless it claims first, it checks, awaits and then acts: two senders may both pass the check.
+  /// Unless `claimsFirst`, it checks, suspends and then calls. So two senders may both pass the
+  /// check, which is the fault that simulations must find.
   actor OnceBus {
     private var isArmed = true
     private let claimsFirst: Bool
@@ -74,8 +74,8 @@ import Testing
     #expect(try Simulation.explore(atMost: 5, SimulationTests.once(claimsFirst: true, senders: 3)).isComplete == false)
   }
 
-  /// The test function is itself a task. An isolated call in the simulation must not be taken for a
-  /// call of that task.
+  /// Checks isolated calls in a simulation that a task starts. Such a call must not count as a call
+  /// of the test's own task.
   @Test func isolatedCallsRunInASimulationThatATaskStarts() async throws {
     let counts = Recorder<Int>()
     try Simulation.explore { @Sendable in
@@ -158,7 +158,7 @@ import Testing
     #expect(Schedule("1/2 0/1")?.description == "1/2 0/1" && Schedule("2/2") == nil && Schedule("one") == nil)
   }
 
-  /// Lanes of every kind run inside the simulation. They keep their own order, whatever order of
+  /// Checks that lanes of every kind run inside the simulation. They keep their order, whatever
   /// steps the seed chooses.
   @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync || Simulation.includesAllTasks })
   func lanesBelongToTheSimulation(lane: BoundedLane) throws {

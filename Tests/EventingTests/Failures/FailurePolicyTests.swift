@@ -2,7 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G19: errors of handlers are delivered by `failures`, and a policy decides their effect.
+/// Tests of guarantee G19: `failures` delivers the errors of handlers, and a policy decides their
+/// effect.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailurePolicyTests {
   struct Odd: Error, Equatable { var number: Int }
 
@@ -44,7 +45,7 @@ import Testing
 
   @Test(arguments: [false, true]) func aStopKeepsTheOccurrenceFromTheRest(isAwaited: Bool) async {
     let (event, seen) = (Event<Int>("stops", onFailure: .stop), Recorder<String>())
-    event.addHandler(on: .background, priority: 2) { _ in throw Odd(number: 0) }  // too late to stop anything
+    event.addHandler(on: .background, priority: 2) { _ in throw Odd(number: 0) }  // throws too late to stop it
     event.addHandler { seen.record("before \($0)") }
     event.addHandler { if $0 == 1 { throw Odd(number: $0) } }
     event.addHandler { seen.record("after \($0)") }

@@ -2,7 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G19: a handler that throws stops no other, and its error is in the report.
+/// Tests of guarantee G19: a handler that throws stops no other handler, and its error is in the
+/// report.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailureTests {
   struct Problem: Error, Equatable {
     let number: Int
@@ -101,7 +102,7 @@ import Testing
   }
 
   @Test func errorOnTheFastPathLeavesTheCountsRight() async {
-    // On the fast path the delivery reads no record until a handler throws.
+    // On the fast path the delivery reads no handler's record until a handler throws.
     let event = Event<Int>()
     for index in 0..<20 {
       event.addHandler(priority: index % 4) { number in
@@ -122,7 +123,7 @@ import Testing
     event.addHandler { _ in }
     event.addHandler { _ in
       await gate.opened()
-      throw Problem(number: 1)  // thrown last, but first in the report
+      throw Problem(number: 1)  // thrown last, but the first failure in the report
     }
     event.addHandler { _ in throw Problem(number: 2) }
     event.addHandler(on: .background) { _ in
@@ -183,8 +184,8 @@ import Testing
 #if DEBUG
   extension SyncPointTests {
     @Test func errorsAreInTheOrderOfTheHandlersWhenTwoThreadsAddAtTheSameTime() async {
-      // The handler that is made first is enqueued second. Errors come in the order of `handlers`,
-      // whichever of the two is first there.
+      // The handler that is made first is enqueued second. The errors must be in the order of
+      // `handlers`, whichever of the two comes first there.
       let event = Event<Int>()
       let (inside, gate) = (Gate(), Gate())
       event.once { _ in

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G23: forwards are handlers.
+/// Tests of guarantee G23: forwards are handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
   @Test func aForwardHasItsPlaceInTheOrder() {
     let (first, second) = (Event<Int>(), Event<Int>())
@@ -45,7 +45,7 @@ import Testing
     }
     let poster = startThread { other.post(0) }
     await inside.opened()
-    let ticket = one.submit(1)  // the forward is queued at `other`, with its path
+    let ticket = one.submit(1)  // the forward is enqueued in `other`, with its path
     gate.open()
     await poster.opened()
     _ = await comesBack { await ticket.report }
@@ -175,8 +175,8 @@ import Testing
       inner.record(await first.send(2))
     }
     #expect(await comesBack { await first.send(1) }?.delivered == 1)
-    // The inner send did not wait for its own handler. Its report counts the forward alone, whose
-    // target took the occurrence.
+    // The inner send did not wait for its own handler. Its report counts only the forward, whose
+    // target accepted the occurrence.
     #expect(inner.values.map(\.delivered) == [1])
     #expect(inner.values.map(\.deferred) == [0])
     await second.quiesce()

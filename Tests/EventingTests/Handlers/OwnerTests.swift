@@ -8,7 +8,7 @@ import Testing
   import Eventing
 #endif
 
-/// G10: a handler ends with its owner, and does not retain it.
+/// Tests of guarantee G10: a handler ends with its owner, and does not retain it.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OwnerTests {
   @Test func aHandlerIsCalledWithItsOwner() {
     let event = Event<Int>()

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-// The occurrences that wait on a lane, or in the buffer of a sequence.
+// Tests of the number of occurrences that wait on a lane, or in the buffer of a sequence.
 
 extension SnapshotTests {
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .oldest(8)])
@@ -76,7 +76,7 @@ extension SnapshotTests {
     event.addHandler(on: .main) { number in if number > 0 { event.post(number - 1) } }
     for round in 1...10 {
       for number in 0..<3 { event.post(number) }
-      // The posts of the handler are not covered by one quiesce.
+      // One `quiesce` does not wait for the occurrences that handlers post meanwhile.
       while await event.handlers[0].callCount < 6 * round { await event.quiesce() }
       #expect(await event.handlers.map(\.waitingCount) == [0])
     }
@@ -86,7 +86,7 @@ extension SnapshotTests {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .main) { _ in }
     for number in 0..<10 { event.post(number) }
-    /// Blocks the main queue while another thread posts and looks.
+    /// Blocks the main queue while another thread posts and reads the snapshots.
     func blockMainQueue() {
       let done = Gate()
       Task.detached {

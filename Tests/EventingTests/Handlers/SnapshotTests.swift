@@ -8,7 +8,7 @@ import Testing
   import Eventing
 #endif
 
-/// A snapshot tells of the place in the source, the key, the counts, and the waiting occurrences.
+/// Tests of snapshots: the place in the source, the key, the counts, and the waiting occurrences.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SnapshotTests {
   struct Problem: Error {}
   struct Nothing: EventObserver {}

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The place in the source where a handler was made.
+/// Tests of the recorded place in the source where a handler was made.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SourceLineTests {
   final class Desk: Sendable {
     func take(_ number: Int) {}

@@ -2,7 +2,8 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G11: tokens retain nothing and are refused where they do not belong. Bags remove their handlers.
+/// Tests of guarantee G11: tokens retain nothing, and other events refuse them. Also tests that
+/// bags remove their handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TokenTests {
   @Test func droppingATokenChangesNothing() async {
     let event = Event<Int>()

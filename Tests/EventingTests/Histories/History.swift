@@ -1,7 +1,7 @@
 import Eventing
 import Synchronization
 
-/// Threads that perform random operations on one event, and the record of these operations.
+/// A record of random operations that several threads perform on one event.
 final class History: Sendable {
   private struct Shared: Sendable {
     var tokens: [(number: Int, token: HandlerToken)] = []
@@ -12,7 +12,7 @@ final class History: Sendable {
 
   let seed: UInt64
   private let event = Event<Int>()
-  /// The logical clock. Each reading, by any thread, returns the next number.
+  /// The logical clock. Each reading, on any thread, returns the next number.
   private let clock = Atomic<Int>(0)
   /// The time at which the last inline call ended. The next inline call begins later.
   private let inline = Atomic<Int>(0)
@@ -33,7 +33,7 @@ final class History: Sendable {
 
   private var now: Int { clock.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue }
 
-  /// Performs random operations. One of the threads runs this.
+  /// Performs random operations. Each thread calls this method.
   func run(_ thread: Int, steps: Int) {
     var random = SeededGenerator(seed: seed &* 31 &+ UInt64(thread))
     var operations: [Operation] = []
@@ -46,8 +46,8 @@ final class History: Sendable {
 
   /// Yields or delays the thread at random.
   ///
-  /// On two cores, each operation would otherwise end before the other thread begins one. Such a
-  /// history proves nothing.
+  /// Without delays on two cores, an operation usually ends before the other thread begins one. A
+  /// history without overlaps proves nothing.
   private func stumble(_ random: inout SeededGenerator) {
     switch random.next() % 8 {
     case 0: giveWay()
@@ -124,7 +124,7 @@ final class History: Sendable {
     let end = now
     note(Operation(action: action(chosen.number), wasThere: wasThere, start: start, end: end, thread: thread))
     // `lock` first locks, and then checks whether the handler is there. So a handler that ends
-    // meanwhile may have been locked for a moment.
+    // meanwhile may have been locked for a short time.
     if case .lock(let number) = action(chosen.number), !wasThere {
       note(Operation(action: .lock(number), start: start, end: end, thread: thread))
     }
@@ -175,8 +175,8 @@ final class History: Sendable {
 
   private func called(_ handler: Operation.Handler, _ payload: Int, _ reaction: UInt64, _ last: Int) {
     let (occurrence, posted) = (payload & 0xFF, payload >> 8)
-    // An inline call is decided after the inline call before it has ended. A call on a lane is
-    // decided after the last call on that lane has ended.
+    // The claim of an inline call comes after the end of the inline call before. The claim of a
+    // call on a lane comes after the end of the last call on that lane.
     let start = max(posted, handler.hasLane ? last : inline.load(ordering: .acquiring))
     let call = Operation(action: .call(occurrence: occurrence, handler: handler.number), start: start, end: now)
     shared.withLock { $0.calls.append(call) }
@@ -205,16 +205,15 @@ final class History: Sendable {
 
   // MARK: The end
 
-  /// Waits until all occurrences have been delivered, and returns all operations.
-  ///
-  /// Posts of handlers, and their calls, are included.
+  /// Waits until all occurrences have been delivered, also the ones that handlers posted. Returns
+  /// all operations, including calls.
   func finish() -> [Operation] {
     let isQuiet = Gate()
     Task {
       var occurrences = -1
       while occurrences != shared.withLock(\.occurrences) {
         occurrences = shared.withLock(\.occurrences)
-        await event.quiesce()  // a call may not yet have posted an occurrence that has its number
+        await event.quiesce()  // a call may have counted an occurrence that it has not posted yet
         await event.quiesce()
       }
       isQuiet.open()

@@ -2,10 +2,10 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Histories of random operations of several threads on one event (G1 to G9, G21).
+/// Tests of histories: random operations of several threads on one event (G1 to G9, G21).
 ///
-/// For each history there must be an order in which a sequential event gives all its results. This
-/// follows from the guarantees. But the search knows none of them.
+/// For each history there must be an order in which a sequential event gives all its results. The
+/// guarantees imply that such an order exists. The search for it uses no guarantee.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HistoryTests {
   /// The results of a number of histories.
   struct Outcome: Sendable {

@@ -1,16 +1,17 @@
 /// The search for a sequential order of all operations of a history.
 ///
-/// A ``SequentialEvent`` must be able to go through the operations in that order. The order must
-/// not contradict the clock: if one operation ended before another began, it comes first.
+/// A ``SequentialEvent`` must be able to perform the operations in that order. The order must agree
+/// with the clock: if one operation ended before another began, it comes first.
 ///
-/// The search is that of Wing and Gong, with the memory of Lowe ("Testing for linearizability",
-/// 2017): no state is visited twice.
+/// The algorithm is that of Wing and Gong. As Lowe proposes ("Testing for linearizability", 2017),
+/// it remembers the visited states and visits none twice.
 struct Linearizability {
   enum Verdict {
     case linearizable
-    /// The operations that were left where the search came farthest, and the event in that state.
+    /// The operations that were left in the state in which the search came farthest, and the event
+    /// in that state.
     case not(remaining: [Operation], SequentialEvent)
-    /// The search was given up after `limit` states.
+    /// The search ended without a result after `limit` states.
     case undecided
   }
 
@@ -86,7 +87,7 @@ struct Linearizability {
       guard operation.start <= firstEnd else { break }
       firstEnd = min(firstEnd, operation.end)
     }
-    // The operation that ended first most likely came first.
+    // The operation that ended first probably also came first, so the search tries it first.
     for index in candidates(node.done, before: firstEnd) {
       var next = node
       next.done |= 1 << UInt128(index)

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Checks that the search for a sequential order refuses histories that no event can have.
+/// Tests that the search for a sequential order refuses histories that no event can have.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LinearizabilityTests {
   private static func isAccepted(_ actions: [(Operation.Action, Bool?, ClosedRange<Int>)]) -> Bool {
     let operations = actions.flatMap { action, wasThere, time in
@@ -28,7 +28,7 @@ import Testing
 
   @Test func aPostDuringAnAddMayReachTheHandlerAndALaterOneMust() {
     #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6), Self.call(0, 0, 3...5)]))
-    #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6)]))  // the post came before the add
+    #expect(Self.isAccepted([Self.add(0, 1...4), (.post(0), nil, 2...6)]))  // the post may have come before the add
     #expect(!Self.isAccepted([Self.add(0, 1...2), (.post(0), nil, 3...6)]), "an occurrence is lost")
     #expect(
       !Self.isAccepted([(.post(0), nil, 1...2), Self.add(0, 3...4), Self.call(0, 0, 5...6)]), "it was sent before")
@@ -120,7 +120,7 @@ import Testing
   }
 
   #if DEBUG
-    /// The faults that show in the history of one event. Simulations find the others.
+    /// The faults that the history of one event can show. Simulations find the other faults.
     static let mutants: [Mutant] = [
       .onceIsNotSpent, .claimIgnoresLocks, .claimIgnoresRemovals, .removalIsNotNoted, .queuedAddIsLost,
       .nestedPostIsLost, .laneIsReversed,

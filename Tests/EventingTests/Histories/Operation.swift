@@ -1,20 +1,21 @@
 /// One operation on an event, and the times between which it took effect.
 struct Operation: Sendable, CustomStringConvertible {
   enum Action: Hashable, Sendable {
-    /// A handler that is being added got its place in the order of the handlers.
+    /// A new handler was assigned its place in the order of the handlers.
     ///
-    /// If adds overlap, the handlers may join in another order than that of their places.
+    /// If adds overlap, the handlers may be added in another order than that of their places.
     case place(Int)
-    /// A handler joined.
+    /// A handler was added.
     case add(Handler)
-    /// A handler was removed. `remove`, `lock` and `unlock` return whether the handler was there.
+    /// A handler was removed. Together with `lock` and `unlock`, this records whether the handler
+    /// was there.
     case remove(Int)
     case lock(Int)
     case unlock(Int)
-    /// The event lock began or ended for one handler, which may be there or not.
+    /// The event lock began or ended for one handler, registered or not.
     ///
-    /// The event goes from one handler to the next. Other operations may come in between, but no
-    /// other change of the event lock.
+    /// The event locks its handlers one after the other. Other operations may come between two
+    /// handlers, but no other change of the event lock.
     case gate(Int, Bool, part: GatePart)
     /// An occurrence was accepted.
     case post(Int)
@@ -38,7 +39,7 @@ struct Operation: Sendable, CustomStringConvertible {
   }
 
   var action: Action
-  /// Whether the handler was there; `nil` if the operation does not return that.
+  /// Whether the handler was there; `nil` if the operation does not return this.
   var wasThere: Bool?
   var start: Int
   var end: Int
@@ -50,7 +51,7 @@ struct Operation: Sendable, CustomStringConvertible {
     return "[\(start) - \(end)] \(thread < 0 ? "in a handler" : "thread \(thread)"): \(action)\(result)"
   }
 
-  /// Returns whether the operation overlapped another one, of another thread.
+  /// Returns whether the operation overlapped another one on another thread.
   ///
   /// Operations of handlers do not count, because they run inside the operations of threads.
   func overlaps(_ other: Operation) -> Bool {

@@ -1,8 +1,8 @@
-/// An event on which one operation at a time takes place: the specification for histories.
+/// The specification for histories: an event that performs one operation at a time.
 ///
-/// The event skips an occurrence for a handler as soon as possible, if the history has no call of
-/// the handler with it. An early skip rules out no later operation. So it is no choice, and the
-/// search need not try the alternative.
+/// If the history has no call of a handler for an occurrence, the handler skips the occurrence as
+/// early as possible. An early skip makes no later operation impossible. So the search need not try
+/// a later skip.
 struct SequentialEvent: Hashable {
   private struct Member: Hashable {
     var isThere = false
@@ -18,8 +18,8 @@ struct SequentialEvent: Hashable {
 
   private struct Delivery: Hashable {
     var occurrence: Int
-    /// The handlers that were there when the occurrence was accepted and that it has not reached
-    /// yet, in their order.
+    /// The handlers, in order, that were there when the occurrence was accepted, and that it has
+    /// not reached yet.
     var rest: [Int]
     /// Whether the turn of the first handler in `rest` came while that handler was there.
     var isFound = false
@@ -30,11 +30,10 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// The numbers of handlers that a report must and may count as skipped.
+  /// The numbers of handlers that a report must count as skipped, and may count as skipped.
   ///
-  /// A handler that has ended when its turn comes is not found, and not counted. The time of its
-  /// turn cannot be observed. So if a handler ends at some time, only its skips on a lane are
-  /// certain.
+  /// A handler that has ended before its turn is not counted. The time of its turn cannot be
+  /// observed. So if a handler ends at some time, only its skips on a lane are certain.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0
@@ -112,12 +111,12 @@ struct SequentialEvent: Hashable {
     return true
   }
 
-  /// Facts about the whole history.
+  /// Facts about the whole history that the search uses.
   struct Outline {
     var calls: Set<Operation.Action>
-    /// The times at which handlers may first have ended, by handler.
+    /// The earliest time at which each handler may have ended.
     var leaving: [Int: Int]
-    /// The times at which the reports of occurrences were there, by occurrence.
+    /// The time at which the report of each occurrence was complete.
     var reports: [Int: Int]
 
     /// Returns whether a handler may have ended before its turn for an occurrence came.
@@ -131,11 +130,12 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// Delivers as far as no operation of the history is needed.
+  /// Performs the deliveries that need no operation of the history.
   ///
-  /// It is a choice whether a lane gets an occurrence that it skips later.
+  /// A lane that will skip an occurrence may or may not get it. This is a choice, so there are two
+  /// states.
   ///
-  /// - Returns: The state after the alternative, if there is such a choice; otherwise `nil`.
+  /// - Returns: The alternative state, if there is such a choice; otherwise `nil`.
   mutating func settle(_ outline: Outline) -> SequentialEvent? {
     for handler in members.indices {
       while let first = members[handler].lane.first, members[handler].isSilent, !outline.isCalled(handler, first) {

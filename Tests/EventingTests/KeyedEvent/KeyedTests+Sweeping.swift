@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// G10, G22: handlers that cannot be called any more are released step by step, as others are added.
+// Tests of guarantees G10 and G22: each add releases a few handlers that can no longer be called.
 extension KeyedTests {
   static let count = 2_000
 
@@ -46,9 +46,9 @@ extension KeyedTests {
     #expect(event.handlerCount == 8)
   }
 
-  /// Adds as many handlers as there are dead ones.
+  /// Adds as many handlers as there are ended ones.
   ///
-  /// Afterwards no dead handler may be left, and no add may have released more than 64.
+  /// Afterwards no ended handler may be left, and no add may have released more than 64.
   private static func sweep(_ live: LiveCount, _ add: () -> HandlerToken) {
     #expect(live.alive > 0)
     var most = 0

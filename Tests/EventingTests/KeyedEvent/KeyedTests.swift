@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// One event with many keys: G1 and G3 over all keys, G10 for object keys, G22.
+/// Tests of keyed events: one order over all keys (G1, G3), object keys (G10), and memory (G22).
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyedTests {
   @Test func handlersOfAKeyAndOfAnyKeyRunByPriorityAndThenAsTheyWereAdded() {
     let event = KeyedEvent<String, Int>()
@@ -93,7 +93,7 @@ import Testing
       event.post(0, to: object)
     }
     #expect(seen.values == Array(0..<1_000))
-    #expect(event.handlerCount < 200)  // handlers of released objects are swept as others are added
+    #expect(event.handlerCount < 200)  // each add removes a few handlers of released objects
   }
 
   @Test func anObjectAtTheAddressOfAReleasedOneTakesTheKeyOver() async throws {
@@ -101,7 +101,7 @@ import Testing
     let seen = Recorder<String>()
     var keys: [ObjectKey] = []
     var (object, tokens) = (Plain(), [HandlerToken]())
-    // Each object takes the address of the object before, unless the allocator chooses another one.
+    // Each object gets the address of the one before, unless the allocator chooses another address.
     for index in 0..<100 {
       keys.append(ObjectKey(object))
       tokens.append(event[object].addHandler { seen.record("\(index) \($0)") })
@@ -113,7 +113,7 @@ import Testing
     #expect(seen.values.dropFirst(100) == ["99 2"])
     event[keys[0]].addHandler { seen.record("too late \($0)") }
     event.post(3, to: object)
-    #expect(event.remove(Array(tokens.dropLast())) <= 99)  // some were swept
+    #expect(event.remove(Array(tokens.dropLast())) <= 99)  // handlers of released objects may be removed already
     event.post(4, to: object)
     #expect(seen.values.dropFirst(101) == ["99 3", "99 4"])
     #expect(event.remove(tokens[99]))
@@ -214,7 +214,7 @@ extension KeyedTests {
 }
 
 extension KeyedTests {
-  /// A key whose canary calls the event when the key is released.
+  /// A key whose `deinit` calls the event.
   private struct Fragile: Hashable, Sendable {
     let canary: Canary?
     static func == (a: Fragile, b: Fragile) -> Bool { true }

@@ -2,9 +2,9 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G15: lanes are bounded if asked to be, and every item dropped is counted.
+/// Tests of guarantee G15: a lane can be bounded, and every dropped occurrence is counted.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BufferingTests {
-  /// Bufferings, each with the payloads of 1 to 9 that are delivered if the first call blocks.
+  /// Bufferings. Each has the payloads of 1 to 9 that are delivered if the first call blocks.
   static let kept: [(Buffering, [Int])] = [
     (.unbounded, Array(1...9)), (.oldest(3), [1, 2, 3, 4]), (.newest(3), [1, 7, 8, 9]), (.latest, [1, 9]),
     (.suspendingSender(3), [1, 2, 3, 4]), (.oldest(0), [1, 2]), (.newest(-1), [1, 9]),
@@ -47,7 +47,7 @@ import Testing
         began.open()
       })
     let taken = Recorder<Int>()
-    event.addHandler { taken.record($0) }  // is called after the lane has enqueued the payload
+    event.addHandler { taken.record($0) }  // this handler is called after the lane has enqueued the payload
     event.post(1)
     await began.opened()
     event.post(2)
@@ -79,15 +79,15 @@ import Testing
     await began.opened()
     for number in 2...5 { event.post(number) }
     let quiet = Task { await event.quiesce() }
-    for number in 6...9 { event.post(number) }  // may drop the calls before the barrier of `quiesce`
+    for number in 6...9 { event.post(number) }  // may drop the calls that `quiesce` waits for
     gate.open()
     await comesBack { await quiet.value }
-    // The first `quiesce` may have waited only for calls that were dropped.
+    // The first `quiesce` may have waited only for calls that were dropped, so it is not enough.
     await comesBack { await event.quiesce() }
     #expect(calls.values.count == 2)
   }
 
-  /// The queue holds more calls than a lane makes before it yields its thread to others.
+  /// Checks order with more queued calls than a lane makes before it yields its thread.
   @Test(arguments: BoundedLane.allCases) func aLongQueueWithinItsBoundIsDeliveredInOrder(lane: BoundedLane) async {
     let (event, calls, began, gate) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
     event.add(

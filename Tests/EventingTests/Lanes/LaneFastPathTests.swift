@@ -1,14 +1,14 @@
 import Eventing
 import Testing
 
-/// All kinds except actors: an actor may be released, so its handler is checked before each call.
+/// All kinds of lanes except actors. An actor may be released, so its handler needs the slow path.
 private let kinds = SerialKind.allCases.filter { $0 != .actor }
 
-/// Posts on the fast path to handlers on lanes.
+/// Tests of posts on the fast path to handlers on lanes.
 ///
-/// After a post in which no handler needed the slow path, the next post enqueues its payload on the
-/// lanes without reading the handlers' records. A later change of a handler must still take effect
-/// with the very next occurrence.
+/// After a post in which no handler needed the slow path, the next post takes the fast path. It
+/// enqueues its payload on the lanes without reading the handlers' records. Nevertheless a later
+/// change of a handler must take effect with the very next occurrence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneFastPathTests {
   /// An event with a handler on a lane, after a few posts that open the fast path.
   private struct Settled {
@@ -23,7 +23,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
       await event.quiesce()
     }
 
-    /// Returns the payloads that were delivered after these first posts.
+    /// Returns the payloads that were delivered after the first posts.
     func later() async -> [Int] {
       await event.quiesce()
       return seen.values.filter { $0 > 0 }
@@ -34,7 +34,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     let settled = await Settled(kind)
     settled.event.lock(settled.token)
     settled.event.post(1)
-    settled.event.unlock(settled.token)  // 1 is skipped when it is posted, not when it would run
+    settled.event.unlock(settled.token)  // 1 is skipped at its post, although its call would begin later
     for number in 2...4 { settled.event.post(number) }
     #expect(await settled.later() == [2, 3, 4])
     #expect(await settled.event.handlers.map(\.skippedCount) == [1])
@@ -129,9 +129,8 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(loop.values == due)
   }
 
-  /// Checks that a post on the main actor calls the handler at once.
-  ///
-  /// A nested post is also delivered on the spot, after the call that made it.
+  /// Checks that a post on the main actor calls the handler at once. A nested post is also
+  /// delivered at once, after the call that made it.
   @Test @MainActor func aHandlerOnMainIsCalledAtOnceOnMain() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .main) { [weak event] number in

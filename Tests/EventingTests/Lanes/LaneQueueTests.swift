@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  /// The queue of a bounded or parallel lane, without threads.
+  /// Tests of the queue of a bounded or parallel lane, without threads.
   @Suite(.fewAtATime) struct LaneQueueTests {
     private func append(_ number: Int, _ queue: inout LaneQueue) { lend(number) { _ = queue.append($0, nil) } }
 
@@ -17,7 +17,7 @@
 
     private func number(_ call: OverlappingCall) -> Int { call.payload.borrowed.payload() }
 
-    /// Appends calls, takes all of them out, and puts them back in the opposite order.
+    /// Appends calls, takes all of them out, and puts them back in reverse.
     private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue) {
       for number in 0..<count { append(number, &queue) }
       var taken: [OverlappingCall] = []
@@ -50,7 +50,7 @@
           while pop(&queue) != nil {}
         }
       }
-      #expect(growth < 3)  // it would be 8 if each call moved all others
+      #expect(growth < 3)  // 8 if each call moved all others
     }
   }
 #endif

@@ -49,8 +49,8 @@ extension LaneTests {
     gate.open()
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
-    // The payload of the current call is alive, and all payloads behind it. The payload before it
-    // may be about to be released.
+    // The payload of the current call is alive, and so are all payloads behind it. The payload
+    // before it may not be released yet.
     for (index, count) in alive.values.enumerated() { #expect(count <= 11 - index) }
   }
 

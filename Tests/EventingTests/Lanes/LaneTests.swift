@@ -2,7 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G13 and G15: lanes are in order, one call at a time, and a slow handler delays only itself.
+/// Tests of guarantees G13 and G15: lanes are in order, one call at a time, and a slow handler
+/// delays only itself.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneTests {
   // MARK: In order, one at a time
 
@@ -59,7 +60,7 @@ import Testing
     for recorder in recorders { #expect(recorder.values == Array(0..<2_000)) }
   }
 
-  // MARK: Where
+  // MARK: Where handlers run
 
   @Test func handlerOnAQueueRunsOnThatQueue() async {
     let event = Event<Int>()
@@ -144,7 +145,7 @@ import Testing
     for number in 0..<8 { event.post(number) }
     await executor.run()
     #expect(began.values == [0, 1])
-    for number in [1, 2, 0, 4, 3, 6, 5, 7] {  // whichever call ends, the next in order begins
+    for number in [1, 2, 0, 4, 3, 6, 5, 7] {  // whichever call ends, the next one in order begins
       gates[number].open()
       await executor.run()
       #expect(began.values == Array(0..<began.count))

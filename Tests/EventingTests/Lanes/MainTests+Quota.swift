@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-// G14, G15: other blocks of the main queue run between long calls.
+// Tests of guarantees G14 and G15: other blocks of the main queue run between long calls.
 extension MainTests {
   @Test func longSynchronousCallsLetOtherBlocksIn() async {
     #expect(await Self.longestRun { event, body in event.addHandler(on: .main) { _ in body() } } <= 8)
@@ -19,7 +19,8 @@ extension MainTests {
   /// Posts 200 times to a handler that runs for 1 ms on the main queue. Meanwhile a block on the
   /// main queue enqueues itself again each time it runs.
   ///
-  /// - Parameter add: Adds a handler to the event. The handler must call the closure.
+  /// - Parameter add: A closure that adds a handler to the event. The handler must call its
+  ///   closure.
   /// - Returns: The highest number of calls of the handler between two runs of the block.
   private static func longestRun(_ add: (Event<Int>, @escaping @Sendable () -> Void) -> Void) async -> Int {
     let (event, calls, over) = (Event<Int>(), Counter(), Gate())

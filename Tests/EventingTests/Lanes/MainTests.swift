@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G14: handlers on the main actor.
+/// Tests of guarantee G14: handlers on the main actor.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MainTests {
   // MARK: At once
 
@@ -13,7 +13,7 @@ import Testing
     event.post(1)
     #expect(seen.values == [1])
     await Task.yield()
-    event.post(2)  // on Linux the main actor may now be on another thread
+    event.post(2)  // on Linux the main actor may have moved to another thread
     #expect(seen.values == [1, 2])
   }
 
@@ -182,7 +182,7 @@ import Testing
       await gate.opened()
     }
     event.post(1)
-    await began.opened()  // this test runs on the main actor, which is therefore free
+    await began.opened()  // the main actor runs this test, so it is not blocked by the handler
     gate.open()
     await event.quiesce()
   }

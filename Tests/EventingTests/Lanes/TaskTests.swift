@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// G17: the tasks of `.task` handlers, and cancellation.
+/// Tests of guarantee G17: the tasks of `.task` handlers, and cancellation.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskTests {
   @TaskLocal static var request: String?
 
@@ -160,7 +160,7 @@ import Testing
     #expect(finished.value == 2)
   }
 
-  // MARK: Cancellation cuts nothing in half
+  // MARK: Sends of cancelled tasks
 
   @Test(arguments: SerialKind.allCases) func sendOfACancelledTaskStillDeliversAndWaits(kind: SerialKind) async {
     let event = Event<Int>()

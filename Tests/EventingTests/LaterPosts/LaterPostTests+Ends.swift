@@ -3,7 +3,7 @@ import EventingTesting
 import Synchronization
 import Testing
 
-/// The ends of events, and the threads on which the user's code runs.
+/// Tests of the end of an event with later posts, and of the threads on which user code runs.
 extension LaterPostTests {
   @Test func anEndBesideTheTimerReleasesEveryPayload() async {
     let live = LiveCount()
@@ -16,14 +16,15 @@ extension LaterPostTests {
     }
   }
 
-  /// The payload, the closure of the handler and the event are let go of elsewhere: their `deinit`
-  /// would hold up all later posts of the clock.
+  /// Checks that the timer does not release the payload, the closure of the handler or the event.
+  /// Their `deinit` would delay all later posts of the clock.
   @Test func noCodeOfTheUserRunsOnTheTimer() async {
     let (live, onTimer) = (LiveCount(), Counter())
     let check: @Sendable () -> Void = { unsafe withUnsafeCurrentTask { if unsafe $0 != nil { onTimer.add() } } }
     for round in 0..<2_000 {
       let clock = ManualClock()
-      // A thread without a task makes and drops the event, so a `deinit` in a task is on the timer.
+      // The thread that makes and releases the event has no task. So a `deinit` inside a task runs
+      // on the timer.
       await onThread {
         let event = round % 2 == 0 ? Event<Canary>() : Event(replaying: .last(1))
         let captured = Canary(live, onDeinit: check)
@@ -49,7 +50,7 @@ extension LaterPostTests {
     }
     event?.post(4, after: .seconds(1), clock: clock)
     let post = event?.post(5, after: .seconds(2), clock: clock)
-    // The event's own queue delivers 2, and retains no more than the core.
+    // The event's own queue delivers 2, and retains only the core.
     if let event { await whileBusy(event) { event.post(2) } }
     event?.post(3)
     await isInside.opened()

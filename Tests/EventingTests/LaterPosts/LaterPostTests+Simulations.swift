@@ -2,8 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Later posts in simulations: every order of small programs, and clocks that stand for the real
-/// ones.
+/// Tests of later posts in simulations: every order of small programs, and the simulation's clock
+/// in place of the real ones.
 extension LaterPostTests {
   private struct Wrong: Error, CustomStringConvertible {
     let description: String
@@ -13,7 +13,7 @@ extension LaterPostTests {
     case post(Int), cancel, finish, lock, add
   }
 
-  /// Programs of tasks. Each begins with two later posts: 1 is due first, then 2.
+  /// Small programs of tasks. Each begins with two later posts: 1 is due first, then 2.
   private static let programs: [[[Step]]] = [
     [[.cancel]], [[.finish]], [[.cancel], [.cancel]], [[.cancel], [.finish]], [[.post(3)], [.cancel]],
     [[.post(3)], [.post(4)]], [[.post(3), .finish]], [[.lock], [.cancel]], [[.add], [.post(3)]],
@@ -29,7 +29,8 @@ extension LaterPostTests {
     #expect(explored.isComplete && explored.runs > 1, "\(explored.runs) orders")
   }
 
-  /// A post that was cancelled is never made, each other one once, in the order of the deadlines.
+  /// Runs a program. A cancelled post must never be made, and each other one once, in the order of
+  /// the deadlines.
   private static func run(_ tasks: [[Step]]) async throws {
     let (event, seen, clock, start) = (Event<Int>(), Recorder<Int>(), Simulation.clock, Simulation.clock.now)
     let token = event.addHandler { seen.record($0) }
@@ -68,7 +69,7 @@ extension LaterPostTests {
     try check(cancelled.count <= 1, "1 was cancelled twice")
     try check(Set(values).count == values.count, "a post came twice")
     try check(isFinished || values.contains(2), "2 is lost")
-    // 3 and 4 are due some milliseconds after the first second.
+    // The posts 3 and 4 are due some milliseconds after the first second.
     try check(values == values.sorted { LaterPostTests.due($0) < LaterPostTests.due($1) }, "out of order")
     try check(posts.values.allSatisfy { !$0.cancel() }, "still waiting")
     try check(clock.sleeperCount == 0, "a timer is left")

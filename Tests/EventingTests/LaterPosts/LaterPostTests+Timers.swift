@@ -3,7 +3,7 @@ import EventingTesting
 import Foundation
 import Testing
 
-/// The timers of clocks: one for each, and none that nothing waits for.
+/// Tests of the timers of clocks: one for each clock, and only while a post waits.
 extension LaterPostTests {
   @Test func manyPostsWithGrowingDeadlinesComeInOrder() async {
     let (event, seen, count) = (Event<Int>(), Recorder<Int>(), 100_000)
@@ -41,7 +41,8 @@ extension LaterPostTests {
     event.finish()
   }
 
-  /// The test's own process: no other test must wait for the pool meanwhile.
+  /// Checks posts while all threads of the pool are blocked. This needs a process of its own,
+  /// because other tests use the pool.
   @Test func postsNeedNoFreeThreadOfThePool() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
@@ -149,7 +150,8 @@ extension LaterPostTests {
     #expect(await eventually { other.sleeperCount == 0 })
   }
 
-  /// Debug builds stop where a mutex is taken under another one.
+  /// Checks that a clock's instants are compared while no mutex is held. Debug builds stop if a
+  /// thread locks a mutex under another one.
   @Test func instantsAreComparedUnderNoMutex() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
@@ -176,7 +178,8 @@ extension LaterPostTests {
     #expect(growth < 8, "\(growth) times as long")
   }
 
-  /// In each round the timer comes to rest, so a ring that gets lost is noticed.
+  /// Checks that no wake-up of the timer is lost. In each round the timer stops, so a lost wake-up
+  /// is noticed.
   @Test(arguments: 0..<3) func noPostIsLostBesideThreadsThatSetTheTimer(kind: Int) async {
     let clocks: [any Clock<Duration>] = [ContinuousClock(), SuspendingClock(), RealClock()]
     let clock = clocks[kind]

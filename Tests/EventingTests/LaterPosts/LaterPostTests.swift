@@ -2,10 +2,10 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H9: posts that are made later.
+/// Tests of guarantee H9: posts that are made later.
 ///
-/// The end of an event cancels them, and the optimiser ends an event after its last use. So a test
-/// that waits for posts uses the event at its end.
+/// The end of an event cancels its later posts, and the optimizer may release the event after its
+/// last use. So a test that waits for posts uses the event at its end.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaterPostTests {
   /// Waits until the timer sleeps, moves the clock, and waits for the posts.
   private func advance(_ clock: ManualClock, by duration: Duration, _ until: () -> Bool) async {

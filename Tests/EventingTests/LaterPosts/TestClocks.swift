@@ -23,6 +23,8 @@ final class HastyClock: Clock, Sendable {
   let sleeps = Counter()
   let early: Int
 
+  /// Creates a clock.
+  ///
   /// - Parameter early: The number of sleeps that end at once.
   init(early: Int) { self.early = early }
 
@@ -35,7 +37,7 @@ final class HastyClock: Clock, Sendable {
   }
 }
 
-/// A clock that is a value: two clocks on one base are equal.
+/// A clock that is a value: two clocks with one base are equal.
 struct ValueClock: Clock, Hashable {
   typealias Instant = ManualClock.Instant
   let base: ManualClock
@@ -49,7 +51,7 @@ struct ValueClock: Clock, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(base)) }
 }
 
-/// A clock whose instants compare themselves with the help of an event, which takes a mutex.
+/// A clock whose instants are compared with the help of an event, which locks a mutex.
 final class TalkativeClock: Clock, Sendable {
   struct Instant: InstantProtocol {
     let base: ManualClock.Instant
@@ -77,7 +79,7 @@ final class TalkativeClock: Clock, Sendable {
   func sleep(until deadline: Instant, tolerance: Duration?) async throws { try await base.sleep(until: deadline.base) }
 }
 
-/// A clock that measures real time, and that the library does not know.
+/// A clock that measures real time, but is not one of the standard clocks.
 final class RealClock: Clock, Sendable {
   typealias Instant = ContinuousClock.Instant
 

@@ -28,7 +28,7 @@
       }
       lockReasons.end(.event)
       #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
-      lockReasons.begin(.event, .latest)  // before the end has had its turn: the new lock wins
+      lockReasons.begin(.event, .latest)  // a new lock before the old one's end was processed replaces the old one
       #expect(lockReasons.flags(flags) == flags)
       lockReasons.end(.event)
       lockReasons.end(.scope(1))
@@ -43,8 +43,8 @@
   extension SyncPointTests {
     // MARK: 5. Unlock with held occurrences
 
-    /// Thread D delivers 1. It has found the handler locked and is about to hold 1 when the handler
-    /// is unlocked. Meanwhile 2 waits behind 1, and the handler may be locked again.
+    /// Thread D delivers 1. It has found the handler locked and is about to hold 1. Now the handler
+    /// is unlocked. Meanwhile 2 is queued behind 1, and the handler may be locked again.
     @Test(arguments: [false, true]) func anOccurrenceAboutToBeHeldIsNotOvertaken(isLockedAgain: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .holding), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }
@@ -60,13 +60,13 @@
       await event.quiesce()
       #expect(seen.values == (isLockedAgain ? [] : [1, 2]))
       event.unlock(token)
-      await event.send(3)  // not a post: the thread before may still be leaving
+      await event.send(3)  // not a post: the thread of the post before may still be inside
       #expect(seen.values == [1, 2, 3])
     }
 
     @Test func aLockBetweenTheCheckAndTheClaimHolds() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .claiming), Recorder<Int>())
-      let token = event.once { seen.record($0) }  // a once handler is claimed on every path
+      let token = event.once { seen.record($0) }  // on every path, the delivery claims a once handler
       let poster = startThread { hold.during { event.post(1) } }
       await hold.reached.opened()
       event.lock(token, holding: .latest)
@@ -80,13 +80,14 @@
   }
 
   extension Event {
-    /// Whether the idle event is entered by the fast path. Observers and a history prevent that.
+    /// Whether a post to the idle event may take the fast path. Observers and a history prevent
+    /// that.
     nonisolated var hasFastPath: Bool { core.stateWord.load(ordering: .relaxed) & CoreState.mustEnqueue == 0 }
   }
 
   extension SyncPointTests {
-    /// On the main queue, a `.main` handler is called at once. If a lock holds the occurrence on
-    /// that way, the occurrence keeps its context and its observers.
+    /// On the main queue, a `.main` handler is called at once. If a lock holds the occurrence
+    /// before that call, the occurrence keeps its context and its observers.
     @MainActor @Test func anOccurrenceHeldOnTheWayToAMainHandlerKeepsContextAndObservers() async {
       let carrying = EventContext.carry(HoldingTests.$request)
       defer { carrying.end() }

@@ -3,10 +3,10 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Locks that hold, with handlers on lanes (G9).
+/// Tests of locks that hold, with handlers on lanes (G9).
 ///
-/// Occurrences that wait on the lane when the lock is made stay there. Held occurrences come after
-/// them.
+/// Occurrences that wait on the lane when the lock begins stay there. Held occurrences are
+/// delivered after them.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingLaneTests {
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
     lane: BoundedLane, buffering: Buffering
@@ -28,7 +28,7 @@ import Testing
     for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // no send waits for held occurrences
     await event.quiesce()
     #expect(seen.values == [1])
-    event.post(7)  // skipped: two are held already
+    event.post(7)  // skipped, because two occurrences are held already
     event.unlock(token)
     #expect(await event.send(8).delivered == 1)
     #expect(seen.values == [1, 2, 3, 4, 5, 8])
@@ -84,7 +84,7 @@ import Testing
     #expect(seen.values.sorted() == [1, 2, 3])
   }
 
-  /// Posts race with a lock of the handler and a lock of the event.
+  /// Checks posts that race with a lock of the handler and a lock of the event.
   @Test(arguments: BoundedLane.allCases.map(Optional.some) + [nil]) func heldOccurrencesAreNeitherLostNorReordered(
     lane: BoundedLane?
   ) async {
@@ -196,7 +196,7 @@ import Testing
         ended.add(1)
       }
     }
-    await steps.run()  // both calls of `quiesce` passed the lane, and wait for call 0
+    await steps.run()  // both calls of `quiesce` have passed the lane, and wait for call 0
     event.finish()
     let ending = await event.handlers.first
     #expect(ending?.callCount == 2 && ending?.skippedCount == 1)
@@ -223,7 +223,7 @@ import Testing
     #expect(seen.count == 3)  // the lane has paused
     event.unlock(token)
     while await steps.run() {}
-    #expect(seen.values.sorted() == Array(0..<6))  // and none of the last three calls has ended
+    #expect(seen.values.sorted() == Array(0..<6))  // none of the last three calls has ended
     gates[1].open()
     await steps.runUntilQuiet(event)
   }
@@ -254,7 +254,7 @@ import Testing
     #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == dropped.map { "dropped a \($0)" })
   }
 
-  /// G18: context travels.
+  /// Checks guarantee G18: the context of each sender reaches the handler.
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
   func theQueueOfAPausedLaneKeepsTheContextOfTheSenders(
     lane: BoundedLane, buffering: Buffering
@@ -279,7 +279,7 @@ import Testing
   }
   @TaskLocal static var request = "none"
 
-  /// G21: nothing is lost.
+  /// Checks guarantee G21: no occurrence is lost.
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)])
   func occurrencesThatEndWithAPausedLaneAreReportedAsSkipped(
     lane: BoundedLane, buffering: Buffering

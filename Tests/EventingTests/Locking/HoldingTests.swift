@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Locks that hold occurrences (G9).
+/// Tests of locks that hold occurrences (G9).
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingTests {
   @Test func theFirstAreHeldAndComeBeforeAnythingNewer() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
@@ -75,7 +75,7 @@ import Testing
     #expect(seen.values == [1, 2])
     event.unlock(bar)
     event.post(6)
-    #expect(seen.values == [1, 2, 3, 4, 6])  // the second lock held nothing
+    #expect(seen.values == [1, 2, 3, 4, 6])  // the second lock held nothing, so 5 was skipped
   }
 
   @Test func anUnlockInAHandlerHasItsTurnAsAPostHas() {
@@ -83,7 +83,7 @@ import Testing
     let bar = event.addHandler { seen.record($0) }
     event.addHandler { [weak event] number in
       guard number == 3, let event else { return }
-      event.post(4)  // posted before the unlock, so it is held
+      event.post(4)  // posted before the unlock, so 4 is held
       event.unlock(bar)
       #expect(!event.isLocked(bar))
       event.post(5)
@@ -98,7 +98,7 @@ import Testing
     let bar = event.addHandler { seen.record($0) }
     await event.withLocked(bar, holding: .upTo(9)) {
       event.post(1)
-      event.lock(bar)  // the last lock decides: it holds nothing
+      event.lock(bar)  // the last lock decides, and this one holds nothing
       event.post(2)
       event.unlock(bar)
       #expect(event.isLocked(bar))
@@ -178,7 +178,7 @@ import Testing
     event?.post(Canary(live))
     owner = nil
     event?.unlockAll()
-    await event?.send(Canary(live))  // a send releases the handlers of dead owners
+    await event?.send(Canary(live))  // a send releases the handlers of released owners
     await event?.quiesce()
     #expect(await eventually { live.alive == 0 })
     event?.lock(holding: .latest)

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// G9: locked is silent.
+/// Tests of guarantee G9: a locked handler is not called.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockTests {
   // MARK: One handler
 

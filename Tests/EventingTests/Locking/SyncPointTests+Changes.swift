@@ -4,10 +4,10 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    // MARK: 6. A change that is known before the call that made it returns
+    // MARK: 6. A change that other threads see before the call that made it returns
 
-    /// Thread T has locked the handler, or the event, and not yet closed the fast path. A send
-    /// finds the lock. So the post after it must find the lock, too.
+    /// Thread T has locked the handler, or the event, and has not closed the fast path yet. A send
+    /// finds the lock. So the next post must find the lock, too.
     @Test(arguments: [false, true], [Holding.nothing, .upTo(9)]) func aLockThatOneSendFoundIsFoundByTheNextPost(
       isOfEvent: Bool, holding: Holding
     ) async {
@@ -41,8 +41,8 @@ import Testing
       await t.opened()
     }
 
-    /// The lane skips 1, which waited on it. So 2 is skipped, even if the handler is unlocked
-    /// before the lane comes to 2.
+    /// The lane skips occurrence 1, which waited on it, because of the lock. So 2 must be skipped,
+    /// too, even if the handler is unlocked before the lane comes to 2.
     @Test func aLockThatALaneFoundIsFoundByTheNextPost() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .noting), Recorder<Int>())
       let (inside, gate, queue) = (Gate(), Gate(), DispatchQueue(label: "lane"))
@@ -87,7 +87,8 @@ import Testing
       await t.opened()
     }
 
-    /// A bag removes its handlers without entering the event, so a post may come at any time.
+    /// Checks a post beside a bag, which removes its handlers without entering the event. So the
+    /// post may come at any step of the removal.
     @Test(arguments: [false, true]) func aHandlerThatIsSeenToBeGoneIsNotCalled(isCounted: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .noting), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }

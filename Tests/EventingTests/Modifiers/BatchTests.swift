@@ -3,7 +3,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H5: calls that take several payloads.
+/// Tests of guarantee H5: calls that take several payloads.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BatchTests {
   struct Refused: Error {}
 
@@ -43,8 +43,8 @@ import Testing
     #expect(seen.values == [[1, 2, 3], [4]])
   }
 
-  /// A lock that holds a batch whose turn came leaves the payloads apart. So a bound drops the
-  /// oldest of them, and not the batch.
+  /// Checks a lock that holds a batch whose call is due. The payloads are held one by one, so a
+  /// bound drops the oldest payload, and not the whole batch.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
     let token = event.attach(

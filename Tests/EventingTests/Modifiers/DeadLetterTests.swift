@@ -2,7 +2,7 @@
 import EventingTesting
 import Testing
 
-/// H3: what handlers failed at.
+/// Tests of guarantee H3: dead letters, the payloads that a handler could not handle.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeadLetterTests {
   struct Refused: Error {}
 

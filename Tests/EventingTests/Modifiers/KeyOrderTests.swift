@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H7: calls for equal keys in order, one at a time.
+/// Tests of guarantee H7: calls for equal keys come in order, one at a time.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyOrderTests {
   @Test func callsOfEqualKeysComeInOrderAndDifferentKeysOverlap() async {
     let (event, gates, seen) = (Event<Int>(), [Gate(), Gate(), Gate()], Recorder<Int>())
@@ -14,7 +14,7 @@ import Testing
     for payload in 0..<9 { event.post(payload) }
     gates[1].open()
     gates[2].open()
-    // Key 0 keeps one slot; the other goes on with the other keys.
+    // Key 0 keeps one slot. The other slot serves the other keys.
     #expect(await eventually { seen.count == 6 })
     #expect(seen.values == [1, 2, 4, 5, 7, 8])
     gates[0].open()

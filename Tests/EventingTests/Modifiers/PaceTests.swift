@@ -3,9 +3,9 @@ import Dispatch
 import EventingTesting
 import Testing
 
-/// H6: handlers that get only some of the occurrences.
+/// Tests of guarantee H6: handlers that receive only some of the occurrences.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceTests {
-  /// The places in which a handler can have a pace, by name.
+  /// Adds a handler with a pace on the lane with this name.
   private func add(_ place: String, to event: Event<Int>, _ seen: Recorder<Int>, _ pace: (Handler<Int>) -> Handler<Int>)
     -> HandlerToken
   {
@@ -20,7 +20,7 @@ import Testing
   }
   private static let places = ["inline", "background", "main", "inOrder"]
 
-  /// Waits until the handlers' calls have ended, without ending the waiting of a pace.
+  /// Waits until the handlers' calls have ended. Does not end the waiting of a pace.
   private func settle(_ seen: Recorder<Int>, _ count: Int) async {
     #expect(await eventually { seen.count >= count })
     for _ in 0..<200 { await Task.yield() }
@@ -42,7 +42,7 @@ import Testing
     await settle(seen, 3)
     #expect(seen.values == [1, 5, 6])
     #expect(await eventually { clock.sleeperCount == 1 })
-    clock.advance(by: .milliseconds(100))  // an interval without occurrences: the next one comes at once
+    clock.advance(by: .milliseconds(100))  // after an interval without occurrences the next one is delivered at once
     #expect(await eventually { clock.sleeperCount == 0 })
     event.post(7)
     await settle(seen, 4)

@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H11: a new occurrence cancels the call that runs.
+/// Tests of guarantee H11: a new occurrence cancels the running call.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingTests {
   @Test(arguments: [false, true]) func aNewOccurrenceCancelsTheCallThatRuns(isOnMain: Bool) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<String>())
@@ -21,7 +21,7 @@ import Testing
     async let first = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     async let second = event.send(2)
-    #expect(await first.dropped == 1)  // whatever the call returned
+    #expect(await first.dropped == 1)  // whatever the cancelled call returned
     #expect(await eventually { clock.sleeperCount == 1 })
     #expect(await event.send(3).delivered == 1)
     #expect(await second.dropped == 1)
@@ -94,8 +94,9 @@ import Testing
     deinit { onRelease() }
   }
 
-  /// While a post releases the payload that it drops, its own occurrence fails and waits. The post
-  /// must not end that delay.
+  /// Checks a post whose dropped payload changes the handler in its `deinit`. While the post
+  /// releases that payload, its own occurrence fails and waits for its retry. The post must not end
+  /// that delay.
   @Test func aPostEndsNoDelayButThatOfTheCallItReplaces() async {
     let (event, clock, gate, seen) = (Event<Parcel>(), ManualClock(), Gate(), Recorder<Int>())
     let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)

@@ -2,11 +2,11 @@
 import EventingTesting
 import Testing
 
-/// H1 and H2: handlers that are called again when they throw.
+/// Tests of guarantees H1 and H2: handlers that are called again when they throw.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryTests {
   struct Refused: Error {}
 
-  /// A handler that throws a number of times for each payload.
+  /// A callee that throws a number of times for each payload.
   final class Unsteady: Sendable {
     let attempts = Recorder<Int>()
     private let failures: Int
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// The places in which a handler can be tried again, by name.
+  /// Returns a handler for retries on the lane with this name.
   static func handler(_ place: String, _ unsteady: Unsteady) -> Handler<Int> {
     switch place {
     case "inline": Handler { try unsteady.call($0) }
@@ -104,7 +104,8 @@ import Testing
     #expect(RetryPolicy.immediately(attempts: -1).attempts == 1)
   }
 
-  /// Ends a delay, and returns the report of the `send` that waited.
+  /// Ends a delay between two attempts. Returns the report of the `send` that waited, and the
+  /// number of attempts.
   private func report(
     place: String = "inOrder", isOnce: Bool = false, _ end: @Sendable (Event<Int>, HandlerToken) -> Void
   ) async -> (SendReport, Int) {
@@ -138,8 +139,9 @@ import Testing
     #expect(report.failures.map(\.attempts) == [2] && attempts == 2)
   }
 
-  /// The outcome is known when the lock begins, so the unlock must not bring another attempt. The
-  /// handler's thread may find the lock, too, when it has just started the delay.
+  /// Checks that a lock ends the delay, even if it is unlocked at once. The lock decides the
+  /// outcome, so the unlock must not cause another attempt. The handler's thread may also find the
+  /// lock when it has just started the delay.
   @Test(arguments: ["inOrder", "background", "concurrent", "task"])
   func aLockThatEndsAtOnceEndsTheDelayAllTheSame(place: String) async {
     for _ in 0..<200 {
@@ -214,7 +216,7 @@ import Testing
     event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).once())
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
-    event.post(2)  // finds the handler used up, which does not end the delay
+    event.post(2)  // the used-up handler skips 2, which does not end the delay
     #expect(clock.sleeperCount == 1 && unsteady.attempts.values == [1])
     clock.advance(by: .seconds(1))
     await event.quiesce()

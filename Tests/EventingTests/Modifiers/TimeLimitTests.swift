@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H4: attempts that end after a time.
+/// Tests of guarantee H4: attempts with a time limit.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TimeLimitTests {
   private func isTimeout(_ failure: HandlerFailure?) -> Bool { (failure?.error as? EventingError)?.code == .timedOut }
 
@@ -68,6 +68,6 @@ import Testing
   @Test func theTaskLocalValuesAndThePriorityOfACallStay() async {
     let event = Event<Int>()
     event.add(Handler { (_: Int) async throws in await event.quiesce() }.timingOut(after: .seconds(1_000)))
-    #expect(await event.send(1).delivered == 1)  // quiesce() knows the call that it is in
+    #expect(await event.send(1).delivered == 1)  // `quiesce()` does not wait for the call that it is in
   }
 }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// The one order over the sets of all values.
+// Tests of the one order of the changes of all combined values.
 extension CombinedValuesTests {
   @Test func aSetOfABusyValueCountsWhenItIsMadeNotWhenItIsDelivered() async {
     let (first, second, seen) = (Observed(0), Observed(0), Recorder<Pair>())
@@ -42,8 +42,8 @@ extension CombinedValuesTests {
   }
 
   @Test func noPairComesThatNeverWasAndNewHandlersMissNone() async {
-    // One thread sets `first`, then `second` to the same number: the first is never behind, and
-    // never more than one ahead. Handlers of `first` make the event of `first` busy meanwhile.
+    // One thread sets `first`, then `second` to an equal number. So `first` is never behind, and
+    // never more than one ahead. Handlers of `first` keep its event busy meanwhile.
     let (first, second, isOver) = (Observed(0), Observed(0), Gate())
     first.addHandler { _ in giveWay() }
     let setter = startThread {
@@ -128,8 +128,8 @@ extension CombinedValuesTests {
 
 #if DEBUG
   extension SyncPointTests {
-    /// Sets `value` to 1 on a thread that is held between the change and its way into the
-    /// combination.
+    /// Sets `value` to 1 on a new thread. The thread is held after the change, before it passes the
+    /// change to the combination.
     private func held(_ value: Observed<Int>) async -> (hold: Hold, setter: Gate) {
       let hold = Hold(at: .foundBusy)
       let setter = startThread { hold.during { value.value = 1 } }

@@ -1,9 +1,10 @@
 import Eventing
 import Testing
 
-// Values that go while work on their events is left.
+// Tests of values that are released while their events have work left.
 extension ObservedTests {
-  /// The event's own queue adds handlers after the last reference to the value has gone.
+  /// Checks handlers that the event's own queue adds after the last reference to the value was
+  /// released.
   @Test func handlersThatJoinWhenTheValueIsGoneReceiveIt() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()

@@ -2,7 +2,7 @@ import Eventing
 import Observation
 import Testing
 
-// Values that are read under Observation's tracking.
+// Tests of values that are read under Observation's tracking.
 extension ObservedTests {
   /// A payload that cannot be compared.
   private struct Reading: Sendable {
@@ -15,7 +15,7 @@ extension ObservedTests {
     withObservationTracking {
       _ = (value.value, value.value)
     } onChange: {
-      // The value is there before the change is told.
+      // The value has changed before `onChange` is called.
       told.record(value.value)
     }
     #expect(told.values == [])
@@ -84,7 +84,7 @@ extension ObservedTests {
     #expect(seen.values == ["handler 1", "handler 2", "told 2"])
   }
 
-  /// A closure that is told may set the value, and read it under tracking again.
+  /// Checks that `onChange` may set the value, and read it under tracking again.
   @Test func onChangeMaySetTheValue() {
     let (value, told) = (Observed(0), Recorder<Int>())
     @Sendable func track() {
@@ -118,7 +118,8 @@ extension ObservedTests {
     #expect(seen.values == [0, 1, -1, 100, 12, -2, 200, 23, -3, 300])
   }
 
-  /// A change that comes after the read, and before the closure has returned, is told later.
+  /// Checks a change after the tracked read and before the closure has returned. `onChange` is
+  /// called afterwards.
   @Test func aSetByAnotherThreadBeforeTheReaderIsRegisteredIsTold() async {
     let (value, told, hasRead, isSet) = (Observed(0), Gate(), Gate(), Gate())
     let reader = startThread {
@@ -154,7 +155,8 @@ extension ObservedTests {
     #expect(told.values == [3])
   }
 
-  /// Each reader follows the value to its last change, however many threads set it meanwhile.
+  /// Checks that each reader receives the last change, however many threads set the value
+  /// meanwhile.
   @Test func readersFollowSetsFromManyThreads() async {
     let (value, seen) = (Observed(0), ConditionLock([0, 0, 0]))
     @Sendable func follow(_ reader: Int) {
@@ -192,7 +194,8 @@ extension ObservedTests {
 
   @Test func trackingLeavesNothingBehind() async {
     let live = LiveCount()
-    // The first tracked read of the process is kept.
+    // Observation keeps the first tracked read of the process, so the test makes one before
+    // counting.
     withObservationTracking {
       _ = Observed(0).value
     } onChange: {
@@ -210,7 +213,7 @@ extension ObservedTests {
         }
         value.value = Canary(live)
       }
-      // A reader that is never told.
+      // A reader whose `onChange` is never called.
       withObservationTracking {
         value.value.sing()
       } onChange: {

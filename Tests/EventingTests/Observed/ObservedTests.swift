@@ -2,7 +2,7 @@ import Eventing
 import Observation
 import Testing
 
-/// Values whose changes are events.
+/// Tests of values whose changes are events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObservedTests {
   @Test func optionsSelectTheValuesOfAChange() {
     let value = Observed(1)

@@ -95,7 +95,7 @@ extension DefectTests {
     #expect(seen.values == ["old 4"])
   }
 
-  // MARK: 10. Dead handlers pile up until the next send (IKEvents, emitter-kit)
+  // MARK: 10. Handlers of released owners pile up until the next send (IKEvents, emitter-kit)
 
   @Test func deadHandlersDoNotPileUpWithoutASend() async {
     let (event, keyed, live) = (Event<Int>(), KeyedEvent<ObjectKey, Int>(), LiveCount())

@@ -70,7 +70,7 @@ import Testing
     #expect(event.remove(named: "added") == 3)
   }
 
-  // MARK: 4. Handlers of a dead object are called for a later object at its address
+  // MARK: 4. Handlers of a released object are called for a later object at its address
   //
   // In emitter-kit, 1,000 sends made 500,500 stale calls.
 

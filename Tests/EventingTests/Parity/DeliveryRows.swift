@@ -34,7 +34,7 @@ import Testing
       seen.record(number)
     }
     for number in 0..<100 { event.post(number) }
-    #expect(seen.values == [])  // no call was made on this thread: all of them wait
+    #expect(seen.values == [])  // this thread made no call: all calls wait on the lane
     gate.open()
     await event.quiesce()
     #expect(seen.values == Array(0..<100))
@@ -71,7 +71,7 @@ import Testing
     let priorities = Recorder<TaskPriority>()
     event.addHandler(on: .background(.high)) { _ in }
     event.addHandler(on: .background(.low)) { _ async in priorities.record(Task.currentPriority) }
-    await onThread { event.post(1) }  // a task that awaits it would raise its priority
+    await onThread { event.post(1) }  // on a thread, because a task that awaits the event would raise its priority
     #expect(await eventually { priorities.count == 1 })
     #expect(priorities.values == [.low])
     #expect(await event.handlers.map(\.delivery) == ["background(high)", "in order(utility)"])

@@ -136,6 +136,6 @@ import Testing
     #expect(event.isLocked)
     #expect(await event.send(1).skipped == 3)
     event.unlock()
-    #expect(heard() == "bc")  // the lock of handler a stays
+    #expect(heard() == "bc")  // handler a has a lock of its own, which stays
   }
 }

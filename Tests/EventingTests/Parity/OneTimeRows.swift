@@ -108,7 +108,8 @@ import Testing
     #expect(await event.send(1).delivered == 0)
   }
 
-  /// On purpose: a used once handler cannot be armed again. Its value can be added again.
+  /// A deliberate difference: a used once handler cannot be used again. Its value can be added
+  /// again.
   @Test func row044AUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

@@ -82,7 +82,8 @@ import Testing
     #expect(calls.value == 3)
   }
 
-  /// On purpose: no value is dropped silently. A handler that wants fewer values names them.
+  /// A deliberate difference: no value is dropped silently. A handler that needs fewer values says
+  /// which.
   @Test func row018AHandlerTakesAllValuesOrSaysWhich() {
     let event = Event<(Int, Int, Int)>()
     let seen = Recorder<Int>()

@@ -1,17 +1,17 @@
-/// A payload type whose values can be made and recognised. Types with references hold a canary, so
-/// that living values are counted.
+/// A payload type whose values carry a number. Types with references contain a canary, so that
+/// living values are counted.
 protocol TestPayload: Sendable {
   static func make(_ number: Int, _ live: LiveCount) -> Self
   var number: Int { get }
 }
 
-/// No bytes.
+/// A payload of no bytes.
 struct Nothing: TestPayload {
   static func make(_ number: Int, _ live: LiveCount) -> Nothing { Nothing() }
   var number: Int { 0 }
 }
 
-/// One byte.
+/// A payload of one byte.
 struct OneByte: TestPayload {
   let value: UInt8
   static func make(_ number: Int, _ live: LiveCount) -> OneByte { OneByte(value: UInt8(truncatingIfNeeded: number)) }
@@ -23,7 +23,7 @@ extension Int: TestPayload {
   var number: Int { self }
 }
 
-/// Eight bytes with an alignment of 1.
+/// A payload of eight bytes with an alignment of 1.
 struct EightBytes: TestPayload {
   typealias Bytes = (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
   let bytes: Bytes
@@ -33,7 +33,7 @@ struct EightBytes: TestPayload {
   var number: Int { bytes.7 == 7 ? Int(bytes.0) : -1 }
 }
 
-/// 24 bytes.
+/// A payload of 24 bytes.
 struct ThreeWords: TestPayload {
   let first: Int, second: Int, third: Int
   static func make(_ number: Int, _ live: LiveCount) -> ThreeWords {
@@ -42,7 +42,7 @@ struct ThreeWords: TestPayload {
   var number: Int { second == -1 && first == third ? first : -1 }
 }
 
-/// 200 bytes.
+/// A payload of 200 bytes.
 struct Large: TestPayload {
   typealias Words = (Int, Int, Int, Int, Int)
   let words: (Words, Words, Words, Words, Words)
@@ -53,7 +53,7 @@ struct Large: TestPayload {
   var number: Int { words.0.0 == words.4.4 ? words.2.2 : -1 }
 }
 
-/// A vector with an alignment of 32.
+/// A payload that is a vector with an alignment of 32.
 struct Aligned: TestPayload {
   let vector: SIMD4<Int>
   static func make(_ number: Int, _ live: LiveCount) -> Aligned { Aligned(vector: SIMD4(repeating: number)) }
@@ -63,7 +63,7 @@ struct Aligned: TestPayload {
   }
 }
 
-/// A reference.
+/// A payload that is a reference.
 final class Reference: TestPayload {
   let number: Int
   private let canary: Canary
@@ -74,7 +74,7 @@ final class Reference: TestPayload {
   static func make(_ number: Int, _ live: LiveCount) -> Self { Self(number, Canary(live)) }
 }
 
-/// Two references among bytes.
+/// A payload of two references among other bytes.
 struct Mixed: TestPayload {
   let first: Canary
   let number: Int
@@ -87,7 +87,7 @@ struct Mixed: TestPayload {
   }
 }
 
-/// An enum with associated values.
+/// A payload that is an enum with associated values.
 enum Choice: TestPayload {
   case reference(Canary, Int)
   case text(String, Canary)
@@ -107,7 +107,7 @@ enum Choice: TestPayload {
   }
 }
 
-/// An existential.
+/// A payload that is an existential.
 struct Boxed: TestPayload {
   let value: any TestPayload
   static func make(_ number: Int, _ live: LiveCount) -> Boxed {
@@ -116,7 +116,7 @@ struct Boxed: TestPayload {
   var number: Int { value.number }
 }
 
-/// A weak reference, which cannot be moved by copying its bytes.
+/// A payload with a weak reference, which cannot be moved by copying its bytes.
 struct Weak: TestPayload {
   weak let object: Reference?
   let strong: Reference

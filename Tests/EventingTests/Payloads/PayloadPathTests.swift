@@ -3,9 +3,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Payloads of every shape, along every path through an event.
-///
-/// Each payload must arrive unchanged, and must be destroyed once.
+/// Tests payloads of every shape, along every path through an event. Each payload must arrive
+/// unchanged, and must be destroyed once.
 @Suite(.fewAtATime, .timeLimit(.minutes(10))) struct PayloadPathTests {
   static let shapes: [any TestPayload.Type] = [
     Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self,
@@ -32,7 +31,7 @@ import Testing
   }
 }
 
-/// Makes and recognises the payloads of one path.
+/// Makes the payloads of one path, and records the ones that arrive.
 struct Travel<Payload: TestPayload>: Sendable {
   let live: LiveCount
   let seen: Recorder<Int>
@@ -56,7 +55,7 @@ enum Path: String, CaseIterable, Sendable {
 
   static let count = 20
 
-  /// The numbers of the payloads that arrive; `nil` if they are not certain.
+  /// The numbers of the payloads that arrive; `nil` if the numbers are not certain.
   var expected: [Int]? {
     switch self {
     case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .forwarded, .held, .sequence, .keyed,
@@ -283,7 +282,7 @@ enum Path: String, CaseIterable, Sendable {
       for number in 1...Path.count { value.value = travel.make(number) }
       value.update { $0 = travel.make($0.number) }
       value.values.addHandler { travel.see($0) }
-      value.removeAll()  // a handler that captures the value keeps it alive
+      value.removeAll()  // breaks the retain cycle of a handler that captures the value
     default:
       let event = Event<Payload>()
       event.unheard.addHandler { travel.see($0.payload) }

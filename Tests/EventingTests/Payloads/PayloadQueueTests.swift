@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  /// Random changes of a payload queue, on one thread, compared with an array.
+  /// Tests random changes of a payload queue, on one thread, and compares it with an array.
   @Suite(.fewAtATime) struct PayloadQueueTests {
     struct Header: PayloadHeader {
       var label: Int
@@ -40,7 +40,7 @@
             let header = queue.removeLast()
             #expect(header.label == expected.removeLast().label)
           case 9 where !queue.isEmpty && queue.first.hasPayload:
-            // Takes a payload out, moves it to another queue, and puts it back from there.
+            // Takes a payload out, moves it to another queue, and puts it back.
             let header = queue.takeFirst()
             let first = expected.removeFirst()
             other.append(header, takenFrom: &queue)

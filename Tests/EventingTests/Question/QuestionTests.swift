@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Questions that responders answer.
+/// Tests of questions that responders answer.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct QuestionTests {
   struct Odd: Error, Equatable { var number = 0 }
 
@@ -90,7 +90,7 @@ import Testing
     let question = Question<Int, Int>()
     question.addResponder { number in
       guard number == 0 else { return number }
-      return await question.all(1).count  // asks this responder, which answers later
+      return await question.all(1).count  // the question also asks this responder, which answers later
     }
     #expect(await comesBack { try? await question.first(0) } == 0)
   }

@@ -2,7 +2,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G6: adding is effective on return.
+/// Tests of guarantee G6: adding is effective on return.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingTests {
   @Test func anAddedHandlerIsReachedByTheNextSendAndByNoneBefore() {
     let event = Event<Int>()
@@ -121,8 +121,9 @@ import Testing
       guard thread == 0 else { return overlaps.during { event.post(round + 1) } }
       let group = (0..<3).map { _ in FirstSeen() }
       let tokens = overlaps.during { event.add(group.map { member in Handler { member.see($0) } }) }
-      event.post(.max)  // in case the other thread does not post any more
-      // When the last member has seen its first occurrence, all members have.
+      event.post(.max)  // for the case that the other thread has stopped posting
+      // The last member of the group is called last. When it has been called, all members have
+      // been.
       for _ in 0..<100_000 where group[2].number == 0 { giveWay() }
       if group[0].number != group[2].number || group[1].number != group[2].number {
         torn.wrappingAdd(1, ordering: .relaxed)
@@ -134,7 +135,7 @@ import Testing
   }
 }
 
-/// The occurrences that a handler saw, and the limits of its registration.
+/// The occurrences that a handler saw, and the occurrences between which it was registered.
 ///
 /// One thread writes the variables. They are read after all threads have ended.
 private final class Membership: @unchecked Sendable {
@@ -157,12 +158,12 @@ private final class Membership: @unchecked Sendable {
   var isContiguous: Bool { first == 0 || count == last - first + 1 }
 }
 
-/// The handlers that a thread has added and not yet removed. Only that thread uses it.
+/// The handlers that a thread has added and not yet removed. Only that thread uses this list.
 private final class MembershipWindow: @unchecked Sendable {
   var members: [(HandlerToken, Membership)] = []
 }
 
-/// The first number that a handler saw.
+/// The number of the first occurrence that a handler saw.
 private final class FirstSeen: Sendable {
   private let first = Atomic<Int>(0)
   var number: Int { first.load(ordering: .relaxed) }

@@ -7,8 +7,9 @@
     // MARK: Concurrent additions, and the sweep for released owners
 
     @Test func ofTwoNewHandlersTheOneWithTheLowerNumberComesFirst() {
-      // records[0] has the lowest number and is appended last, so it moves to the front. A record
-      // that it passes gets a new slot, unless that record is dead.
+      // records[0] has the lowest number and is appended last, so it moves to the front. It passes
+      // records[2], which gets a new slot. It also passes records[1], which has ended and gets
+      // none.
       var table = HandlerTable()
       let records = (0..<3).map { _ in HandlerRecord(0) }
       for record in records[1...] { table.append(.none, record, priority: 0) }

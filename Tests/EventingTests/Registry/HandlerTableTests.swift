@@ -3,7 +3,8 @@
 
   @testable import Eventing
 
-  /// Compares `HandlerTable`, `PriorityBucket` and `HandlerSlot` with an array, without threads.
+  /// Tests that compare `HandlerTable`, `PriorityBucket` and `HandlerSlot` with an array, without
+  /// threads.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlerTableTests {
     @Test func slotsAreInTheOrderOfPriorityAndAdditionAfterRandomChanges() async {
       #expect(await onThread(firstMistakeOfRandomChanges) == nil)
@@ -18,7 +19,7 @@
       for _ in 0..<60 {
         var checked = CheckedTable()
         for step in 0..<400 {
-          // The table grows at first and shrinks in the end, so that it has every size.
+          // The table grows at first and shrinks in the end, so that it passes through every size.
           let wantsMore = Int.random(in: 0..<400, using: &random) > step
           switch Int.random(in: 0..<20, using: &random) {
           case 0: checked.compact()

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G8: a once handler is called at most once.
+/// Tests of guarantee G8: a once handler is called at most once.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OnceTests {
   @Test func onceHandlerIsCalledByTheFirstSendOnly() async {
     let event = Event<Int>()
@@ -228,7 +228,7 @@ private struct CountedEvent: Sendable {
   let calls = CallCount()
 }
 
-/// An event with one once handler.
+/// An event with one once handler, which a thread may remove.
 ///
 /// One thread writes `isRemoved`. It is read after that thread has ended.
 private final class OnceOrRemoved: @unchecked Sendable {

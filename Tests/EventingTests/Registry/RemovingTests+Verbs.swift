@@ -3,16 +3,16 @@
 
   @testable import Eventing
 
-  // A handler's life ends in two steps: its record is deactivated, then the event's change counter
-  // is incremented, which closes the fast path. Between the steps another thread may already learn
-  // that the handler has ended. That thread increments the counter, too. Otherwise its next post
-  // could take the fast path and call the handler. In these tests `HandlerRecord.deactivate()`
-  // stands for the first step of another thread.
+  // A removal has two steps. First the handler's record is deactivated. Then the event's counter of
+  // changes is incremented, which closes the fast path. Between the steps another thread may
+  // already learn that the handler has ended. That thread increments the counter, too. Otherwise
+  // its next post could take the fast path and call the handler. In these tests
+  // `HandlerRecord.deactivate()` stands for the first step of another thread.
   extension RemovingTests {
     enum Told: CaseIterable, Sendable {
       case remove, bag, removeAll, lock, lockAll
 
-      /// Returns the number of handlers that the verb finds, which must be 0.
+      /// Returns the number of handlers that the method finds, which must be 0.
       func find(_ token: HandlerToken, in event: Event<Int>, _ bag: HandlerBag) -> Int {
         switch self {
         case .remove: event.remove(token) ? 1 : 0

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// G7: removing is effective on return.
+/// Tests of guarantee G7: removing is effective on return.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingTests {
   @Test func aRemovedHandlerIsNotReachedByTheNextSend() async {
     let event = Event<Int>()
@@ -152,7 +152,7 @@ import Testing
         if state.isRemoved { late.wrappingAdd(1, ordering: .relaxed) }
         state.calls += 1
       }
-      await event.send(0)  // makes the first call now: a post might be enqueued and delivered too late
+      await event.send(0)  // a send, so that the first call is made now: a post might be enqueued and delivered later
       await onThreads(1) { _ in
         queue.async {
           event.remove(token)

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Replay: the payloads sent earlier that a new handler receives.
+/// Tests of replay: the earlier payloads that a new handler receives.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReplayTests {
   @Test(arguments: [(-1, []), (0, []), (1, [5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])])
   func theLastPayloadsAreReplayedWithTheirNumbersBeforeAnythingElse(count: Int, told: [Int]) async {
@@ -81,7 +81,7 @@ import Testing
     await inside.opened()
     event.post(2)
     let seen = Recorder<Int>()
-    event.addHandler { seen.record($0) }  // queued behind 2, so 2 is its replay value
+    event.addHandler { seen.record($0) }  // enqueued behind 2, so its replay value is 2
     event.post(3)
     #expect(event.latest == 3)
     gate.open()

@@ -3,8 +3,9 @@
   import Testing
 
   extension BackpressureTests {
-    /// A send may find no iterator, and the first iterator may be made before its payload arrives.
-    /// Then the send waits at the sequence's own buffer, from which the second iterator begins.
+    /// Checks a send that finds no iterator, while the first iterator is made before the payload
+    /// arrives. Then the send waits at the sequence's own buffer, from which the second iterator
+    /// begins.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

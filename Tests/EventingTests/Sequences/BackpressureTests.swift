@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Sends that wait for room in a sequence, and never for themselves (G15, G16).
+/// Tests of sends that wait for room in a sequence, and never for themselves (G15, G16).
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BackpressureTests {
   static func serve(_ loop: some AsyncSequence<Int, Never>, _ other: Event<Int>) async {
     var count = 0
@@ -113,7 +113,7 @@ import Testing
     for _ in 0..<100 {
       let (sent, delivered) = (ConditionLock(false), Gate())
       event.post(0)
-      _ = await Task.detached { await reader.next() }.value  // the next task usually gets its address
+      _ = await Task.detached { await reader.next() }.value  // the next task usually gets the address of this one
       event.post(1)
       let token = event.addHandler { if $0 == 2 { delivered.open() } }
       let task = Task.detached {
@@ -178,7 +178,8 @@ import Testing
 }
 
 extension SendCompletionTests {
-  /// A ring of handlers, each waiting for the next, that is longer than a stack is deep.
+  /// Checks a ring of handlers, each waiting for the next. The ring is longer than a recursive
+  /// search could go on the stack.
   @Test func aRingOfManyWaitsEnds() async {
     let count = 10_000
     let events = (0..<count).map { _ in Event<Int>() }
@@ -194,7 +195,7 @@ extension SendCompletionTests {
     let (event, question, begun, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate(), Gate())
     let report = ConditionLock<SendReport?>(nil)
     question.addResponder { _ in
-      await begun.opened()  // otherwise the other responder would not be asked
+      await begun.opened()  // waits, because the second responder is not asked after an answer
       return 1
     }
     question.addResponder { _ in

@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// `next`, which waits for the next payload that fits.
+/// Tests of `next`, which waits for the next payload that meets a condition.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NextTests {
   @Test func row108TheNextPayloadThatFitsIsAwaited() async throws {
     let event = Event<Int>()
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func theLongestTimeThereIsIsLongEnough() async {
-    // If a clock traps, the process ends.
+    // A trap in the clock's arithmetic would end the process, so the test has a process of its own.
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       let (event, question) = (Event<Int>(), Question<Int, Int>())

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// H5: sequences of all that waits.
+/// Tests of guarantee H5: sequences whose elements are batches of all waiting payloads.
 extension SequenceTests {
   @Test(arguments: [Buffering.unbounded, .newest(100), .oldest(100), .suspendingSender(100)])
   func aBatchIsAllThatWaitsAndAtMostTheCount(buffering: Buffering) async {

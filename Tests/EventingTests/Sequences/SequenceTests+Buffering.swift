@@ -2,7 +2,8 @@ import Eventing
 import Testing
 
 extension SequenceTests {
-  /// Each buffering, with the arrivals of 1 to 9 if no payload is taken meanwhile.
+  /// Bufferings. Each has the elements that an iterator then receives if 1 to 9 are sent before it
+  /// takes any.
   static let kept: [(Buffering, [Arrival<Int>])] = [
     (.unbounded, (1...9).map(Arrival.payload)),
     (.oldest(3), [.payload(1), .payload(2), .payload(3), .lagged(6)]),
@@ -49,7 +50,7 @@ extension SequenceTests {
     let payloads = event.payloads(buffering: .newest(64))
     var iterator = payloads.makeAsyncIterator()
     for _ in 0..<10_000 { event.post(Canary(live)) }
-    #expect(live.alive <= 128)  // 64 for the iterator, and 64 for iterators yet to come
+    #expect(live.alive <= 128)  // 64 for the iterator, and 64 for iterators that may be made later
     _ = await iterator.next(isolation: #isolation)
     #expect(live.alive == 63)
     for _ in 0..<100 { event.post(Canary(live)) }
@@ -79,7 +80,7 @@ extension SequenceTests {
     #expect(sent.values == [])
     var iterator = payloads.makeAsyncIterator()
     #expect(await [iterator.next(isolation: #isolation), iterator.next(isolation: #isolation)] == [1, 2])
-    #expect(await eventually { sent.count == 2 })  // their payloads have room now
+    #expect(await eventually { sent.count == 2 })  // there is room for the payloads of two sends now
     #expect(Set(sent.values) == Set(taken.values.prefix(2)))
     for number in taken.values { #expect(await iterator.next(isolation: #isolation) == number) }
     for send in sends { #expect(await comesBack { await send.value }?.delivered == 2) }
@@ -101,7 +102,7 @@ extension SequenceTests {
         })
       #expect(await eventually { reached.count == number })
     }
-    for number in 1...5 {  // each take lets exactly one send return
+    for number in 1...5 {  // each element that is taken makes room for exactly one send
       #expect(await iterator.next(isolation: #isolation) == number)
       let isNext = await eventually { sent.count == number }
       for _ in 0..<20 { await Task.yield() }
@@ -187,7 +188,8 @@ extension SequenceTests {
     start.addHandler {
       for await number in payloads {
         seen.record(number)
-        // Child tasks belong to the handler's call, so no send waits for the loop in that call.
+        // Child tasks belong to the handler's call, so their sends do not wait for the loop in that
+        // call.
         if number == 1 {
           await withTaskGroup { group in for next in 2...5 { group.addTask { await event.send(next) } } }
         }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// Many iterators of one sequence, and one iterator that many tasks use.
+// Tests of many iterators of one sequence, and of one iterator that many tasks use.
 extension SequenceTests {
   @Test(arguments: [true, false]) func makingAndDroppingAnIteratorCostsAsMuchAmongManyAsAmongFew(
     areDroppedBackwards: Bool
@@ -14,7 +14,7 @@ extension SequenceTests {
         if areDroppedBackwards { while iterators.popLast() != nil {} } else { iterators.removeAll() }
       }
     }
-    #expect(growth < 3)  // 8 if each visits all iterators
+    #expect(growth < 3)  // 8 if each call visited all iterators
   }
 
   /// An iterator that several tasks can use, without unsafe code.
@@ -96,7 +96,7 @@ extension SequenceTests {
 }
 
 extension Event {
-  /// Whether the event has finished, so that no handler can be added.
+  /// Whether the event has finished: a handler that is added has already ended.
   fileprivate nonisolated var isOver: Bool {
     let token = addHandler { _ in }
     defer { remove(token) }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// The payloads of an event as an asynchronous sequence.
+/// Tests of the payloads of an event as an asynchronous sequence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SequenceTests {
   /// Returns the next `count` elements; fewer if the sequence ends.
   static func take<S: AsyncSequence>(_ count: Int, of sequence: S) async -> [S.Element] where S.Failure == Never {
@@ -45,7 +45,7 @@ import Testing
     #expect(await one.next(isolation: #isolation) == 1)
     #expect(await one.next(isolation: #isolation) == 2)
     event.post(3)
-    var late = payloads.makeAsyncIterator()  // a payload was taken, so this iterator begins here
+    var late = payloads.makeAsyncIterator()  // an element was taken, so this iterator begins with the next payload
     event.post(4)
     #expect(
       await [

@@ -2,7 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Small programs of two and three tasks in every possible order, judged by ``SimulatedWorld``.
+/// Tests small programs of two and three tasks in every possible order. ``SimulatedWorld`` checks
+/// them.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ExhaustiveTests {
   enum Step: Sendable {
     case post, send, lock, remove, add, gate, quiesce

@@ -1,16 +1,16 @@
 import Eventing
 
 extension SimulatedWorld {
-  /// Ends all locks, quiesces the event, and judges the calls, the reports and the lifetimes.
+  /// Ends all locks, quiesces the event, and checks the calls, the reports and the lifetimes.
   ///
   /// - Throws: The first violation.
   func finish() async throws {
     isClosing = true
     for number in handlers.indices where handlers[number].isLocked { toggleLock(number) }
     if isEventLocked { toggleGate() }
-    await send(8)  // releases the handlers of dead owners, at the latest now
+    await send(8)  // at the latest, this send releases the handlers of released owners
     var count = -1
-    while count < sends.count {  // handlers send as well
+    while count < sends.count {  // repeats, because handlers send as well
       count = sends.count
       await event.quiesce()
     }

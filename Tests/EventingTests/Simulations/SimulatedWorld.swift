@@ -1,15 +1,15 @@
 import Eventing
 import EventingTesting
 
-/// One event in a simulation, with its operations and a strict oracle.
+/// One event in a simulation, with its operations and an exact check of each result.
 ///
 /// All steps run on one thread, so a count of steps is an exact clock. No call may begin after
 /// `remove` or `lock` has returned, not even one step later.
 // Safe: a simulation runs on one thread.
 final class SimulatedWorld: @unchecked Sendable {
-  /// The properties in which programs differ.
+  /// The properties in which the programs differ.
   struct Mode: Sendable, Hashable {
-    /// Whether locks hold all occurrences. Then a lock does not excuse a missing call.
+    /// Whether locks hold all occurrences. Then every occurrence must be delivered in the end.
     var holds = false
     /// Whether a new handler receives the last two payloads.
     var replays = false
@@ -25,14 +25,14 @@ final class SimulatedWorld: @unchecked Sendable {
 
   enum Place: CaseIterable, Sendable {
     case inline, main, background, inOrder, isolated, concurrent, task
-    // With modifiers.
+    // Kinds of handlers with modifiers.
     case shared, keyed, batched, retried, debounced
     var isInOrder: Bool { self != .concurrent && self != .task && self != .keyed }
     static let plain = allCases.filter { !modified.contains($0) }
     static let modified = [shared, keyed, batched, retried, debounced]
   }
 
-  /// The action of a handler when it is called.
+  /// The action of a handler in each of its calls.
   enum Reaction: CaseIterable, Sendable {
     case nothing, yields, posts, sends, removesItself, adds, lockOther, postsAndLocks, removesOther, throwsAnError
   }
@@ -49,7 +49,7 @@ final class SimulatedWorld: @unchecked Sendable {
     var removeCall: Int?
     var removeReturn: Int?
     var isLocked = false
-    /// The periods under a lock of the handler or under the event lock.
+    /// The times during which the handler or the event was locked.
     var mutes: [(on: Int, off: Int)] = []
     var calls: [(send: Int, at: Int)] = []
     var running = 0
@@ -71,9 +71,9 @@ final class SimulatedWorld: @unchecked Sendable {
   let live = LiveCount()
   private let room = Room()
   private let lane = Lane("shared")
-  /// The number of calls on the shared lane that run.
+  /// The number of running calls on the shared lane.
   private var sharedRunning = 0
-  /// The keys of the calls that run, by handler.
+  /// The keys of the running calls, by handler.
   private var runningKeys: [Int: [Int]] = [:]
   var owners: [Int: Owner] = [:]
   var time = 0
@@ -81,7 +81,7 @@ final class SimulatedWorld: @unchecked Sendable {
   var sends: [Send] = []
   var violation: Violation?
   var isEventLocked = false
-  /// The number of sequences that listened.
+  /// The number of sequences that have iterated over the event.
   var loops = 0
   private var random: SeededGenerator
   private var nested = 0
@@ -116,7 +116,8 @@ final class SimulatedWorld: @unchecked Sendable {
 
   /// Adds a handler.
   ///
-  /// The first handler is called inline with every occurrence. So its calls show the order.
+  /// The first handler is inline and called with every occurrence. So its calls show the order of
+  /// the event.
   func add(_ place: Place, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
     let number = handlers.count
     handlers.append(Suspect(number: number, place: place, isOnce: once, reaction: reaction, addCall: tick()))
@@ -331,7 +332,7 @@ final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// Judges and records a call. Each call begins with this.
+  /// Checks and records a call. Each call begins with this.
   private func note(_ number: Int, _ send: Int, isInBatch: Bool = false) {
     let now = tick()
     let handler = handlers[number]
@@ -341,7 +342,7 @@ final class SimulatedWorld: @unchecked Sendable {
     if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
     if isMute(number) { fail("G9: handler \(number), \(handler.place), was called with \(send) under a lock") }
     if handler.place == .retried, handlers[number].failed == send {
-      // The second attempt: nothing may have come between.
+      // This is the second attempt: no other call may have come between the two.
       handlers[number].failed = nil
       if handler.calls.last?.send != send { fail("H1: handler \(number) was called between two attempts") }
       handlers[number].running += 1

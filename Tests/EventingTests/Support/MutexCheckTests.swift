@@ -3,10 +3,8 @@ import Testing
 #if DEBUG
   @testable import Eventing
 
-  /// G20, as debug builds check it.
-  ///
-  /// While a thread holds a mutex of the package, it takes no other one, and releases no object of
-  /// users.
+  /// Tests of the checks in debug builds for guarantee G20. While a thread holds a mutex of the
+  /// package, it locks no other mutex, and releases no object of users.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MutexCheckTests {
     @Test func takingAMutexUnderAnotherStops() async {
       await #expect(processExitsWith: .failure) { UnfairMutex().withLock { UnfairMutex().withLock {} } }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Eventing
 
-/// The assumptions of RuntimeSPI.swift about calls that have no public name.
+/// Tests of the assumptions of RuntimeSPI.swift about runtime functions that have no public name.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RuntimeSPITests {
   @Test func noTwoTasksHaveOneNumber() async {
     var numbers: Set<UInt64> = []

@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// H8: lanes that handlers of several events share.
+/// Tests of guarantee H8: lanes that handlers of several events share.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SharedLaneTests {
   @Test func handlersOfSeveralEventsRunOneAtATimeInTheOrderOfDelivery() async {
     let (lane, one, other) = (Lane("database"), Event<Int>(), Event<String>())
@@ -49,8 +49,8 @@ import Testing
     #expect(seen.values == Array(0..<payload))
   }
 
-  /// The turns that a handler had before a lock are void. One of them would let a later occurrence
-  /// overtake that of another handler.
+  /// Checks a handler on a shared lane that is locked and unlocked. Its earlier turns on the lane
+  /// must not be used for later occurrences, which would then overtake those of another handler.
   @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
     let (lane, one, other, gate, seen) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
     let (first, isHeld) = (Gate(), Recorder<Bool>())
@@ -210,7 +210,7 @@ import Testing
       _ = await event.send(1)
       event.removeAll()
       await event.quiesce()
-      #expect(live.alive == 1)  // this scope's own
+      #expect(live.alive == 1)  // the last canary belongs to this scope
     }
     #expect(await eventually { lane == nil && live.alive == 0 })
   }

@@ -1,7 +1,7 @@
 public import Foundation
 
-// Key-value observing as Foundation has it on Apple's systems. It is compiled into the module that
-// uses it, because a second module Foundation cannot be.
+// Key-value observing as in Foundation on Apple's systems. This file is compiled into the module
+// that uses it, because a second module named Foundation is not possible.
 
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   public let rawValue: UInt

@@ -1,1 +1,2 @@
-// Empty: `canImport(ObjectiveC)` has to be true. KeyValueObserving.swift has what Foundation adds.
+// Empty: this module only makes `canImport(ObjectiveC)` true. KeyValueObserving.swift has the
+// declarations that Foundation adds.

@@ -23,7 +23,7 @@ public struct OSSignpostID: Hashable, Sendable {
   public static let exclusive = OSSignpostID(1)
 }
 
-// Not Sendable, so that an observer that keeps one would not compile.
+// Not Sendable, as in the system. So an observer that stores such a state would not compile.
 public class OSSignpostIntervalState {
   public class func beginState(id: OSSignpostID) -> OSSignpostIntervalState { fatalError("a stub") }
 }

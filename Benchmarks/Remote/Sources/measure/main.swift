@@ -1,7 +1,7 @@
-// Remote events with 100 bytes a message:  measure ROW CODEC ADDRESS COUNT
+// Measures remote events with 100 bytes a message:  measure ROW CODEC ADDRESS COUNT
 //
-// CODEC is `json` (a struct, by Foundation) or `bytes`. A row that hears prints "ready" first. The
-// last line of a program is its result: messages in a second, or microseconds.
+// CODEC is `json` (a struct, by Foundation) or `bytes`. A row that receives prints "ready" first.
+// The last line of the output is the result: messages per second, or microseconds.
 import EventingNATS
 import Foundation
 import Synchronization
@@ -14,12 +14,12 @@ struct Item: Codable, Sendable {
   var place = "some town"
 }
 
-/// How a payload is made, and when a payload was sent.
+/// A codec, and the functions that make a payload and read the time at which it was sent.
 struct Kind<Payload: Sendable>: Sendable {
   let codec: Codec<Payload>
   let make: @Sendable (_ sent: Int64) -> Payload
   let sent: @Sendable (Payload) -> Int64
-  /// The codec alone, once there and back.
+  /// The codec alone, for the rows that encode and decode without sending.
   let encode: @Sendable (Payload) throws -> [UInt8]
   let decode: @Sendable ([UInt8]) throws -> Void
 }
@@ -38,7 +38,7 @@ func now() -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// The messages that arrive.
+/// The times at which messages arrived.
 final class Arrivals: Sendable {
   private struct State {
     var times: [Int64] = []
@@ -60,7 +60,7 @@ final class Arrivals: Sendable {
   var delays: String { percentiles(state.withLock { $0.times }) }
   var rate: String { state.withLock { rateOf($0.times.count, $0.first, $0.last) } }
 
-  /// Waits for so many messages, or until none comes for 0.5 s.
+  /// Waits for `most` messages, or until no message arrives for 0.5 s.
   func wait(for most: Int) async throws {
     say("ready")
     while count < most, count == 0 || now() - last < 500_000_000 { try await Task.sleep(for: .milliseconds(1)) }
@@ -146,7 +146,7 @@ func run<Payload>(_ row: String, _ kind: Kind<Payload>, _ address: String, _ cou
       try await group.waitForAll()
     }
     return rateOf(count / 512 * 512, begin, now())
-  case "consume":  // what store-many has stored
+  case "consume":  // consumes the messages that the row store-many has stored
     many.addHandler { payload in arrivals.add(0, at: now()) }
     try await many.listen(as: "one", startingAt: .first, inFlight: 1_024)
     try await arrivals.wait(for: count / 512 * 512)

@@ -1,6 +1,6 @@
-// libnats without Swift, with 100 bytes a message:  yardstick ROW ADDRESS COUNT
+// Measures libnats without Swift, with 100 bytes a message:  yardstick ROW ADDRESS COUNT
 //
-// A row that hears prints "ready" first. The last line of a program is its result: messages in a second, or microseconds.
+// A row that receives prints "ready" first. The last line of the output is the result: messages per second, or microseconds.
 #include <nats/nats.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void percentiles(int64_t *times, int count) {
 
 static void rate(int64_t count, int64_t begin, int64_t end) { printf("rate %.0f\n", count * 1e9 / (end - begin)); }
 
-// What arrives. Only the thread of the subscription writes; the main thread reads `heard` to wait.
+// The messages that arrived. Only the thread of the subscription writes; the main thread polls `heard`.
 static volatile int64_t heard, first, last;
 static int64_t *times;
 static int most;
@@ -54,7 +54,7 @@ static void hear(natsConnection *c, natsSubscription *s, natsMsg *message, void 
   natsMsg_Destroy(message);
 }
 
-// Waits for `count` messages, or until none comes for 0.5 s.
+// Waits for `count` messages, or until no message arrives for 0.5 s.
 static void wait_for(int count) {
   printf("ready\n");
   fflush(stdout);
@@ -75,7 +75,7 @@ static void open_stream(void) {
   config.Subjects = subjects;
   config.SubjectsLen = 1;
   jsStreamInfo *info = NULL;
-  js_AddStream(&info, stream, &config, NULL, NULL);  // it may be there
+  js_AddStream(&info, stream, &config, NULL, NULL);  // fails if the stream exists, which is fine
   jsStreamInfo_Destroy(info);
 }
 
@@ -139,7 +139,7 @@ int main(int count_of_arguments, char **arguments) {
     begin = now();
     store_many(count);
     rate(count, begin, now());
-  } else if (!strcmp(row, "consume")) {  // what store-many has stored, each acknowledged
+  } else if (!strcmp(row, "consume")) {  // consumes what store-many has stored, and acknowledges each message
     open_stream();
     jsSubOptions how;
     jsSubOptions_Init(&how);
@@ -151,5 +151,5 @@ int main(int count_of_arguments, char **arguments) {
     return fprintf(stderr, "expected a row, got %s\n", row), 64;
   }
   fflush(stdout);
-  _exit(0);  // with the connection: the library's threads may still be in a callback
+  _exit(0);  // without closing the connection, because the library's threads may still be in a callback
 }

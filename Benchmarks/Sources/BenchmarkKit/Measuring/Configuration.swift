@@ -1,12 +1,12 @@
 /// The options of a run, from the command line.
 package struct Configuration: Sendable {
-  /// The number of rounds that count.
+  /// The number of rounds whose samples are used.
   package var rounds = 41
   /// The intended length of one repeat of one peer, in milliseconds.
   package var milliseconds = 1.2
   /// The time per table, in seconds, for waiting for a quiet machine and for noisy rounds.
   package var patience = 150.0
-  /// Whether to run few rounds, whatever else runs on the machine.
+  /// Whether to run few rounds, without waiting for a quiet machine.
   ///
   /// Such a run shows that a workload works, not what it costs.
   package var isQuick = false

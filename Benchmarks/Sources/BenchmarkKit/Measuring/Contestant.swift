@@ -2,7 +2,7 @@
 struct Sample {
   var wall: Double
   var cpu: Double
-  /// A description of the fault; nil if every payload arrived once, where it should.
+  /// A description of the fault; nil if every payload arrived once, at the right handler.
   var failure: String?
 }
 
@@ -12,7 +12,8 @@ struct Contestant {
   let label: String
   /// Performs `count` operations, measures them, and checks their outcome.
   let run: (_ count: Int) async -> Sample
-  /// Makes the last check and closes the rig. Returns a description of a fault, or nil.
+  /// Makes the last check and closes the rig, the contestant's live event. Returns a description of
+  /// a fault, or nil.
   let finish: () async -> String?
   /// The maximum number of operations in a repeat.
   var maximum = 1 << 22

@@ -1,10 +1,10 @@
 import CMeasure
 
 extension Harness {
-  /// Calibrates all contestants to repeats of one length, then interleaves the repeats.
+  /// Calibrates all contestants to repeats of one length, then interleaves the repeats. So other
+  /// load on the machine slows all contestants alike.
   ///
-  /// Other load on the machine therefore slows all contestants alike. Adds a row for each
-  /// contestant, in nanoseconds per operation.
+  /// Adds a row for each contestant, in nanoseconds per operation.
   ///
   /// - Parameter perOperation: The number of reported operations in one counted operation.
   func interleave(

@@ -1,6 +1,6 @@
 import CMeasure
 
-/// The rounds that count, with the load of other processes while they ran.
+/// The rounds whose samples are used, with the load of other processes while they ran.
 struct QuietRounds<Outcome> {
   var outcomes: [Outcome] = []
   /// For each outcome, the share of one core that other processes took.
@@ -12,11 +12,11 @@ struct QuietRounds<Outcome> {
 extension Harness {
   /// Repeats a round until `wanted` quiet rounds have been run, and returns the quietest ones.
   ///
-  /// Waits for a quiet machine before each window of rounds. Once the patience is used up, or
-  /// `4 * wanted` rounds have been run, noisy rounds count too.
+  /// Waits for a quiet machine before each window of rounds. Noisy rounds are used, too, once the
+  /// patience has run out or `4 * wanted` rounds have been run.
   ///
-  /// /proc/stat counts in ticks of 10 ms. The load is therefore measured over windows of at least
-  /// 200 ms, each with as many rounds as fit.
+  /// /proc/stat counts in ticks of 10 ms. So the load is measured over windows of at least 200 ms,
+  /// each with as many rounds as fit.
   func quietRounds<Outcome>(_ wanted: Int, round: (_ index: Int) async -> Outcome) async -> QuietRounds<Outcome> {
     var all: [(outcome: Outcome, noise: Double)] = [],
       patience = configuration.isQuick ? 0 : configuration.patience * 1e9
@@ -36,7 +36,7 @@ extension Harness {
     return QuietRounds(outcomes: kept.map(\.outcome), noise: kept.map(\.noise), total: all.count)
   }
 
-  /// Prints how quiet the counted rounds were.
+  /// Prints how quiet the used rounds were.
   func announce<Outcome>(_ rounds: QuietRounds<Outcome>, _ workload: Workload, _ parameter: String) {
     let noise = [median(rounds.noise), rounds.noise.max() ?? 0].map { "\(Double(Int($0 * 1_000)) / 1_000)" }
     report.say(

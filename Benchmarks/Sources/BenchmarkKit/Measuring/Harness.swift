@@ -5,7 +5,8 @@ package struct Harness {
   let configuration: Configuration
   let peers: [Peer]
   package let report: Report
-  /// The rigs that are never closed: some libraries take minutes to remove 100,000 handlers.
+  /// The rigs (live events) that are never closed: some libraries take minutes to remove 100,000
+  /// handlers.
   let graveyard = Graveyard()
 
   package init(configuration: Configuration, peers: [Peer], report: Report) {
@@ -44,7 +45,7 @@ package struct Harness {
     peers.filter { $0.missing == nil && configuration.includes($0, in: workload) }
   }
 
-  /// Adds a row for a library that cannot take part. A limit gets no such row.
+  /// Adds a row for a library that cannot take part. A lower bound (`Kind.limit`) gets no such row.
   func decline(_ workload: Workload, _ parameter: String, _ peer: Peer, because reason: String) {
     if peer.kind == .limit { return }
     var row = Row(workload, parameter, peer)

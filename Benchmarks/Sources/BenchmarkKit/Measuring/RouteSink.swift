@@ -3,8 +3,8 @@ import CMeasure
 /// Receives the payloads that a route delivers.
 ///
 /// Unless the route is concurrent, there is one writer at a time. The harness reads meanwhile.
-// Safe: a word is atomic, or the only handler writes it and the harness reads it after the handler
-// has counted the payload.
+// Safe: a word is either atomic, or only the handler writes it. The harness reads such a word after
+// the handler has counted the payload.
 final class RouteSink: @unchecked Sendable {
   private enum Word: Int, CaseIterable { case count, sum, last, disorder }
   private static let stride = 16
@@ -20,7 +20,7 @@ final class RouteSink: @unchecked Sendable {
     latencies = .allocate(capacity: Self.capacity)
     latencies.initialize(repeating: 0, count: Self.capacity)
   }
-  // The memory is never freed: a delivery that comes late must still find its counters.
+  // The memory is never freed: a late delivery must still find its counters.
 
   private func word(_ word: Word) -> UnsafeMutablePointer<Int> { words + word.rawValue * Self.stride }
 

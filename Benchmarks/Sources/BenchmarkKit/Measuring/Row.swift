@@ -23,9 +23,9 @@ package struct Row: Codable, Sendable {
   package var cpu: Double?
   /// The figures that only this workload has.
   package var extra: [String: Double] = [:]
-  /// The share of one core that other processes took, as a median over the rounds that count.
+  /// The share of one core that other processes took, as a median over the used rounds.
   package var noise: Double?
-  /// One value per round that counts, in one order for all peers; nil where this peer failed.
+  /// One value for each used round, in one order for all peers; nil where this peer failed.
   package var samples: [Double?] = []
   /// The number of operations in one repeat.
   package var batch = 0

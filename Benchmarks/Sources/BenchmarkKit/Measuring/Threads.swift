@@ -13,7 +13,7 @@ func runThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int 
     box.toOpaque())
 }
 
-/// Carries a closure through C.
+/// A closure in an object, whose address can be passed through C.
 private final class ThreadBody: Sendable {
   let run: @Sendable (Int) -> Void
   init(_ run: @escaping @Sendable (Int) -> Void) { self.run = run }

@@ -2,7 +2,7 @@ import CMeasure
 
 /// Ends the program when it makes no progress.
 ///
-/// A peer that loses an event would otherwise keep the harness waiting for ever.
+/// Without the watchdog, the harness would wait for ever for a peer that loses an event.
 package enum Watchdog {
   /// Begins to watch: the program ends after `seconds` without progress.
   package static func start(seconds: Int) { cm_watchdog_start(Int32(seconds)) }

@@ -5,8 +5,8 @@ public import CMeasure
 /// `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the block, so
 /// handlers that run at once for different senders never share a cache line.
 ///
-/// Public, like `Batch`: with package access each handler call takes 4 more instructions
-/// (callgrind, x86_64).
+/// The type is public, like `Batch`. With package access each handler call takes 4 more
+/// instructions (callgrind, x86_64).
 // Safe: each word has one writer at a time. The harness reads a word after its writers have ended,
 // or by a volatile load.
 public struct Cell: @unchecked Sendable {
@@ -18,7 +18,8 @@ public struct Cell: @unchecked Sendable {
 
   /// The address of the first sender's word, for handlers that are not written in Swift.
   package var address: UnsafeMutablePointer<Int> { base }
-  /// The shift that turns a payload into the offset of its sender's row, for such handlers.
+  /// The shift that turns a payload into the offset of its sender's row, for handlers that are not
+  /// written in Swift.
   package static var shift: Int32 { Int32(rowShift) }
 
   /// Adds the payload to its sender's word: a move, a shift and an add.

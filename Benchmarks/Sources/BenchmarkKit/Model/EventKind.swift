@@ -1,6 +1,5 @@
-/// One kind of event with one inline handler, as users of a library write it.
-///
-/// Examples: an event by key, one with replay, an observed value, a view.
+/// One kind of event with one inline handler, written as users of a library write it. Examples are
+/// an event by key, one with replay, an observed value, and a view.
 package struct EventKind: Sendable {
   /// The parameter of the row; rows with equal parameters are compared.
   package let parameter: String

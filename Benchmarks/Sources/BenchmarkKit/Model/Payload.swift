@@ -1,8 +1,8 @@
-/// The position of the sender in a payload: bits 47 and up. The sequence number is below.
+/// The position of the sender in a payload: bits 47 and up. The lower bits are the sequence number.
 @inlinable @inline(__always) var senderShift: Int { 47 }
 /// The shift that turns a payload into the offset of its sender's row in a `CellBlock`, in words.
 ///
-/// Computed, so that the compiler puts a literal into each handler.
+/// A computed property, so that the compiler puts a literal into each handler.
 @inlinable @inline(__always) var rowShift: Int { 36 }
 
 /// Returns the payload of a sender's occurrence number `sequence`.

@@ -16,7 +16,7 @@ package struct Peer: Sendable {
   package var kind: Kind
   /// One line on how the peer works.
   package var mechanism: String
-  /// Whether several threads may send, add and remove at once.
+  /// Whether several threads may send, add and remove at the same time.
   package var isThreadSafe = true
   /// Whether a send may return before its handlers have run.
   ///
@@ -34,11 +34,11 @@ package struct Peer: Sendable {
   package var missing: String?
   /// The workloads that the peer takes part in; nil for all.
   package var workloads: Set<Workload>?
-  /// The ways to a handler that runs elsewhere, for the workloads that need one.
+  /// The routes to handlers that run elsewhere, for the workloads that measure these.
   package var routes: [Route] = []
   /// The kinds of events other than the plain one.
   package var kinds: [EventKind] = []
-  /// Creates that many events without handlers. They live as long as the result.
+  /// Creates a number of events without handlers. They live as long as the result.
   package var idleEvents: (@Sendable (Int) async -> Any)?
   /// The factories for the workload `scale`.
   package var manyOf: ManyOf?

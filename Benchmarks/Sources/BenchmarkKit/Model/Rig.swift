@@ -1,6 +1,5 @@
 /// One live event, as closures that an adapter fills in.
-///
-/// A closure is nil if the library lacks the operation. For `addRemove` and `once` the table then
+/// A closure is nil if the library lacks the operation. If `addRemove` or `once` is nil, the table
 /// has a row that says so.
 package struct Rig: Sendable {
   /// Adds a permanent handler `{ cell.hit($0) }` for each cell. The handlers are live on return.

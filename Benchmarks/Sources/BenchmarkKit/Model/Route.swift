@@ -1,12 +1,12 @@
-/// A way to one handler that runs elsewhere: on a queue, in a task, on the main actor.
+/// A route to one handler that runs elsewhere: on a queue, in a task, on the main actor.
 package struct Route: Sendable {
   package let label: String
   /// Whether the handler may run concurrently with itself, and so out of order.
   package let isConcurrent: Bool
   /// Whether the route takes part in the workload `backlog`.
   ///
-  /// False if a send waits for the handler. False too if the cost of an item grows with the
-  /// backlog, so that a long one takes minutes.
+  /// False if a send waits for the handler, because then no backlog arises. False also if the cost
+  /// of an item grows with the backlog, because a long one takes minutes.
   package let standsBacklog: Bool
   /// Whether the route makes progress under callgrind, which runs one thread at a time.
   package let runsUnderCallgrind: Bool

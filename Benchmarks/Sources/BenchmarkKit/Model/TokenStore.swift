@@ -1,6 +1,7 @@
 /// Keeps the tokens of an adapter's handlers.
 ///
-/// Reserves its memory at once, so that the measured bytes of a handler are the library's alone.
+/// The store reserves its memory at once. So the measured bytes of a handler are the library's
+/// alone.
 // Safe: the harness adds and replaces handlers from one thread at a time.
 package final class TokenStore<Token>: @unchecked Sendable {
   package var tokens: [Token] = []

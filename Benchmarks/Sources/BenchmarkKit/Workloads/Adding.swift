@@ -63,7 +63,8 @@ extension Harness {
 
   /// Returns a contestant that adds and removes handlers.
   ///
-  /// Its own handlers must never be called, and all others must be present at the end.
+  /// The handlers that it adds must never be called, and all other handlers must be present at the
+  /// end.
   private func changer(
     _ peer: Peer, _ rig: Rig, _ block: CellBlock, others: Int, _ addRemove: BulkOperation, first: Int = 1
   ) -> Contestant {
@@ -104,7 +105,7 @@ extension Harness {
     await rig.send.run(Batch(cell: block.passing, first: payload, count: 1))
     if peer.isDeferred {
       wait(until: isComplete)
-      cm_sleep(2_000)  // time in which a superfluous delivery would arrive
+      cm_sleep(2_000)  // enough time for an unwanted delivery to arrive
     }
     return (block.permanentSum, block.passingSum)
   }

@@ -2,10 +2,11 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Measures items that wait for one handler, which runs elsewhere and is busy with the first.
+  /// Measures items that wait for one handler, which runs elsewhere and is busy with the first
+  /// item.
   ///
-  /// The figure is nanoseconds per item: posting it while the handler is busy, and delivering it
-  /// afterwards.
+  /// The figure is nanoseconds per item: for posting it while the handler is busy, and for
+  /// delivering it afterwards.
   func measureBacklog() async {
     for items in configuration.sizes ?? [1_000, 1_000_000] {
       var contestants: [Contestant] = []

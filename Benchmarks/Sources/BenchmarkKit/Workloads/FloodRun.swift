@@ -2,13 +2,13 @@ import CMeasure
 
 /// One peer in the workload `flood`.
 ///
-/// Each thread posts in chunks with the payloads 1 to 16, so a handler's sum tells how many posts
+/// Each thread posts in chunks with the payloads 1 to 16. So a handler's sum shows how many posts
 /// it has received.
 ///
-/// The posting threads measure the queue themselves, every 256 posts, because they are awake when
-/// the queue is longest. A thread counts a chunk before it posts the chunk, and reads the number of
-/// posts before the number of deliveries. If it is preempted between these reads, it therefore sees
-/// a shorter queue, never a longer one.
+/// The posting threads measure the length of the queue themselves, every 256 posts, because they
+/// are running when the queue is longest. A thread counts a chunk before it posts the chunk, and
+/// reads the number of posts before the number of deliveries. So a thread that is preempted between
+/// these reads sees too short a queue, never too long a one.
 struct FloodRun {
   struct Outcome {
     var nanosecondsPerPost: Double

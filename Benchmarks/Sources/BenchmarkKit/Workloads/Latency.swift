@@ -3,8 +3,9 @@ import CMeasure
 extension Harness {
   /// Measures the time from a send to a handler that runs elsewhere, with one occurrence in flight.
   ///
-  /// Busy: the sender spins for 5 µs before each send, and while it waits. Asleep: the sender
-  /// sleeps for 100 µs after each send, so the cores are idle in between, as in most apps.
+  /// In the row "busy", the sender spins for 5 µs before each send, and while it waits. In the row
+  /// "asleep", the sender sleeps for 100 µs after each send. Then the cores are idle in between, as
+  /// in most apps.
   func measureLatency(each count: Int = 400) async {
     for isAsleep in [false, true] {
       let parameter = isAsleep ? "asleep between" : "busy between"
@@ -34,7 +35,7 @@ extension Harness {
         row.noise = median(rounds.noise)
         row.batch = count
         row.summarise(all)
-        row.samples = []  // these samples are occurrences, not rounds, so rows cannot be paired
+        row.samples = []  // the samples are occurrences, not rounds, so rows cannot be compared pairwise
         if !all.isEmpty {
           row.extra = ["p10": quantile(all, 0.1), "p99": quantile(all, 0.99), "p99_9": quantile(all, 0.999)]
         }

@@ -8,7 +8,7 @@ struct LiveRoute {
   let sink: RouteSink
 
   var label: String { "\(peer.label) / \(route.label)" }
-  /// The cell of batches whose handlers exist already; no handler writes to it.
+  /// A cell for batches that add no handler. Nothing writes to it.
   static let noCell = Cell(.allocate(capacity: 1))
 }
 

@@ -30,7 +30,7 @@ extension Harness {
     let before = cm_allocations()
     let events = await make(count)
     let after = cm_allocations()
-    let reference = Double(MemoryLayout<AnyObject>.stride)  // an element of the array of events
+    let reference = Double(MemoryLayout<AnyObject>.stride)  // the size of an element of the array of events
     row.extra["event_bytes"] = Double(after.live_bytes - before.live_bytes) / Double(count) - reference
     row.extra["event_blocks"] = Double(after.live_blocks - before.live_blocks) / Double(count)
     blackHole(events)

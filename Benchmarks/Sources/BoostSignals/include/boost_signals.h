@@ -1,5 +1,5 @@
-// boost::signals2 for Swift: a signal of one integer, in the batches of the harness. The loops are
-// in C++, around the library's own calls, so no Swift code is measured.
+// Functions by which Swift uses boost::signals2: a signal of one integer. Each function performs a batch of the harness. The
+// loops around the library's calls are in C++, so no Swift code is measured.
 #ifndef BOOST_SIGNALS_H
 #define BOOST_SIGNALS_H
 

@@ -1,13 +1,14 @@
 package import NIOCore
 
-/// Lines of text over a connection: each ends with a line feed.
+/// Encodes and decodes lines of text, each of which ends with a line feed.
 package enum LineCodec {
   package struct LineTooLong: Error {}
 
   /// The largest length of a line, in bytes.
   package static let limit = 4_096
 
-  /// Wraps a connection, so that both directions are lines. Called on the connection's event loop.
+  /// Wraps a connection, so that both directions carry lines. Must be called on the connection's
+  /// event loop.
   package static func install(on channel: any Channel) throws -> NIOAsyncChannel<String, String> {
     try channel.pipeline.syncOperations.addHandlers(
       ByteToMessageHandler(Decoder()), MessageToByteHandler(Encoder()))
@@ -24,7 +25,7 @@ package enum LineCodec {
       if length > limit { throw LineTooLong() }
       let line = buffer.readString(length: length)
       buffer.moveReaderIndex(forwardBy: 1)
-      // A client may end its lines with a carriage return, too, as telnet does.
+      // Some clients, such as telnet, end their lines with a carriage return and a line feed.
       return line.map { $0.hasSuffix("\r") ? String($0.dropLast()) : $0 }
     }
 

@@ -1,6 +1,6 @@
 // Serves the chat until Control-C or SIGTERM:  chat-server [PORT]
 //
-// Then, in two other terminals:  nc localhost 4000   and type:  lobby ada
+// To try it, run in two other terminals:  nc localhost 4000   and type:  lobby ada
 import Chat
 import Foundation
 import UnixSignals
@@ -13,7 +13,7 @@ try await withThrowingTaskGroup(of: Void.self) { group in
   group.addTask {
     try await server.run(port: port) { port in
       print("chat listens at port \(port)")
-      fflush(nil)  // at once, into a file, too
+      fflush(nil)  // so that the line appears at once even in a file
     }
   }
   group.addTask { for await _ in signals { break } }

@@ -2,11 +2,11 @@ public import Eventing
 public import Hummingbird
 import ServiceLifecycle
 
-/// Updates over HTTP: `POST /updates` publishes one, and `GET /updates` streams them as Server-Sent
-/// Events.
+/// Publishes updates over HTTP: `POST /updates` publishes one, and `GET /updates` streams all as
+/// Server-Sent Events.
 ///
-/// A stream is a sequence of the event's payloads. It ends in three ways, and its handler with it:
-/// the client disconnects, the service shuts down, or the event is finished.
+/// A stream iterates over a sequence of the event's payloads. The stream and its handler end in one
+/// of three ways: the client disconnects, the service shuts down, or the event is finished.
 public struct UpdateService: Sendable {
   public let updates = Event<String>("updates")
 
@@ -16,7 +16,7 @@ public struct UpdateService: Sendable {
   ///
   /// - Parameters:
   ///   - port: The port to listen at; 0 for a free one.
-  ///   - onReady: A closure that is told the port when requests may come.
+  ///   - onReady: A closure that receives the port when clients can connect.
   public func application(
     port: Int, onReady: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> some ApplicationProtocol {
@@ -36,8 +36,8 @@ public struct UpdateService: Sendable {
   }
 
   private func stream(for request: Request) -> Response {
-    // In force at once: when the client has the head of the response, it misses no update. For a
-    // client that reads slowly, the newest hundred wait.
+    // The sequence receives updates from now on. So a client that has the head of the response
+    // misses no update. If the client reads slowly, the newest hundred updates wait.
     let payloads = updates.payloads(named: "stream", buffering: .newest(100))
     let body = ResponseBody { writer in
       try await withGracefulShutdownHandler {
@@ -45,7 +45,7 @@ public struct UpdateService: Sendable {
           for await update in payloads { try await writer.write(ByteBuffer(string: serverSentEvent(update))) }
         }
       } onGracefulShutdown: {
-        updates.finish()  // all streams end, after what was posted before
+        updates.finish()  // all streams end, after the updates that were posted before
       }
       try await writer.finish(nil)
     }
@@ -53,7 +53,7 @@ public struct UpdateService: Sendable {
   }
 }
 
-/// Returns a text in the format of Server-Sent Events: a field for each line, and an empty line.
+/// Returns a text in the format of Server-Sent Events: a field for each line, then an empty line.
 func serverSentEvent(_ text: String) -> String {
   let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
   return lines.map { "data: \($0)\n" }.joined() + "\n"

@@ -1,6 +1,6 @@
 // Serves updates until Control-C or SIGTERM:  updates-server [PORT]
 //
-// Then, in two other terminals:
+// To try it, run in two other terminals:
 //   curl --no-buffer localhost:8080/updates
 //   curl --data 'hello' localhost:8080/updates
 import Foundation
@@ -11,7 +11,7 @@ let port = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 8_080
 let service = UpdateService()
 let application = service.application(port: port) { port in
   print("updates are served at port \(port)")
-  fflush(nil)  // at once, into a file, too
+  fflush(nil)  // so that the line appears at once even in a file
 }
 try await application.runService()
 print("updates have ended")

@@ -4,7 +4,7 @@ import NIOCore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ChatTests {
-  /// Runs a server on a free port for the length of a closure.
+  /// Runs a server on a free port while a closure runs.
   func withServer(
     linesThatWait: Int = 1_000, _ body: @escaping @Sendable (ChatServer, _ port: Int) async throws -> Void
   ) async throws {
@@ -47,13 +47,13 @@ import Testing
       for room in 0..<rooms {
         let all = try #require(transcripts[room])
         #expect(all.count == clients)
-        #expect(Set(all).count == 1)  // one order
+        #expect(Set(all).count == 1)  // all clients received the lines in one order
         for client in 0..<clients {
           let sent = (0..<lines).map { "client\(client): line \($0)" }
           #expect(all[0].filter { $0.hasPrefix("client\(client):") } == sent)
         }
       }
-      // All clients have left, and nothing of them is there any more.
+      // When all clients have disconnected, the event has no handler and no key left.
       try await eventually { server.rooms.handlerCount == 0 }
       #expect(server.rooms.keys.isEmpty)
     }
@@ -62,12 +62,14 @@ import Testing
   @Test func aSlowClientHoldsUpNobodyAndIsToldWhatIsMissing() async throws {
     let text = String(repeating: ".", count: 4_000)
     try await withServer(linesThatWait: 16) { server, port in
-      // Its small buffer makes the server notice early that the client does not read.
+      // The small receive buffer fills soon, so the server soon notices that the client does not
+      // read.
       try await withLineClient(port: port, receiveBuffer: 4_096) { slow, slowWriter in
         try await slowWriter.write("lobby slow")
         #expect(try await slow.next() == "* welcome to lobby, slow")
 
-        // Ada writes until the sockets are full, and lines are dropped. She never waits for long.
+        // Ada writes until the sockets are full and lines are dropped. No write of hers waits for
+        // long.
         let (lines, dropped) = try await withLineClient(port: port) { reader, writer in
           try await writer.write("lobby ada")
           #expect(try await reader.next() == "* welcome to lobby, ada")
@@ -81,7 +83,8 @@ import Testing
           }
         }
 
-        // Now the client reads: lines in their order, and how many are missing in between.
+        // Now the client reads the lines in their order, and the numbers of missing lines in
+        // between.
         var (next, missing) = (0, 0)
         while next < lines {
           let words = try await slow.next().split(separator: " ")

@@ -2,7 +2,7 @@ import Chat
 import NIOCore
 import NIOPosix
 
-/// A connection to a server on this machine, in lines of text. It is closed when `body` returns.
+/// Connects to a server on this machine, and closes the connection when `body` returns.
 func withLineClient<Result: Sendable>(
   port: Int, receiveBuffer: Int? = nil, _ body: (inout LineReader, LineWriter) async throws -> Result
 ) async throws -> Result {
@@ -30,7 +30,7 @@ struct LineReader {
     return line
   }
 
-  /// Returns the next line that fits, and passes over others.
+  /// Returns the next line that meets a condition, and skips other lines.
   mutating func next(where fits: (String) -> Bool) async throws -> String {
     while true {
       let line = try await next()
@@ -39,7 +39,7 @@ struct LineReader {
   }
 }
 
-/// Returns when a condition holds. The time limit of the suite guards against one that never does.
+/// Returns when a condition holds. If it never does, the time limit of the suite ends the wait.
 func eventually(_ condition: () async -> Bool) async throws {
   while !(await condition()) { try await Task.sleep(for: .milliseconds(5)) }
 }

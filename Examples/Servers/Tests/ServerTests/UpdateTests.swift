@@ -25,7 +25,7 @@ import Updates
     }
   }
 
-  /// Publishes an update over a connection of its own, and returns the status line.
+  /// Publishes an update over a new connection, and returns the status line.
   func post(_ text: String, port: Int) async throws -> String {
     try await withLineClient(port: port) { reader, writer in
       let head = "POST /updates HTTP/1.1\r\nhost: localhost\r\ncontent-length: \(text.utf8.count)\r\n\r"
@@ -67,7 +67,7 @@ import Updates
           try await open(&reader, writer)
           #expect(service.updates.handlerCount == 1)
         }
-        // Nothing is posted: the end of the connection is enough.
+        // Nothing is posted: the event must notice the end of the connection without a post.
         try await eventually { service.updates.handlerCount == 0 }
       }
       #expect(try await post("to none", port: port) == "HTTP/1.1 202 Accepted")
@@ -81,7 +81,7 @@ import Updates
         service.updates.post("the last one")
         await group.triggerGracefulShutdown()
         #expect(try await reader.next { $0.hasPrefix("data: ") } == "data: the last one")
-        #expect(try await reader.next { $0 == "0" } == "0")  // the chunk that ends a response
+        #expect(try await reader.next { $0 == "0" } == "0")  // an empty chunk ends the response
       }
       #expect(service.updates.isFinished)
       try await eventually { service.updates.handlerCount == 0 }

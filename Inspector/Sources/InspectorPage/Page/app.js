@@ -13,7 +13,7 @@ const views = {
   timeline: new TimelineView(byID("timeline"), () => views.events.chosen),
 };
 
-// Tabs, as the pattern of WAI-ARIA has them.
+// Tabs, by the tabs pattern of WAI-ARIA.
 const tabs = [...byID("tabs").children];
 let shown = "events";
 function show(name) {
@@ -55,12 +55,12 @@ function theme(name) {
   views.timeline.draw();
 }
 let chosenTheme = "system";
-try { chosenTheme = localStorage.getItem("theme") ?? "system"; } catch { /* The page works without. */ }
+try { chosenTheme = localStorage.getItem("theme") ?? "system"; } catch { /* Storage is disabled; the page works without it. */ }
 theme(themes.includes(chosenTheme) ? chosenTheme : "system");
 byID("theme").addEventListener("click", () => {
   chosenTheme = themes[(themes.indexOf(chosenTheme) + 1) % themes.length];
   theme(chosenTheme);
-  try { localStorage.setItem("theme", chosenTheme); } catch { /* As above. */ }
+  try { localStorage.setItem("theme", chosenTheme); } catch { /* Storage is disabled. */ }
 });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, button, canvas")) return;
@@ -132,7 +132,7 @@ function render() {
   renderWarnings();
   views[shown].render();
 }
-/** Renders before the next frame, however many messages come until then. */
+/** Schedules one rendering before the next frame, however many messages arrive until then. */
 function due() {
   if (isDue) return;
   isDue = true;

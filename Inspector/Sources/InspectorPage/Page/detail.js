@@ -3,7 +3,7 @@ import { edgeRateOf, eventName, handlerName, isBad, lineOf, model, now, rateOf }
 import { post } from "./server.js";
 import { Table } from "./table.js";
 
-/** One event: its last two minutes, its handlers, where its occurrences go. */
+/** Shows one event: its last two minutes, its handlers, and the events that it forwards to. */
 export class Detail {
   constructor(host, close, choose) {
     Object.assign(this, { host, choose, id: null });
@@ -118,7 +118,7 @@ export class Detail {
     bar.style.width = time === null ? "0" : `${Math.min(100, time / 1e8)}%`;
   }
 
-  /** A button to unlock, or one to lock with what becomes of the occurrences meanwhile. */
+  /** Fills a cell with a button to unlock an event or a handler, or with one to lock it and a choice of what the lock holds. */
   fillLock(host, event, handler, isLocked) {
     const state = `${event} ${handler} ${isLocked} ${model.control}`;
     if (host.dataset.of === state) return;
@@ -137,7 +137,7 @@ export class Detail {
   }
 }
 
-/** A bar from p50 to p99 on a logarithmic scale. */
+/** Draws a bar from p50 to p99 on a logarithmic scale. */
 function fillDuration(cell, row) {
   if (!cell.firstChild) cell.append(el("span"), el("div", { class: "range" }, el("i")));
   const [text, range] = cell.children;

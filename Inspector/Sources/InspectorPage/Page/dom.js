@@ -1,8 +1,8 @@
-// Makes and changes elements. What the app wrote becomes text and nothing else: no function here takes markup.
+// Makes and changes elements. Strings of the app can only become text, because no function here accepts markup.
 
 export const byID = (id) => document.getElementById(id);
 
-/** Makes an element. Properties that start with "on" are listeners; `class`, `data-` and `aria-` are attributes. */
+/** Makes an element. Properties that begin with "on" become listeners; `class`, `data-` and `aria-` become attributes. */
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -13,7 +13,7 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Makes an element of a drawing. */
+/** Makes an SVG element. */
 export function svg(tag, attributes = {}, text) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -21,7 +21,7 @@ export function svg(tag, attributes = {}, text) {
   return element;
 }
 
-/** Sets a text, if it is another one. */
+/** Sets the text of an element, unless the text is equal. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -31,7 +31,7 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** A line of 120 seconds: draws an area and its edge. */
+/** Returns a small chart of 120 seconds: an area and its edge. */
 export function spark(label) {
   const picture = svg("svg", { class: "spark", viewBox: "0 0 119 100", preserveAspectRatio: "none", role: "img", "aria-label": label });
   picture.append(svg("path", { class: "area" }), svg("path", { class: "line" }));
@@ -44,7 +44,7 @@ export function drawSpark(picture, counts, most = Math.max(1, ...counts)) {
   setAttribute(picture.firstChild, "d", `M0,100L${points}L${counts.length - 1},100Z`);
 }
 
-// Numbers for people.
+// Formats numbers for people.
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 export const number = (value) => (value === null || value === undefined ? "–" : grouped.format(value));
@@ -69,7 +69,7 @@ export function duration(nanoseconds) {
   return seconds < 3600 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** A time that has gone by, in whole seconds. */
+/** Returns a duration as text, in whole seconds. */
 export function age(nanoseconds) {
   const seconds = Math.max(0, Math.floor(nanoseconds / 1e9));
   return seconds < 60 ? `${seconds} s` : duration(seconds * 1e9);

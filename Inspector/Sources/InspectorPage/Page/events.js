@@ -3,13 +3,13 @@ import { eventName, isBad, lineOf, model, rateOf, warningsByEvent, worst } from 
 import { Detail } from "./detail.js";
 import { Table } from "./table.js";
 
-/** The table of events, and beside it the one that was chosen. */
+/** Shows the table of events, and beside it the selected event. */
 export class EventsView {
   constructor() {
     this.chosen = null;
     this.detail = new Detail(byID("detail"), () => this.choose(null), (id) => this.choose(id));
     this.warnings = new Map();
-    // One digit: 0 for the worst warning, 8 for one of a later version, 9 for none.
+    // The rank is one digit: 0 for the worst warning, 8 for a warning that this version does not know, 9 for none.
     const rank = (row) => (this.warnings.has(row.id) ? (worst.indexOf(this.warnings.get(row.id)[0].code) + 9) % 9 : 9);
     const columns = [
       { key: "name", title: "Event", class: "name", value: (row) => `${rank(row)} ${row.name ?? row.type}`, fill: (cell, row) => this.fillName(cell, row), hint: "Those with warnings first" },
@@ -77,7 +77,7 @@ export class EventsView {
 
   fillLine(cell, row) {
     const picture = cell.firstChild ?? cell.appendChild(spark("rate"));
-    // Once a second is enough for two minutes, and a thousand lines cost something.
+    // A chart of two minutes needs one drawing a second. Drawing a thousand charts takes noticeable time.
     const second = Math.floor(model.time / 1e9);
     if (picture.drawnAt === second) return;
     picture.drawnAt = second;

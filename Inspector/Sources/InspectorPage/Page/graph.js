@@ -3,7 +3,7 @@ import { edgeRateOf, eventName, handlerName, model } from "./model.js";
 
 const [width, height, gapX, gapY, margin, most] = [190, 40, 130, 16, 16, 150];
 
-/** Who passes occurrences on to whom: columns from left to right, the width of a line is its rate. */
+/** Shows which events forward to which, in columns from left to right. The width of a line is its rate. */
 export class GraphView {
   constructor(host, choose) {
     Object.assign(this, { choose, known: "", edges: [], nodes: [] });
@@ -40,7 +40,7 @@ export class GraphView {
     for (const node of this.nodes) setText(node.text, short(nameOf(node.id)));
   }
 
-  /** Gives each node a column: one more than the furthest that leads to it, edges back left out. */
+  /** Gives each node a column: one more than the largest column of its predecessors. Edges that go back are ignored. */
   layOut(entries) {
     const nexts = new Map();
     for (const [, row] of entries) {
@@ -50,7 +50,7 @@ export class GraphView {
     }
     const [state, order] = [new Map(), []];
     for (const root of nexts.keys()) {
-      // Depth first with a stack of its own, since the app decides how long a chain is.
+      // A depth-first search with an explicit stack: the app's chains may be too long for recursion.
       const stack = state.has(root) ? [] : [[root, 0]];
       if (stack.length > 0) state.set(root, "open");
       while (stack.length > 0) {
@@ -71,7 +71,7 @@ export class GraphView {
     for (const id of order) (columns[column.get(id)] ??= []).push(id);
     const at = new Map();
     for (const [index, ids] of columns.entries()) {
-      // A node lies at the height of those that lead to it, as far as there is room.
+      // Each node is placed at the height of its predecessors, if there is room.
       const wish = (id) => {
         const before = entries.filter(([, row]) => row.to === id && at.has(row.from)).map(([, row]) => at.get(row.from).y);
         return before.length === 0 ? Infinity : before.reduce((sum, y) => sum + y, 0) / before.length;
@@ -124,7 +124,7 @@ export class GraphView {
       this.picture.append(group);
       return { id, text };
     });
-    // Labels lie above everything else.
+    // Labels are drawn last, above everything else.
     for (const edge of this.edges) this.picture.append(edge.text);
   }
 }

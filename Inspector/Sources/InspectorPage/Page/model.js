@@ -1,11 +1,11 @@
-// What the app told, by its protocol: INSPECTION-PROTOCOL, sections 4 and 5.
+// The state of the app, as its messages report it: see sections 4 and 5 of INSPECTION-PROTOCOL.
 
 const seconds = 120;
 const parts = ["events", "handlers", "graph", "waits", "warnings"];
 export const worst = ["stuck", "deferred", "flood", "failing", "dropping", "backlog", "unheard", "many"];
 export const isBad = (code) => worst.indexOf(code) >= 0 && worst.indexOf(code) < 4;
 
-/** How fast something counts: now, and in each of the last seconds. */
+/** Computes the rate of a counter: now, and in each of the last seconds. */
 class Meter {
   constructor(count, time) {
     this.count = count;
@@ -17,7 +17,7 @@ class Meter {
     for (let each = Math.max(this.second + 1, second - seconds + 1); each <= second; each += 1) this.slots[each % seconds] = 0;
     this.second = Math.max(this.second, second);
   }
-  /** Takes a count; what came since was counted after the update before, and is spread over that time. */
+  /** Adds a reading of the counter. The increase since the last reading is spread over the time since the last update. */
   add(count, time, before) {
     const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
     if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
@@ -37,10 +37,10 @@ class Meter {
   now(time) {
     this.trim(time);
     const [from, count] = this.samples[0];
-    // An event that did not change for longer than a second has one sample, and the rate 0.
+    // An event that has not changed for more than a second has one sample, and the rate 0.
     return (Math.max(0, this.count - count) * 1e9) / Math.max(2e8, time - from);
   }
-  /** The last 119 whole seconds and the rate now. */
+  /** Returns the rates of the last 119 whole seconds, and the current rate. */
   line(time) {
     const second = Math.floor(time / 1e9);
     this.advance(second);
@@ -110,7 +110,7 @@ export function history(message) {
   }
 }
 
-/** The app's time now, as far as it is known. */
+/** Returns the estimated current time of the app. */
 export const now = () => (model.connected ? model.time + (performance.now() - model.receivedAt) * 1e6 : model.time);
 export const rateOf = (id) => model.meters.get(id)?.now(model.time) ?? 0;
 export const edgeRateOf = (key) => model.edgeMeters.get(key)?.now(model.time) ?? 0;
@@ -128,7 +128,7 @@ export function sortedWarnings() {
   return [...model.warnings.values()].sort((a, b) => rank(a) - rank(b) || a.sinceAt - b.sinceAt);
 }
 
-/** The warnings of each event, the worst first. */
+/** Returns the warnings of each event, the worst first. */
 export function warningsByEvent() {
   const result = new Map();
   for (const row of sortedWarnings()) result.set(row.event, [...(result.get(row.event) ?? []), row]);

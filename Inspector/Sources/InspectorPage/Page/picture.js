@@ -2,7 +2,7 @@ import { el } from "./dom.js";
 
 const [lineHeight, header, most] = [18, 24, 40];
 
-/** Draws a trace of Chrome's format: rows with bars, and arrows between them. */
+/** Draws a trace in Chrome's format: rows with bars, and arrows between them. */
 export class TimelinePicture {
   constructor(tell) {
     Object.assign(this, { tell, spans: [], arrows: [], rows: [], chosen: null });
@@ -24,7 +24,7 @@ export class TimelinePicture {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
-  /** Shows a trace, and returns how much is in it. */
+  /** Shows a trace, and returns the number of its parts. */
   show(file) {
     const names = new Map();
     const rows = new Map();
@@ -36,7 +36,7 @@ export class TimelinePicture {
       if (record.ph === "X" || record.ph === "i") { this.spans.push(record); if (!rows.has(record.tid)) rows.set(record.tid, []); rows.get(record.tid).push(record); }
       if (record.ph === "s") starts.set(record.id, record);
     }
-    // Depth in a row: spans nest, so a span lies below those that have not ended.
+    // Spans within a row nest, so each span is drawn below the spans that have not ended yet.
     this.rows = [];
     let y = header;
     for (const [tid, spans] of rows) {
@@ -62,7 +62,7 @@ export class TimelinePicture {
     this.begin = Math.min(...this.rows.map((row) => row.spans[0].ts));
     this.end = this.spans.reduce((end, span) => Math.max(end, span.ts + (span.dur ?? 0)), this.begin + 1);
     [this.from, this.to] = [this.begin, this.end];
-    // Hundreds of bars side by side show nothing: the picture starts with the first fifty.
+    // Hundreds of bars side by side cannot be told apart. So the first view has about sixty.
     const ordered = [...this.spans].sort((a, b) => a.ts - b.ts);
     if (ordered.length > 80) this.to = ordered[60].ts + (ordered[60].dur ?? 0);
     this.ordered = ordered;
@@ -144,7 +144,7 @@ export class TimelinePicture {
     for (const arrow of this.arrows) this.drawArrow(pen, colors, arrow);
     for (const row of this.rows) {
       for (const span of row.spans) this.drawSpan(pen, colors, row, span);
-      // With narrow pictures the name of a row lies above its bars' left end, behind nothing.
+      // In a wide picture, a column at the left has the names of the rows, and hides the bars behind it. A narrow picture has no such column.
       pen.fillStyle = colors.paper;
       if (this.labels > 0) pen.fillRect(0, row.y - 5, this.labels - 4, (row.depth + 1) * lineHeight + 10);
       pen.fillStyle = colors.soft;
@@ -152,7 +152,7 @@ export class TimelinePicture {
     }
   }
 
-  /** Colours as the style sheet has them: a probe is asked, since a custom property is not computed. */
+  /** Returns the colours of the style sheet. Reads them from a temporary element, because a custom property has no computed colour. */
   colors() {
     const probe = this.canvas.parentElement.appendChild(el("i"));
     const colors = {};

@@ -1,10 +1,11 @@
-// The inspector's own side: the stream of server-sent events, and requests. The token is in the fragment of the page's
-// address, which no browser sends anywhere; the script sends it as a header, and an EventSource has none.
+// Communicates with the inspector: reads the stream of server-sent events, and sends requests. The token is in the fragment of the
+// page's address, which browsers send to no server. The script sends it as a header. An EventSource cannot send headers, so the
+// stream is read with fetch.
 
 const headers = () => ({ Authorization: `Bearer ${location.hash.slice(1)}` });
 const wait = (milliseconds) => new Promise((resume) => setTimeout(resume, milliseconds));
 
-/** Reads the stream for ever, and again after it ended. */
+/** Reads the stream for ever, and reconnects when it ends. */
 export async function listen(listener) {
   addEventListener("hashchange", () => location.reload());
   for (;;) {
@@ -14,7 +15,7 @@ export async function listen(listener) {
       if (answer.status === 401) reason = "this address has no valid token: open the one that the inspector printed";
       else if (!answer.ok) reason = `the inspector answered ${answer.status}`;
       else await read(answer.body, listener);
-    } catch { /* The connection broke, which is the reason above. */ }
+    } catch { /* The connection was lost; `reason` says so already. */ }
     listener.lost(reason);
     await wait(1000);
   }
@@ -26,7 +27,7 @@ async function read(body, listener) {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    // What was searched before holds no end of a message, but perhaps half of one.
+    // The rest of the previous chunk has no complete message, but it may end with a part of the separator.
     const messages = (rest + value).split("\n\n");
     rest = messages.pop();
     for (const message of messages) handle(message, listener);
@@ -43,7 +44,7 @@ function handle(message, listener) {
   try { listener[name](JSON.parse(text)); } catch (error) { console.error(`a message of the app cannot be read: ${error}`); }
 }
 
-/** Sends a request; returns its answer, or throws with a sentence. */
+/** Sends a request, and returns its answer. Throws an error whose message is a sentence. */
 export async function post(path, keys) {
   const answer = await fetch(path, { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(keys) });
   const body = await answer.json().catch(() => ({}));

@@ -1,10 +1,10 @@
 import { el, setAttribute, setText } from "./dom.js";
 
 /**
- * A table that is sorted by its columns and changes in place.
+ * A table that can be sorted by its columns, and that updates its rows in place.
  *
- * A column: `key`, `title`, `value(row)` to sort by, `text(row)` or `fill(cell, row)`, `numeric`, `class`, `hint`, `quiet`
- * (no heading on a phone). Rows have keys and keep their elements, so that focus and selection stay.
+ * A column has the properties `key`, `title`, `value(row)` to sort by, `text(row)` or `fill(cell, row)`, `numeric`, `class`,
+ * `hint`, and `quiet` for no heading on a phone. Rows have keys and keep their elements, so that focus and selection stay.
  */
 export class Table {
   constructor(host, caption, columns, { sort, descending = false, keyOf = (row) => row.id, rowClass = () => "", empty = "Nothing." }) {
@@ -13,7 +13,7 @@ export class Table {
       const button = el("button", { type: "button", title: column.hint, onclick: () => this.sortBy(column) }, column.title);
       return el("th", { scope: "col", "data-key": column.key, class: [column.numeric ? "num" : "", column.quiet ? "quiet" : ""].join(" ") }, button);
     });
-    // Rows that nobody sees are not filled: the layout of a thousand rows costs more than all else.
+    // Rows outside of the visible area are not filled: the layout of a thousand rows takes more time than everything else.
     this.watch = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         const shown = this.rows.get(target.rowKey);
@@ -25,7 +25,7 @@ export class Table {
     this.body = el("tbody", { role: "rowgroup" });
     this.empty = el("p", { class: "empty", hidden: true }, empty);
     this.more = el("button", { type: "button", class: "more", hidden: true, onclick: () => { this.most *= 5; this.sortedAt = -Infinity; this.update(this.last); } });
-    // The roles are written, since a table that is displayed as a grid loses them.
+    // The roles are explicit, because a table that is displayed as a grid loses its implicit roles.
     this.table = el("table", { role: "table", "aria-label": caption }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...this.heads)), this.body);
     host.append(el("div", { class: "scroll" }, this.table, this.empty), this.more);
   }
@@ -37,7 +37,7 @@ export class Table {
     this.update(this.last);
   }
 
-  /** Shows rows. The order changes once a second at most, so that a row can be hit. */
+  /** Shows rows. The order changes at most once a second, so that the user can click a row. */
   update(rows) {
     this.last = rows;
     const time = performance.now();
@@ -93,7 +93,7 @@ export class Table {
       }
       if (shown.element === next) next = next.nextSibling;
       else {
-        // A row that has the focus stays where it is in the document, and the others move around it.
+        // Moving an element removes its focus, so the focus is restored afterwards.
         const hadFocus = shown.element.contains(document.activeElement) ? document.activeElement : null;
         this.body.insertBefore(shown.element, next);
         hadFocus?.focus({ preventScroll: true });

@@ -26,7 +26,7 @@ export class TimelineView {
     if (known !== this.known) {
       this.known = known;
       const warned = warningsByEvent();
-      // The chosen event, those with warnings, then the busiest.
+      // The selected event comes first, then events with warnings, then the busiest ones.
       const score = (id) => (id === this.chosen() ? 3e9 : 0) + (warned.has(id) ? 2e9 : 0) + rateOf(id);
       const shown = ids.sort((a, b) => score(b) - score(a)).slice(0, 100);
       const before = new Set([...this.picks].filter(([, box]) => box.checked).map(([id]) => id));

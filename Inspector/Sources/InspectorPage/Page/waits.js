@@ -2,7 +2,7 @@ import { duration, el, number, setText } from "./dom.js";
 import { eventName, handlerName, model, now } from "./model.js";
 import { Table } from "./table.js";
 
-/** What waits for handlers, and for which. */
+/** Shows which sends and calls wait for which handlers. */
 export class WaitsView {
   constructor(host, choose) {
     const names = (ids) => ids.map(handlerName).join(", ");

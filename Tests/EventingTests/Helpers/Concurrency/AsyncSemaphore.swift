@@ -1,4 +1,4 @@
-/// The semaphore that lets one race run at a time.
+/// A semaphore that allows one race at a time.
 let raceTurns = AsyncSemaphore(1)
 
 /// A counting semaphore for tasks. Waiting tasks resume in the order of their arrival.
@@ -7,7 +7,7 @@ final class AsyncSemaphore: Sendable {
 
   init(_ count: Int) { state = ConditionLock((count, [])) }
 
-  /// Takes a permit. If none is free, the task suspends until another task passes one on.
+  /// Takes a permit. If none is free, the task suspends until another task returns one.
   func take() async {
     let gate = state.withLock { state -> Gate? in
       guard state.free == 0 else {
@@ -21,7 +21,7 @@ final class AsyncSemaphore: Sendable {
     await gate?.opened()
   }
 
-  /// Hands the permit to the task that has waited longest, or frees it if no task waits.
+  /// Returns the permit: the task that has waited longest gets it.
   func pass() {
     let next = state.withLock { state -> Gate? in
       guard state.waiting.isEmpty else { return state.waiting.removeFirst() }

@@ -9,10 +9,10 @@
 #endif
 import Testing
 
-/// A value behind a mutex with a condition variable.
+/// A value behind a mutex with a condition variable, so that a thread can block until another
+/// thread has changed the value.
 ///
-/// The thread sanitizer understands both. A thread can block until another thread has changed the
-/// value.
+/// The thread sanitizer understands both. It does not see a contended `Mutex`.
 // Safe: `value` is accessed only while `mutex` is held.
 @safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -49,7 +49,8 @@ import Testing
 
   /// Blocks the thread until `isTrue` returns true for the value.
   ///
-  /// After 200 seconds the wait ends and the test fails. A hang would not tell which wait it was.
+  /// After 200 seconds the wait ends and the test fails with a message. A hang would not show which
+  /// wait failed.
   ///
   /// - Parameter what: The name of the awaited change, for the message of the failure.
   @available(*, noasync) func wait(_ what: String, until isTrue: (Value) -> Bool) {

@@ -1,7 +1,7 @@
 /// Polls `isTrue`, and returns whether it became true within 200 seconds.
 ///
-/// Polling ends early if the task is cancelled. Use it only for a change that nothing signals, such
-/// as the release of an object.
+/// Polling also ends if the task is cancelled. Use this function only for a change that nothing
+/// signals, such as the release of an object.
 func eventually(_ isTrue: () -> Bool) async -> Bool {
   let deadline = ContinuousClock.now.advanced(by: .seconds(200))
   while !isTrue() {

@@ -10,12 +10,13 @@
 import Foundation
 import Synchronization
 
-// Helpers for the bodies of exit tests, where a crash or a hang fails only one test.
+// Helpers for exit tests. The body of an exit test has a process of its own, so a crash or a hang
+// fails only one test.
 
-/// Ends the process by `SIGALRM` if it still runs after two minutes.
+/// Ends the process by `SIGALRM` after two minutes, if it still runs then.
 func endProcessIfItHangs() { alarm(120) }
 
-/// Runs each body again and again on a thread of its own, until the duration is over.
+/// Runs each body repeatedly on a thread of its own, until the duration is over.
 ///
 /// - Returns: The number of rounds of each body.
 @discardableResult func race(for duration: Duration = .milliseconds(600), _ bodies: [@Sendable (_ round: Int) -> Void])
@@ -49,7 +50,7 @@ func processorTime(of body: () -> Void) -> Double {
   return now() - start
 }
 
-/// Returns how many times the calling thread has gone to sleep voluntarily.
+/// Returns the number of times that the calling thread has gone to sleep voluntarily.
 ///
 /// Preemption by other threads does not count. Returns 0 where the system does not report it.
 func sleepsOfThisThread() -> Int {
@@ -64,8 +65,8 @@ func sleepsOfThisThread() -> Int {
 /// share the caches, so the best of up to four attempts counts.
 ///
 /// - Parameters:
-///   - isEnough: The result from which on no further attempt is made.
-///   - work: Returns the processor time of `count` items, in seconds.
+///   - isEnough: A result that is good enough to stop after that attempt.
+///   - work: A closure that returns the processor time of `count` items, in seconds.
 func growth(from few: Int, to many: Int, isEnough: Double, _ work: @escaping @Sendable (_ count: Int) -> Double) async
   -> Double
 {

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The trait that limits how many tests run at a time: two for each core.
+/// A trait that limits the number of tests that run at a time to two for each core.
 ///
-/// Swift Testing starts all tests at once. On two cores their hundreds of threads then compete with
-/// the tasks that must open a gate, or return within a second. A step of a millisecond then takes a
-/// minute.
+/// Swift Testing starts all tests at once. On two cores, hundreds of their threads then compete
+/// with the tasks that must open a gate, or return within a second. A step of a millisecond then
+/// takes a minute.
 struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
   private static let places = AsyncSemaphore(2 * ProcessInfo.processInfo.activeProcessorCount)
 

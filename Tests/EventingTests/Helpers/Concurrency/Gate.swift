@@ -22,12 +22,13 @@ final class Gate: Sendable {
 
   /// Blocks the thread until the gate is open.
   ///
-  /// Handlers and the test's own threads may call it. A task must not: it would block Swift's pool.
+  /// Handlers and the test's own threads may call this method. A task must not: it would block a
+  /// thread of Swift's pool.
   @available(*, noasync) func wait() { state.wait("gate") { $0.isOpen } }
 
   /// Suspends the task until the gate is open or the task is cancelled.
   ///
-  /// The time limit of a suite cancels the tasks of its tests.
+  /// The time limit of a suite cancels the tasks of its tests, and so ends this wait.
   func opened() async {
     let id = state.withLock { state in
       state.nextID += 1

@@ -4,7 +4,7 @@
 
   /// The parent suite of all tests that hold a thread at a sync point of the library.
   ///
-  /// Such tests are in extensions: `extension SyncPointTests { @Test … }`.
+  /// Such tests are in extensions of this suite, because the suite runs them one after the other.
   @Suite(.serialized, .usesSyncPoints, .fewAtATime, .timeLimit(.minutes(30))) struct SyncPointTests {}
 
   /// Holds a thread the first time that it passes a given sync point, until `release()` is called.

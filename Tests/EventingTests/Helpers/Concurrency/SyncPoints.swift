@@ -11,7 +11,7 @@
   import Eventing
   import Testing
 
-  /// Runs code of a test at the library's sync points, by `SyncPoint.hook`.
+  /// Runs code of a test at the library's sync points, through `SyncPoint.hook`.
   ///
   /// The hook belongs to the whole process, and tests run in parallel. So the trait
   /// ``usesSyncPoints`` sets it once, while the tests are discovered and none runs yet. The hook

@@ -9,11 +9,12 @@
 #endif
 import Synchronization
 
-// Raw threads. The thread sanitizer sees their races. Unlike tasks, they may block.
+// Threads outside of any pool. The thread sanitizer sees their races. Unlike tasks, they may block.
 
 /// Starts a thread.
 ///
-/// - Parameter stack: The size of its stack in bytes, or `nil` for the default of the system.
+/// - Parameter stack: The size of the thread's stack in bytes, or `nil` for the default of the
+///   system.
 /// - Returns: A gate that opens when `body` has returned.
 @discardableResult func startThread(stack: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Gate {
   let ended = Gate()
@@ -48,7 +49,7 @@ private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: Unsa
 
 /// Runs `body` on a thread of its own, and returns its result.
 ///
-/// Long work would otherwise occupy Swift's pool, which the other tests need.
+/// On a thread of Swift's pool, long work would delay the other tests.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   let result = ConditionLock<Result?>(nil)
   await startThread {
@@ -76,7 +77,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
   for gate in ended { await gate.opened() }
 }
 
-/// Runs `body` again and again on `count` threads that begin together, until `isEnough`.
+/// Runs `body` repeatedly on `count` threads that begin together, until `isEnough` returns true.
 ///
 /// The race ends after two minutes at the latest. A fixed number of rounds would prove nothing: on
 /// two cores the threads may run one after the other, without any overlap. For the same reason only
@@ -101,7 +102,7 @@ func onThreads(
   }
 }
 
-/// Runs rounds on `count` threads, at least 1,000, and then until `isEnough`.
+/// Runs rounds on `count` threads: at least 1,000, and then more until `isEnough` returns true.
 ///
 /// In each round the first thread calls `prepare`, then all threads call `body` together. The race
 /// ends after two minutes at the latest.
@@ -133,7 +134,8 @@ func inRounds<Stage: Sendable>(
 /// Yields the core to another thread.
 func giveWay() { sched_yield() }
 
-/// Puts the thread to sleep, to measure how long a sleep takes. No test waits this way.
+/// Puts the thread to sleep. Used to measure how long a sleep takes; no test waits for a change
+/// this way.
 func nap(microseconds: UInt32) { usleep(microseconds) }
 
 /// A reusable barrier: `arrive()` returns when all `count` threads have called it.
@@ -149,15 +151,15 @@ final class StartBarrier: Sendable {
     var round = 0
     while arrived.load(ordering: .acquiring) < all {
       round += 1
-      if round > 200 { giveWay() }  // spins first: a thread that keeps its core overlaps the last one
+      if round > 200 { giveWay() }  // spins first, to keep its core and overlap the last thread
     }
   }
 }
 
 /// Counts the operations that began while another one was running.
 ///
-/// A test expects a minimum, so it notices a race that did not take place. The counters order
-/// nothing, so the thread sanitizer sees as many races as without them.
+/// A test expects a minimum, so a race without overlaps fails it. The counters order no memory, so
+/// they hide no race from the thread sanitizer.
 final class Overlaps: Sendable {
   private let running = Atomic<Int>(0)
   private let begun = Atomic<Int>(0)
@@ -169,8 +171,8 @@ final class Overlaps: Sendable {
 
   /// Runs `body`, and counts it if another operation is running.
   ///
-  /// Every fourth time that no other operation is running, the thread first yields up to 64 times
-  /// until one begins. So threads overlap on busy cores, too.
+  /// If no other operation is running, every fourth call first waits for one to begin, for up to 64
+  /// yields. So threads overlap even on busy cores.
   func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
     defer { running.wrappingSubtract(1, ordering: .relaxed) }
@@ -186,9 +188,8 @@ final class Overlaps: Sendable {
   }
 }
 
-/// The identity of a thread: a number that no other thread has or had.
-///
-/// The system may give the identity of a thread that has ended to a new thread.
+/// A unique number for each thread. The system may reuse the identity of a thread that has ended;
+/// these numbers are never reused.
 struct ThreadNumber: Hashable, Sendable {
   private let number: Int
 

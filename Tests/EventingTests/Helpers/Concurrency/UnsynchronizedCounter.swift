@@ -1,14 +1,13 @@
 /// A counter without synchronization.
 ///
-/// Only the library's guarantees keep its users apart. If they fail, the thread sanitizer reports a
-/// race.
+/// Only the library's guarantees keep two uses from overlapping. If a guarantee fails, the thread
+/// sanitizer reports a race.
 final class UnsynchronizedCounter: @unchecked Sendable {
   var value = 0
 }
 
-/// Measures the depth of a stack: the bytes between the deepest and the shallowest `look()`.
-///
-/// Only one thread at a time may use it.
+/// Measures the depth of a stack: the bytes between the deepest and the shallowest call of
+/// `look()`. Only one thread at a time may use the probe.
 final class StackProbe: @unchecked Sendable {
   private var lowest = UInt.max
   private var highest = UInt.min

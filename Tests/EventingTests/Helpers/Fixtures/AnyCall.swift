@@ -1,6 +1,6 @@
 import Eventing
 
-/// The calls on an event that need no `await`.
+/// The calls of an event's methods that need no `await`.
 enum AnyCall: CaseIterable, Sendable {
   case post, postMany, submit, add, addMany, once, addOnALane, addAndRemove, removeNamed, removeOwned, removeAll
   case lock, lockNamed, lockAll, gate, looks, bag, finish

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The places where a handler can run on a bounded lane.
+/// The kinds of lanes that can be bounded.
 enum BoundedLane: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, backgroundAsync, concurrent, main, mainAsync
 

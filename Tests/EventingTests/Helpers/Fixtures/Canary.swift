@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the canaries that are alive. At 0, every object that held one has been released.
+/// Counts the living canaries. At 0, every object that contained one has been released.
 final class LiveCount: Sendable {
   private let count = Atomic<Int>(0)
 
@@ -11,12 +11,14 @@ final class LiveCount: Sendable {
   fileprivate func add(_ change: Int) { count.wrappingAdd(change, ordering: .acquiringAndReleasing) }
 }
 
-/// An object that shows whether the closure, payload or owner that holds it is still alive.
+/// An object that shows whether the closure, payload or owner that contains it is still alive.
 final class Canary: Sendable {
   private let live: LiveCount
   private let onDeinit: (@Sendable () -> Void)?
 
-  /// - Parameter onDeinit: The closure that its `deinit` calls, on any thread.
+  /// Creates a canary, which counts as alive until its `deinit`.
+  ///
+  /// - Parameter onDeinit: A closure that the `deinit` calls, on any thread.
   init(_ live: LiveCount, onDeinit: (@Sendable () -> Void)? = nil) {
     self.live = live
     self.onDeinit = onDeinit
@@ -28,6 +30,6 @@ final class Canary: Sendable {
     live.add(-1)
   }
 
-  /// Does nothing. A handler that calls it captures the canary.
+  /// Does nothing. A handler that calls this method captures the canary.
   func sing() {}
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The code in the documentation, for comparison with the code that the tests run.
+/// Reads the code in the documentation. Tests compare it with the code that they run.
 enum Documentation {
   /// The root folder of the package.
   static var root: URL {

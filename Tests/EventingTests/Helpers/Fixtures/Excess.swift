@@ -7,15 +7,15 @@ import Synchronization
 #endif
 
 extension Event {
-  /// Describes the memory that an idle event keeps beyond the needs of its handlers.
+  /// Returns a description of the memory that an idle event keeps beyond the needs of its handlers.
   ///
-  /// Dead slots count as well: a post visits every slot, so they would slow it down.
-  ///
+  /// Slots of ended handlers count, too: a post visits every slot, so they would slow it down.
   /// - Parameter handlers: The number of handlers that the event has.
   /// - Returns: The excess, or `nil` if there is none. In release builds always `nil`.
   nonisolated func excess(over handlers: Int = 0) async -> String? {
     #if DEBUG
-      // The fields may be read only inside the core, which a lane that ends enters, too.
+      // The fields may be read only inside the core. A lane that ends also enters the core, so
+      // entering may need several attempts.
       var own: UInt = 0
       guard
         await eventually({

@@ -4,10 +4,11 @@
   import Glibc
 #endif
 
-/// Returns how many bytes from `malloc` the whole process has in use.
+/// Returns the number of bytes from `malloc` that the whole process has in use. Returns 0 where the
+/// system does not report the number.
 ///
-/// Other tests allocate meanwhile, so only exit tests call it: each has a process of its own.
-/// Returns 0 where the system does not report the number.
+/// Other tests allocate at the same time. So only exit tests call this function, because each has a
+/// process of its own.
 func heapInUse() -> Int {
   #if canImport(Darwin)
     return Int(mstats().bytes_used)
@@ -21,7 +22,7 @@ func heapInUse() -> Int {
     unsafe fclose(file)
     defer { unsafe free(buffer) }
     guard let text = unsafe buffer.map({ unsafe String(cString: $0) }) else { return 0 }
-    // The totals come after the figures of the single arenas, so the last match counts.
+    // The totals come after the figures of the single arenas, so the last match is the total.
     func last(_ element: String) -> Int {
       guard let line = text.split(separator: "\n").last(where: { $0.contains(element) }) else { return 0 }
       return line.split(separator: "\"").last(where: { $0.allSatisfy(\.isNumber) }).flatMap { Int($0) } ?? 0

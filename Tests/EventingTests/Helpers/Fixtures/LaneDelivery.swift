@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The kinds of lanes, for tests of guarantees that all of them give.
+/// The kinds of lanes, for tests of guarantees that hold for all of them.
 enum LaneDelivery: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, concurrent, task
 

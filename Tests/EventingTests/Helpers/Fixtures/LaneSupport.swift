@@ -17,7 +17,7 @@ final class Countdown: Sendable {
   func opened() async { await gate.opened() }
 }
 
-/// Counts the calls between `enter()` and `leave()`, and the most at any one time.
+/// Counts the calls between `enter()` and `leave()`, and the largest number at one time.
 final class Crowd: Sendable {
   private let state = ConditionLock((now: 0, peak: 0))
 
@@ -33,7 +33,7 @@ final class Crowd: Sendable {
   func leave() { state.withLock { $0.now -= 1 } }
 }
 
-/// A counter that several threads may change.
+/// A counter that several threads may change at once.
 final class Counter: Sendable {
   private let number = Atomic<Int>(0)
 
@@ -46,8 +46,8 @@ final class Counter: Sendable {
 
 /// Returns the result of `work`, or `nil` if it does not return within 200 seconds.
 ///
-/// In the second case the task of `work` is cancelled and an issue is recorded. A hang would not
-/// tell which call it was.
+/// After 200 seconds, cancels the task of `work` and records an issue. A hang would not show which
+/// call failed.
 @discardableResult func comesBack<Result: Sendable>(
   sourceLocation: SourceLocation = #_sourceLocation, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -83,7 +83,7 @@ func inCancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> R
   await cancelledTask(work).value
 }
 
-/// An executor that runs jobs only when a test calls one of its `run` functions.
+/// An executor that runs its jobs only when a test calls a `run` method.
 ///
 /// The tasks of handlers that are added inside ``adding(_:)`` run on it.
 final class StepExecutor: TaskExecutor {
@@ -94,26 +94,27 @@ final class StepExecutor: TaskExecutor {
     jobs.withLock { $0.append(job) }
   }
 
-  /// Runs `body`. The tasks of handlers that it adds run on this executor.
+  /// Runs `body`. The tasks of handlers that `body` adds run on this executor.
   @discardableResult func adding<Result>(_ body: () throws -> Result) rethrows -> Result {
     try Scheduling.$executor.withValue(self) { try body() }
   }
 
-  /// Enqueues a job of the test behind the waiting jobs.
+  /// Enqueues a closure as a job behind the waiting jobs.
   func after(_ body: @escaping @Sendable () -> Void) {
     Task(executorPreference: self) { body() }
   }
 
-  /// Runs all jobs on a thread of its own.
+  /// Runs all jobs on a new thread.
   ///
-  /// - Returns: Whether there were any.
+  /// - Returns: Whether a job was waiting.
   @discardableResult func run() async -> Bool {
     let ran = Counter()
     await startThread { ran.add(self.runHere()) }.opened()
     return ran.value > 0
   }
 
-  /// Runs all jobs on a thread of its own, and blocks the caller, which keeps its actor meanwhile.
+  /// Runs all jobs on a new thread, and blocks the caller until then. So the caller keeps its actor
+  /// meanwhile.
   func runWhileThisIsHeld() {
     let over = startThread { _ = self.runHere() }
     func block(_ wait: () -> Void) { wait() }
@@ -144,7 +145,7 @@ final class StepExecutor: TaskExecutor {
   }
 }
 
-/// The kinds of handlers with a lane that runs one call at a time, in order.
+/// The kinds of handlers whose lane runs one call at a time, in order.
 enum SerialKind: CaseIterable, Sendable {
   case main, mainAsync, background, serialQueue, concurrentQueue, inOrder, backgroundAsync, actor, concurrentOfOne
 
@@ -198,7 +199,7 @@ actor Stage {
   case .concurrentOfOne:
     return event.addHandler(named: name, on: .concurrent(limit: 1), priority: priority, once: once, both)
   case .actor:
-    // The handler holds its actor weakly, so another handler keeps the actor alive.
+    // The handler refers weakly to its actor, so another handler keeps the actor alive.
     let stage = stage ?? Stage()
     event.addHandler(named: "holds the stage", priority: .min) { _ in withExtendedLifetime(stage) {} }
     return event.addHandler(named: name, priority: priority, once: once, isolatedTo: stage) { _, payload in

@@ -21,7 +21,7 @@ enum OwnedKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 }
 
-/// An owner whose canary shows whether it is alive.
+/// An owner of handlers. Its canary shows whether the owner is alive.
 final class Owner: Sendable {
   private let canary: Canary
   private let gone = Atomic<Bool>(false)

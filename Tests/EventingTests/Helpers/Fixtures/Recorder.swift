@@ -1,7 +1,7 @@
-/// Records the payloads that handlers were called with, in the order of the calls.
+/// A list of the elements that handlers recorded, in the order of the calls.
 ///
 /// Its mutex orders the threads that record, which hides data races from the thread sanitizer. A
-/// test that looks for such races records into plain memory instead.
+/// test that looks for such races records into unsynchronized memory instead.
 final class Recorder<Element: Sendable>: Sendable {
   private let recorded = ConditionLock<[Element]>([])
 
@@ -9,8 +9,8 @@ final class Recorder<Element: Sendable>: Sendable {
 
   func record(_ element: Element) { recorded.withLock { $0.append(element) } }
 
-  /// The elements, copied under the mutex. An array that another thread still reads is protected by
-  /// its reference count alone, which the thread sanitizer does not see.
+  /// The elements, copied under the mutex. If the array itself were returned, only its reference
+  /// count would separate reader and writer. The thread sanitizer does not see that.
   var values: [Element] { recorded.withLock { elements in elements.map { $0 } } }
   var count: Int { recorded.withLock { $0.count } }
   func removeAll() { recorded.withLock { $0 = [] } }

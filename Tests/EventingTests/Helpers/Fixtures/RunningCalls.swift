@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the calls that run at one time.
+/// Counts the calls that run at the same time.
 final class RunningCalls: Sendable {
   private let running = Atomic<Int>(0)
   private let largest = Atomic<Int>(0)

@@ -1,5 +1,5 @@
-// The declarations of SwiftUI that the bridge uses, as far as it uses them, with Apple's isolation
-// and sendability. Nothing is shown.
+// Stubs of the declarations of SwiftUI that the bridge uses, with Apple's isolation and
+// sendability. They show nothing.
 
 @MainActor @preconcurrency public protocol View {
   associatedtype Body: View
@@ -48,7 +48,7 @@ extension ModifiedContent: ModifiedView where Content: View, Modifier: ViewModif
   public var evaluated: any View { modifier.body(content: _ViewModifier_Content()) }
 }
 
-/// A view with a task, which a test starts as SwiftUI would when the view appears.
+/// A view with a task. A test starts the task, as SwiftUI would when the view appears.
 public protocol ViewWithTask {
   var action: @Sendable () async -> Void { get }
 }
@@ -59,7 +59,8 @@ public struct TaskView<Content: View, ID: Equatable>: ViewWithTask {
   public let action: @Sendable () async -> Void
 }
 
-// In an extension, as that of `ModifiedContent`, so that the type itself is not isolated.
+// The conformance is in an extension, as that of `ModifiedContent`, so that the type itself is not
+// isolated.
 extension TaskView: View {
   public var body: Never { fatalError("no view") }
 }
@@ -95,7 +96,7 @@ extension State: Sendable where Value: Sendable {}
   @preconcurrency public init(
     get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void
   ) {
-    // SwiftUI calls them where it reads and writes, without a look at their isolation.
+    // SwiftUI calls these closures wherever it reads and writes, and ignores their isolation.
     read = unsafeBitCast(get, to: (@Sendable () -> Value).self)
     write = unsafeBitCast(set, to: (@Sendable (Value) -> Void).self)
   }

@@ -4,7 +4,7 @@ import Eventing
 import Foundation
 import Testing
 
-/// The publisher of an observed value, and forwards from publishers to events.
+/// Tests of the publisher of an observed value, and of forwards from publishers to events.
 @Suite(.timeLimit(.minutes(5))) struct ObservedPublisherTests {
   @Test func theCurrentValueComesFirst() {
     let (value, subscriber) = (Observed(1), Demanding<Int>(.unlimited))
@@ -53,7 +53,8 @@ import Testing
     #expect(subscriber.values.last == 3)
   }
 
-  /// A thread that requests leaves the value to the thread that is inside `receive`.
+  /// Checks that a thread which requests demand during a call of `receive` leaves the delivery to
+  /// the thread in that call.
   @Test func aRequestOnAnotherThreadDoesNotOverlapWithReceive() async {
     let (value, isInside, mayLeave, hasLeft) = (Observed(1), Gate(), Gate(), Gate())
     let subscriber = Demanding<Int>(.none) { _, seen in

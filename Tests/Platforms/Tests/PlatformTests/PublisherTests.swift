@@ -3,7 +3,7 @@ import CombineBridge
 import Eventing
 import Testing
 
-/// The publisher of an event, with OpenCombine in the place of Combine.
+/// Tests of the publisher of an event. OpenCombine replaces Combine.
 @Suite(.timeLimit(.minutes(5))) struct PublisherTests {
   @Test func oneSubscriptionIsOneHandlerWhichCancellingRemoves() {
     let event = Event<Int>()
@@ -164,7 +164,7 @@ import Testing
     #expect(subscriber.faults == [])
   }
 
-  /// The demand of all threads together is what arrives.
+  /// Checks that the number of values that arrive is the demand of all threads together.
   @Test func demandFromSeveralThreadsIsHonoured() async {
     let (event, subscriber) = (Event<Int>(), Demanding<Int>(.none))
     event.publisher.subscribe(subscriber)

@@ -4,7 +4,7 @@ import SwiftUI
 import SwiftUIBridge
 import Testing
 
-/// The bridge to SwiftUI, with stubs in the place of SwiftUI.
+/// Tests of the bridge to SwiftUI. Stubs replace SwiftUI.
 @MainActor @Suite(.timeLimit(.minutes(5))) struct ViewTests {
   private struct Level: View {
     let level: Observed<Double>

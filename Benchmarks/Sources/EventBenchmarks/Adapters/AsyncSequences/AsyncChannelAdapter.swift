@@ -19,7 +19,7 @@ func asyncChannelPeers() -> [Peer] {
           let (id, consumer) = bus.consume { cell.hit($0) }
           bus.remove(id)
           last = consumer
-          if index & 63 == 63 { await consumer.value }  // bounds the number of consumers that are ending
+          if index & 63 == 63 { await consumer.value }  // limits the number of consumers that are ending
         }
         await last?.value
       },
@@ -27,7 +27,7 @@ func asyncChannelPeers() -> [Peer] {
   }
   return [
     channel.with {
-      $0.isDeferred = true  // a send returns when the value is taken, before the handler has run
+      $0.isDeferred = true  // a send returns when the value is taken, before the handler runs
       $0.sendCap = 3_000
       $0.idleEvents = { count in (0..<count).map { _ in ChannelBus() } }
       $0.routes = [

@@ -30,7 +30,8 @@ func sharedSequencePeers() -> [Peer] {
     shared.with {
       $0.isDeferred = true
       $0.sendCap = 3_000
-      // A flood takes minutes, because the cost of an item grows with their number.
+      // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
+      // number of items.
       $0.workloads = Set(Workload.allCases).subtracting([.flood])
       $0.routes = [
         Route("for await share()", standsBacklog: false) { handler in

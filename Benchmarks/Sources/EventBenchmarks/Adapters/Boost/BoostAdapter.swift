@@ -1,9 +1,8 @@
 import BenchmarkKit
 import BoostSignals
 
-/// Returns the peer for boost::signals2, the most common thread-safe signals of C++.
-///
-/// It is a comparison with a library that is not written in Swift.
+/// Returns the peer for boost::signals2, the most common thread-safe signals of C++. It compares
+/// with a library that is not written in Swift.
 func boostPeers() -> [Peer] {
   let signals = Peer(
     "boost", "C++ boost::signals2", .peer,
@@ -14,7 +13,7 @@ func boostPeers() -> [Peer] {
     signals.with {
       $0.idleEvents = { count in
         for _ in 0..<count { boost_signal_make() }
-        return [AnyObject?](repeating: nil, count: count)  // the harness subtracts a reference per event
+        return [AnyObject?](repeating: nil, count: count)  // the harness subtracts one reference per event
       }
       $0.makeRig = { boostRig(BoostEvent()) }
     }

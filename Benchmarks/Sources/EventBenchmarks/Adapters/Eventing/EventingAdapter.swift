@@ -1,7 +1,8 @@
 import BenchmarkKit
 import Eventing
 
-/// Returns the library's own peers: `post`, and `await send` from a task and from the main actor.
+/// Returns the peers for swift-eventing: `post`, and `await send` from a task and from the main
+/// actor.
 func eventingPeers() -> [Peer] {
   let post = eventing("eventing-post", "Eventing post", "does not wait for its handlers") { event in
     .sync { batch in for value in batch.values { event.post(value) } }
@@ -66,8 +67,8 @@ private func eventing(
 
 /// Adds the handler whose calls are measured.
 ///
-/// The closures of this file are alike. The compiler keeps the closure whose function comes first
-/// by name, and turns the others into calls of it. This function must be the one that is kept, or
+/// The closures of this file are alike. The compiler keeps the closure of the function whose name
+/// comes first, and makes the others call it. This function must be the one that is kept, or
 /// `check-exact` fails. (``hitting(_:)`` would need a thunk.)
 @inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken {
   event.addHandler { cell.hit($0) }

@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Eventing
 
-/// Returns the library's other kinds of events, each written as its users write it.
+/// Returns the other kinds of events of swift-eventing, each written as its users write it.
 func eventingKinds() -> [EventKind] {
   [
     EventKind("by key, Int", "Eventing KeyedEvent") { cell in
@@ -54,7 +54,7 @@ func eventingKinds() -> [EventKind] {
     EventKind("throttled, dropped", "Eventing throttled") { cell in
       let event = Event<Int>()
       event.add(Handler { (_: Int) in }.throttled(to: .seconds(3_600)))
-      event.post(0)  // begins the hour in which the handler takes the last payload only
+      event.post(0)  // begins the hour in which the handler receives only the last payload
       return .sync { batch in
         for value in batch.values {
           event.post(value)

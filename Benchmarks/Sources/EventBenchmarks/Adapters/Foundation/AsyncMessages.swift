@@ -35,7 +35,8 @@ func asyncMessages() -> Peer {
   }.with {
     $0.isDeferred = true
     $0.sendCap = 3_000
-    // A flood takes minutes, because the cost of an item grows with their number.
+    // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
+    // number of items.
     $0.workloads = Set(Workload.allCases).subtracting([.flood])
     $0.routes = asyncMessageRoutes()
   }
@@ -73,8 +74,8 @@ private struct AsyncValue: NotificationCenter.AsyncMessage {
 
 /// Posts one notification and waits for its delivery.
 ///
-/// A center creates its queue at the first post. If two first posts race, the center creates two
-/// queues, and loses the notification in one of them.
+/// This is needed because a center creates its queue at the first post. If two first posts race,
+/// the center creates two queues, and loses the notification in one of them.
 private func prime(_ center: NotificationCenter) async {
   let arrived = AsyncStream<Void>.makeStream()
   let token = center.addObserver(for: AsyncValue.self) { _ in arrived.continuation.finish() }

@@ -47,8 +47,8 @@ func userInfoNotifications() -> Peer {
 
 /// A center with one name and one object.
 ///
-/// It keeps a strong reference to the queue. The center's own reference is weak, and the center
-/// drops notifications once the queue is gone.
+/// The wrapper keeps a strong reference to the operation queue. The center's own reference is weak,
+/// and the center drops notifications once the queue is released.
 // Safe: any thread may use a NotificationCenter. The harness adds and removes from one thread at a
 // time, and nothing else changes.
 private final class UserInfoCenter: @unchecked Sendable {

@@ -84,7 +84,8 @@ actor FloorActorBus {
 /// Awaits asynchronous handlers that run on their caller's executor.
 actor NonsendingActorBus {
   typealias AsyncBody = nonisolated(nonsending) @Sendable (Int) async -> Void
-  /// Wraps a closure: a stored property of function type needs no thunk, an array element does.
+  /// A struct around the closure. A closure in an array needs a thunk, a stored property of a
+  /// struct does not.
   private struct Handler { var body: AsyncBody }
   private var handlers: [Handler] = []
 

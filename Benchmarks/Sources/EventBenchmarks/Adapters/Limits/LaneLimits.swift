@@ -36,7 +36,7 @@ func laneLimits() -> [Peer] {
   ]
 }
 
-/// The lower bound for a sequence with a buffer: its consumer suspends only if the buffer is empty.
+/// The lower bound for a sequence with a buffer. Its consumer suspends only if the buffer is empty.
 final class BatchingMailbox: AsyncSequence, Sendable {
   private struct State {
     var buffer: [Int] = []

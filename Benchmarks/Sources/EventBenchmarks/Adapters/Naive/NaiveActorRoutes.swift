@@ -1,6 +1,6 @@
 import BenchmarkKit
 
-/// Returns the routes to one handler on the naive actor.
+/// Returns the routes to one handler of the hand-written actors.
 func naiveActorRoutes() -> [Route] {
   [
     Route("await send") { handler in

@@ -1,9 +1,9 @@
 import Combine
 import Synchronization
 
-/// A subscriber that asks for what a test says, and notes what it receives.
+/// A subscriber that requests the demand that a test chooses, and records what it receives.
 ///
-/// Calls that overlap, or come after the completion, are noted as faults.
+/// Calls that overlap, and calls after the completion, are recorded as faults.
 final class Demanding<Input: Sendable>: Subscriber, Sendable {
   typealias Failure = Never
   struct Log: Sendable {
@@ -11,8 +11,8 @@ final class Demanding<Input: Sendable>: Subscriber, Sendable {
     var completions = 0
     var faults: [String] = []
   }
-  /// The subscription, which Combine does not mark as Sendable.
-  // Safe: those of the bridge may be used by any thread.
+  /// The subscription. Combine does not mark subscriptions as Sendable.
+  // Safe: any thread may use the subscriptions of the bridge.
   private struct Held: @unchecked Sendable {
     let subscription: any Subscription
   }
@@ -22,6 +22,8 @@ final class Demanding<Input: Sendable>: Subscriber, Sendable {
   private let log = ConditionLock(Log())
   private let isCalled = Atomic<Bool>(false)
 
+  /// Creates a subscriber.
+  ///
   /// - Parameters:
   ///   - first: The demand at the beginning.
   ///   - then: A closure that is called with each value, inside `receive`.
@@ -38,7 +40,7 @@ final class Demanding<Input: Sendable>: Subscriber, Sendable {
 
   func request(_ demand: Subscribers.Demand) { held.withLock { $0 }?.subscription.request(demand) }
   func cancel() { held.withLock { $0 }?.subscription.cancel() }
-  /// Lets go of the subscription.
+  /// Releases the subscription.
   func drop() { held.withLock { $0 = nil } }
 
   func receive(subscription: any Subscription) {
@@ -68,7 +70,7 @@ final class Demanding<Input: Sendable>: Subscriber, Sendable {
   }
 }
 
-/// Runs a closure in several tasks at once.
+/// Runs a closure in several tasks at once, and waits for all.
 func concurrently(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {
   await withTaskGroup(of: Void.self) { group in
     for index in 0..<count { group.addTask { body(index) } }
