@@ -242,22 +242,32 @@
 
     /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
     ///
-    /// - Parameter next: A closure that is called on another thread, when the server has confirmed
-    ///   the end.
-    func end(_ next: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - next: A closure that is called on another thread, when the end was requested.
+    ///   - delivered: A closure that is called on another thread, when the callback has received
+    ///     all messages that the server had sent. Called at once if the subscription had ended.
+    func end(
+      _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
+    ) {
       let isFirst = isEnding.withLock { isEnding in
         defer { isEnding = true }
         return !isEnding
       }
-      guard isFirst else { return next() }
+      guard isFirst else {
+        next()
+        return delivered()
+      }
       // Safe: from here on, only the new thread uses the handle.
       nonisolated(unsafe) let raw = unsafe raw
       Foundation.Thread.detachNewThread { [connection, completed] in
-        _ = unsafe natsSubscription_DrainTimeout(raw, 2_000)
+        let drains = unsafe natsSubscription_DrainTimeout(raw, 2_000) == NATS_OK
         next()
+        if !drains { delivered() }  // the connection is closed
         // If the completion callback never runs, the subscription is not destroyed: its message
         // callback may still run.
-        if completed.wait(timeout: .now() + 60) == .success { unsafe natsSubscription_Destroy(raw) }
+        let isComplete = completed.wait(timeout: .now() + 60) == .success
+        if drains { delivered() }
+        if isComplete { unsafe natsSubscription_Destroy(raw) }
         withExtendedLifetime(connection) {}
       }
     }

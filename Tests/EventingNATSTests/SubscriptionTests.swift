@@ -56,6 +56,43 @@
       await nats.close()
     }
 
+    @Test func drainingAMemberOfAGroupWithoutAStreamLosesNothing() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (sender, stays) = (try await server.connect(), try await server.connect())
+      let handled = Guarded<[Int]>([])
+      func listen(over nats: NATS) async throws -> (RemoteEvent<Int>, Listening) {
+        let event = RemoteEvent<Int>("a", over: nats.plain)
+        event.addHandler { number in handled.withLock { $0.append(number) } }
+        return (event, try await event.listen(as: "members", inFlight: 20_000))
+      }
+      let (staying, _) = try await listen(over: stays)
+      let event = RemoteEvent<Int>("a", over: sender.plain)
+      var sent = 0
+      for _ in 0..<10 {
+        let leaves = try await server.connect()
+        let (leaving, listening) = try await listen(over: leaves)
+        let numbers = sent..<(sent + 1_000)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { for number in numbers { try await event.publish(number) } }
+          group.addTask {
+            while handled.withLock({ $0.count }) < numbers.lowerBound + 200 { await Task.yield() }
+            await listening.drain(within: .seconds(20))
+          }
+          try await group.waitForAll()
+        }
+        withExtendedLifetime(leaving) {}
+        sent = numbers.upperBound
+        try await eventually("expected \(sent) messages, got \(handled.withLock { $0.count })") {
+          handled.withLock { $0.count } >= numbers.upperBound
+        }
+        await leaves.close()
+      }
+      #expect(handled.withLock { $0.sorted() } == Array(0..<sent))
+      withExtendedLifetime(staying) {}
+      await sender.close()
+      await stays.close()
+    }
+
     @Test func aMessageOfAnotherProgramThatCannotBeDecodedIsADeadLetter() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

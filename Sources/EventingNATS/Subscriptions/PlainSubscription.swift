@@ -88,17 +88,31 @@
     func forget() {}
 
     func endDelivery(_ next: @escaping @Sendable () -> Void) {
-      let library = state.withLock { state in
+      if let library = takeLibrary() { library.end(next) } else { next() }
+    }
+
+    private func takeLibrary() -> LibrarySubscription? {
+      state.withLock { state in
         defer { state.library = nil }
         return state.library
       }
-      if let library { library.end(next) } else { next() }
     }
 
+    /// Ends the subscription at the server first. The server gives the messages that it has sent to
+    /// this member to no other one, so they are handled, too.
     func drain(within limit: Duration) async {
+      let end = ContinuousClock.now + min(limit, .year)
+      if let library = takeLibrary() {
+        let isDelivered = OneShot<Void>()
+        library.end(delivered: { isDelivered.set(()) })
+        let timer = Scheduling.cancelledWhenDropped {
+          if (try? await Task.sleep(until: end)) != nil { isDelivered.set(()) }
+        }
+        await isDelivered.value
+        withExtendedLifetime(timer) {}
+      }
       inflow.close()
-      endDelivery {}
-      await inflow.drain(within: limit)
+      await inflow.drain(within: max(.zero, end - .now))
       cancel()
     }
   }

@@ -9,9 +9,12 @@ public protocol TransportSubscription: AnyObject, Sendable {
 
   /// Ends the subscription, and lets the messages that have begun be handled.
   ///
-  /// After the call no message begins. The method waits for the verdicts on the begun messages. It
-  /// returns the messages that have not begun to the engine. At the limit, it also returns those
-  /// without a verdict. An engine that stores messages redelivers them.
+  /// After the call no message of a stream begins. The method waits for the verdicts on the begun
+  /// messages. It returns the messages that have not begun to the engine. At the limit, it also
+  /// returns those without a verdict. An engine that stores messages redelivers them.
+  ///
+  /// Without a stream, no other subscription gets the messages that were sent to this one. So these
+  /// begin, and the method waits for their verdicts.
   ///
   /// The method returns shortly after `limit` at the latest, even if the engine is unreachable.
   ///
