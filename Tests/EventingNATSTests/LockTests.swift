@@ -41,12 +41,17 @@
         try await event.listen(as: "one", inFlight: inFlight)
         events.append(event)
       }
+      // nats-server 2.9.10 may send a message twice as new, after one was returned to it. So the
+      // test counts the different ones.
       for number in 1...20 { try await events[0].publish(number) }
-      try await eventually("expected 20, got \(numbers.withLock { $0 })") { numbers.withLock { $0.count } == 20 }
+      try await eventually("expected 1 to 20, got \(numbers.withLock { $0 })") {
+        numbers.withLock { Set($0) } == Set(1...20)
+      }
       events[0].lock()
       for number in 21...40 { try await events[0].publish(number) }
-      try await eventually("expected 40, got \(numbers.withLock { $0 })") { numbers.withLock { $0.count } == 40 }
-      #expect(numbers.withLock { $0.sorted() } == Array(1...40))
+      try await eventually("expected 1 to 40, got \(numbers.withLock { $0 })") {
+        numbers.withLock { Set($0) } == Set(1...40)
+      }
       await nats.close()
       await other.close()
       withExtendedLifetime(events) {}
