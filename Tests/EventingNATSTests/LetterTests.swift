@@ -66,6 +66,7 @@
       #expect(calls.withLock { $0 } == ["test.a": 2, "test.dead.a": 2])
       #expect(
         rejected.withLock { $0.allSatisfy { $0.subject == "test.a" || $0.reason.contains("dead letter itself") } })
+      #expect(rejected.withLock { $0.allSatisfy { $0.event == $0.subject && $0.stream == "TEST" } })
       await nats.close()
       withExtendedLifetime(events) {}
     }

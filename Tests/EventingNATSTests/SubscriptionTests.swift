@@ -37,7 +37,9 @@
       let nats = try await server.connect()
       let dropped = Guarded(0)
       nats.incidents.addHandler { incident in
-        if incident.kind == .slowConsumer { dropped.withLock { $0 += incident.dropped } }
+        guard incident.kind == .slowConsumer else { return }
+        #expect(incident.event == "a" && incident.stream == nil)
+        dropped.withLock { $0 += incident.dropped }
       }
       let event = RemoteEvent<Int>("a", over: nats.plain)
       let handled = Guarded(0)

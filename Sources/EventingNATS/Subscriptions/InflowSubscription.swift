@@ -8,6 +8,10 @@
     var options: SubscribeOptions { get }
     var begin: @Sendable (RemoteMessage) -> any BegunMessage { get }
     var engine: Engine { get }
+    /// The subject of the subscription, which may have wildcards.
+    var filter: String { get }
+    /// The name of the stream; `nil` without one.
+    var streamName: String? { get }
 
     /// Records whether messages can be handled. The task calls this before it takes a message.
     func lookedReady(_ isReady: Bool)
@@ -62,7 +66,8 @@
       guard wasInHand else { return }  // the message was returned to the server before
       if case .reject(let reason) = verdict {
         engine.incidents.post(
-          TransportIncident(kind: .deadLetter, subject: item.message.subject, reason: reason))
+          TransportIncident(
+            kind: .deadLetter, subject: item.message.subject, event: filter, stream: streamName, reason: reason))
       }
       wake()
     }

@@ -18,6 +18,8 @@
     let inflow: Inflow
     let begin: @Sendable (RemoteMessage) -> any BegunMessage
     private let subject: String
+    var filter: String { subject }
+    var streamName: String? { nil }
     private let state = Guarded(State())
 
     private init(
@@ -76,7 +78,8 @@
       if dropped > 0 {
         engine.incidents.post(
           TransportIncident(
-            kind: .slowConsumer, subject: subject, reason: "a subscription did not keep up", dropped: dropped))
+            kind: .slowConsumer, subject: subject, event: subject, reason: "a subscription did not keep up",
+            dropped: dropped))
       }
     }
 

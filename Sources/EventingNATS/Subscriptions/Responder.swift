@@ -94,7 +94,8 @@
       if dropped > 0 {
         engine.incidents.post(
           TransportIncident(
-            kind: .slowConsumer, subject: subject, reason: "a responder did not keep up", dropped: dropped))
+            kind: .slowConsumer, subject: subject, event: subject, reason: "a responder did not keep up",
+            dropped: dropped))
       }
     }
 

@@ -35,6 +35,8 @@
     let stream: StreamName
     let config: ConsumerConfig
     private let inbox: String
+    var filter: String { config.filter }
+    var streamName: String? { stream.name }
     let state = Guarded(State())
 
     private init(
@@ -119,14 +121,18 @@
       do {
         if inflow.isOpen, try await StreamAdmin(engine).makeConsumer(stream.name, config), let group = options.group {
           let reason = "the server had no group \(group) any more; it begins again at \(position ?? 1)"
-          engine.incidents.post(TransportIncident(kind: .refused, subject: config.filter, reason: reason))
+          engine.incidents.post(refusal(reason))
         }
       } catch {
-        engine.incidents.post(TransportIncident(kind: .refused, subject: config.filter, reason: "\(error)"))
+        engine.incidents.post(refusal("\(error)"))
         try? await Task.sleep(for: .seconds(1))
       }
       state.withLock { $0.isRestoring = false }
       wake()
+    }
+
+    private func refusal(_ reason: String) -> TransportIncident {
+      TransportIncident(kind: .refused, subject: filter, event: filter, stream: streamName, reason: reason)
     }
 
     // MARK: Pulls
