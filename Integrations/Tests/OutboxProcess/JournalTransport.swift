@@ -3,6 +3,12 @@ import EventingTransport
 import Foundation
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// An engine whose stream is a file, so that the stream outlives the process.
 ///
 /// When the process ends, the engine loses every acknowledgement. So a new process receives all
@@ -13,10 +19,11 @@ final class JournalTransport: Transport {
 
   /// Opens the journal, and stores its messages in the stream.
   init(_ path: String) async throws {
-    if !FileManager.default.fileExists(atPath: path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
-    guard let file = FileHandle(forUpdatingAtPath: path) else {
-      throw TransportError(.refused, "expected a journal at \(path)")
-    }
+    // Several processes may start at one time. The system creates the file once and truncates it
+    // never. `FileManager.createFile` would empty a journal that another process has begun.
+    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw TransportError(.refused, "expected a journal at \(path); error \(errno)") }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     let base = InMemoryTransport()
     for entry in JournalEntry.read(try file.readToEnd() ?? Data()) {
       _ = try await base.publish(RemoteMessage(id: entry.id, body: entry.body), to: entry.subject)
@@ -31,11 +38,8 @@ final class JournalTransport: Transport {
 
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
     let line = try JSONEncoder().encode(JournalEntry(id: message.id, subject: subject, body: message.body))
-    // Another process may have written since the file was opened, so the line goes to the end.
-    try file.withLock {
-      try $0.seekToEnd()
-      try $0.write(contentsOf: line + [10])
-    }
+    // The file was opened with O_APPEND, so the line follows the lines of other processes.
+    try file.withLock { try $0.write(contentsOf: line + [10]) }
     return try await base.publish(message, to: subject)
   }
 
