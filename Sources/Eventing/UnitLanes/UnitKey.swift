@@ -65,6 +65,11 @@ final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable 
 
   var count: Int { storedCount.load(ordering: .relaxed) }
 
+  // Specialised for the usual keys. Unspecialised, hashing and comparing a key goes through its
+  // witness table, which takes about 90 ns on x86-64 Linux.
+  @_specialize(where Key == Int)
+  @_specialize(where Key == UInt64)
+  @_specialize(where Key == String)
   func key(of payload: BorrowedPayload, on scheduler: UnitScheduler) -> UnitKey {
     let value = keyOf(payload)
     if let key = unsafe keys[value] {
@@ -88,5 +93,5 @@ final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable 
 
 enum UnitKeyLimit {
   /// The number of unused keys that a lane may keep.
-  static let least = 64
+  static let least = 1_024
 }

@@ -8,7 +8,8 @@ extension UnitLane {
   func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
     // Before the unit ends: nothing that waits for it may find the payload alive.
     if case .ended(let outcome) = result { settle(unit, outcome) }
-    var (ended, barriers, isOver): ([LaneUnit], [Completion], Bool) = ([], [], false)
+    var (ended, barriers): ([LaneUnit], [Completion]) = ([], [])
+    var (isOver, isIdle) = (false, false)
     // Before another unit may have the slot or the key.
     unit.slot.clear()
     unit.key?.slot.clear()
@@ -18,7 +19,8 @@ extension UnitLane {
         unsafe swap(&barriers, &unit.barriers)
         end(unit, &ended)
         releaseKey(unit)
-        isOver = unsafe isEnding && liveCount == 0
+        isIdle = unsafe liveCount == 0
+        isOver = unsafe isEnding && isIdle
         if isOver { unsafe isEnding = false }
       case .delayed:
         unsafe unit.stage = .delayed
@@ -47,7 +49,7 @@ extension UnitLane {
       shared?.remove(self)
     }
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
-    sweepKeysIfIdle()
+    if isIdle { sweepKeys() }
     switch next {
     case .run(let turn): return turn
     case .end: return nil
@@ -133,11 +135,11 @@ extension UnitLane {
     if let slot { scheduler.run(.unit(unit), on: slot) } else { scheduler.startUnits() }
   }
 
-  /// Asks the core to forget the keys of a burst, when nothing is left of it.
-  private func sweepKeysIfIdle() {
-    guard let keys, keys.count > UnitKeyLimit.least, !isSweepWanted.load(ordering: .relaxed) else { return }
-    let isIdle = scheduler.mutex.withLock { unsafe liveCount == 0 }
-    guard isIdle, !isSweepWanted.exchange(true, ordering: .relaxed), let core = anchor.core else { return }
+  /// Asks the core to forget the keys of a burst, of which nothing is left.
+  private func sweepKeys() {
+    guard let keys, keys.count > UnitKeyLimit.least, !isSweepWanted.load(ordering: .relaxed),
+      !isSweepWanted.exchange(true, ordering: .relaxed), let core = anchor.core
+    else { return }
     core.enqueue(
       .change(
         {
