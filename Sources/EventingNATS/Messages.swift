@@ -75,8 +75,11 @@
 
   /// The position of a stream's message. The server writes it into the subject for the verdict.
   struct StreamPlace: Sendable {
+    /// The number of times that the server has delivered the message.
     let delivered: Int
     let position: UInt64
+    /// The number of this delivery among all deliveries of the consumer. It grows by one with each.
+    let number: UInt64
     let time: Date
 
     /// Reads `$JS.ACK.<stream>.<consumer>.<delivered>.<position>.<number>.<time>.<pending>`, or the
@@ -85,10 +88,12 @@
       let words = reply.split(separator: ".")
       let first = words.count == 9 ? 4 : 6
       guard words.count == 9 || words.count >= 11, words[0] == "$JS", words[1] == "ACK",
-        let delivered = Int(words[first]), let position = UInt64(words[first + 1]), let time = Int64(words[first + 3])
+        let delivered = Int(words[first]), let position = UInt64(words[first + 1]),
+        let number = UInt64(words[first + 2]), let time = Int64(words[first + 3])
       else { return nil }
       self.delivered = delivered
       self.position = position
+      self.number = number
       self.time = Date(timeIntervalSince1970: Double(time) / 1e9)
     }
   }

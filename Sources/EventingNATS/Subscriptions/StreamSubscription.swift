@@ -26,6 +26,22 @@
       var isForgotten = false
       /// The position after the last received message.
       var nextPosition: UInt64?
+      /// The number of the consumer's last delivery.
+      var lastNumber: UInt64 = 0
+
+      /// Records a delivery. Returns the last position before it if the server has lost a part of
+      /// its record of the consumer, so that messages come again; otherwise `nil`.
+      ///
+      /// Deliveries of a consumer have growing numbers, and come in their order. A smaller number
+      /// shows that the record fell back. If the position grows nevertheless, the consumer was made
+      /// again after the last message, and no message is repeated.
+      mutating func note(_ place: StreamPlace) -> UInt64? {
+        let last = nextPosition.map { $0 - 1 }
+        let isFallen = place.number <= lastNumber && place.position <= last ?? 0
+        lastNumber = place.number
+        nextPosition = max(nextPosition ?? 0, place.position + 1)
+        return isFallen ? last : nil
+      }
     }
 
     let engine: Engine
@@ -83,13 +99,25 @@
       message.attempt = max(1, place.delivered - engine.released.count(config.name, place.position))
       message.position = place.position
       message.publishedAt = place.time
+      let fallenFrom = state.withLock { state in
+        state.pulls.arrived()
+        return state.note(place)
+      }
+      if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
       let item = Inflow.Item(message: message, reply: reply)
       if !inflow.append(item, limit: .max) { giveBack([item]) }
-      state.withLock { state in
-        state.pulls.arrived()
-        state.nextPosition = max(state.nextPosition ?? 0, place.position + 1)
-      }
       wake()
+    }
+
+    /// Posts an incident: the server has lost a part of its record of the group.
+    private func noteRepetition(from position: UInt64, to last: UInt64) {
+      let group = options.group.map { "the group \($0)" } ?? "a listener without a group"
+      engine.incidents.post(
+        TransportIncident(
+          kind: .repeated, subject: filter, event: filter, stream: streamName,
+          reason:
+            "expected the server to know what \(group) has received; it has lost a part of its record, so messages from \(position) on come again; the last one before was at \(last)"
+        ))
     }
 
     /// Handles a message of the server about a pull.

@@ -44,6 +44,10 @@ struct HopelessMessage: BegunMessage {
 final class Listener: Sendable {
   let options: ListenOptions
   private let transport: any Transport
+  /// The number of attempts after which a message is given up.
+  private let attempts: Int
+  /// The end of the ids of dead letters: see ``letterSuffix(_:_:)``.
+  private let letterSuffix: String
   private let seen: SeenMessages?
   private let hopeless = HopelessMessages()
 
@@ -56,10 +60,24 @@ final class Listener: Sendable {
   private static let letterPauses = RetryPolicy.backoff(
     from: .seconds(1), to: .seconds(30), attempts: .max, jitter: false)
 
-  init(_ options: ListenOptions, _ transport: any Transport) {
+  /// - Parameter filter: The subject that the listening subscribes to. It may end with `*`.
+  init(_ options: ListenOptions, _ filter: String, _ transport: any Transport) {
     self.options = options
     self.transport = transport
+    // Without a stream no message comes again, so the first failure is final.
+    attempts = transport.promises.isAtLeastOnce ? options.retry.attempts : 1
+    letterSuffix = Listener.letterSuffix(options.group, filter)
     seen = SeenMessages(options.deduplication)
+  }
+
+  /// Returns the end of the ids of the dead letters of one listening.
+  ///
+  /// A stream stores an id once. So the members of a group make one letter of a message, even if
+  /// the message comes again after a crash. Other listenings that give the message up make letters
+  /// of their own: a group of one name on another subject, and each listening without a group.
+  private static func letterSuffix(_ group: String?, _ filter: String) -> String {
+    let number = group == nil ? UInt64.random(in: .min ... .max) : stableHash(filter)
+    return ".dead.\(group.map { "\($0)." } ?? "")\(String(number, radix: 36))"
   }
 
   /// Begins the handling of a decoded message, unless the message is a repetition.
@@ -86,7 +104,7 @@ final class Listener: Sendable {
     seen?.end(message.identity, isHandled: isHandled)
     if isHandled { return .done }
     if outcome.failures.isEmpty { return .release(after: Listener.pause) }
-    if message.attempt >= options.retry.attempts { return nil }
+    if message.attempt >= attempts { return nil }
     return .retry(after: options.retry.delay(after: message.attempt))
   }
 
@@ -102,7 +120,7 @@ final class Listener: Sendable {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
     var letter = message
-    letter.id = "\(message.boundedIdentity).dead\(options.group.map { ".\($0)" } ?? "")"
+    letter.id = message.boundedIdentity + letterSuffix
     letter.headers[Header.deadReason] = headerValue(reason)
     letter.headers[Header.deadSubject] = message.subject
     letter.headers[Header.deadGroup] = options.group

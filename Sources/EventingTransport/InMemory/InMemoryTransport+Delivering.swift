@@ -131,19 +131,30 @@ extension InMemoryTransport {
   ///
   /// - isForgetful: Whether the engine has lost its record of begun messages, as a broker that
   ///   crashed. Then all messages without a verdict are redelivered, and verdicts on their earlier
-  ///   deliveries have no effect.
+  ///   deliveries have no effect. An incident of the kind ``TransportIncident/Kind/repeated`` names
+  ///   each group that had any.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
-    let (isNew, publishers, woken) = state.withLock { state in
+    let (isNew, repetitions, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected
       state.isConnected = true
-      if isForgetful { state.giveBackPending() }
+      let repetitions = isForgetful ? state.giveBackPending() : []
       defer { state.publishers = [:] }
-      return (isNew, state.publishers, state.wakeAll())
+      return (isNew, repetitions, state.publishers, state.wakeAll())
     }
     if isNew {
       tell(
         TransportIncident(
           kind: .reconnected, stream: streamName, reason: "the engine is there again after it was disconnected"))
+    }
+    for repetition in repetitions {
+      let filter = repetition.group.filter.text
+      let group = repetition.group.key.map { "the group \($0.name)" } ?? "a listener without a group"
+      tell(
+        TransportIncident(
+          kind: .repeated, subject: filter, event: filter, stream: streamName,
+          reason:
+            "expected the engine to know what \(group) has received; it has forgotten \(repetition.count) messages without a verdict, which come again"
+        ))
     }
     for publisher in publishers.values { publisher.resume() }
     for subscription in woken { startPump(subscription) }

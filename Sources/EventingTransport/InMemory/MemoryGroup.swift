@@ -87,9 +87,10 @@ struct MemoryGroup: Sendable {
     repeated.remove(position)
   }
 
-  /// Puts all messages without a verdict back for redelivery.
-  mutating func giveBackPending() {
+  /// Puts all messages without a verdict back for redelivery. Returns their number.
+  mutating func giveBackPending() -> Int {
+    defer { pending = [:] }
     for position in pending.keys { giveBack(position) }
-    pending = [:]
+    return pending.count
   }
 }

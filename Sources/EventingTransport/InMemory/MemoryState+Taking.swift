@@ -36,10 +36,19 @@ extension MemoryState {
     return nil
   }
 
-  /// Puts all messages without a verdict back for redelivery.
-  mutating func giveBackPending() {
-    for id in groupOrder { groups[id]?.giveBackPending() }
+  /// The messages of a group that come again.
+  struct Repetition: Sendable {
+    let group: MemoryGroup
+    let count: Int
+  }
+
+  /// Puts all messages without a verdict back for redelivery. Returns the groups that had any.
+  mutating func giveBackPending() -> [Repetition] {
     for id in Array(members.keys) { members[id]?.taken = [] }
+    return groupOrder.compactMap { id in
+      guard let count = groups[id]?.giveBackPending(), count > 0 else { return nil }
+      return groups[id].map { Repetition(group: $0, count: count) }
+    }
   }
 
   /// Wakes all subscriptions. Returns the ones whose pump must be started.

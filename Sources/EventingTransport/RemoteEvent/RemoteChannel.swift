@@ -82,7 +82,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     subscribing.inFlight = options.inFlight
     subscribing.deadLetter = options.deadLetter
     subscribing.isReady = isReady
-    let listener = Listener(options, transport)
+    let listener = Listener(options, filter, transport)
     let (codec, identity, transport, chosen) = (codec, transport.identity, transport, subscribing)
     return try await listenings.add(options.group) {
       try await transport.subscribe(filter, chosen) { message in

@@ -59,8 +59,14 @@
       process.withLock { $0 = server.processIdentifier }
     }
 
-    /// Ends the process as a crash does.
-    func end() { signal(SIGKILL) }
+    /// Ends the process as a crash does, and waits until it has ended. Before that its port is in
+    /// use, and the next process on the port would end at once.
+    func end() {
+      let id = process.withLock { $0 }
+      signal(SIGKILL)
+      var info = unsafe siginfo_t()
+      if id > 0 { while unsafe waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {} }
+    }
     /// Stops the process, and waits until its last thread stands still.
     func freeze() {
       signal(SIGSTOP)

@@ -31,6 +31,58 @@ import Testing
     }
   }
 
+  /// A stream stores an id once, so letters of different listenings need different ids.
+  @Test func eachListeningThatGivesUpMakesALetterOfItsOwn() throws {
+    try simulate(1...10) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let dead = RemoteEvent<Int>("dead", over: bus)
+      let letters = Notes<String>()
+      dead.remoteOccurrences.addHandler { letters.note($0.headers["Eventing-Dead-Group"] ?? "none") }
+      try await dead.listen()
+      let all = RemoteKeyedEvent<String, Int>("numbers", over: bus)
+      let ones = (0..<3).map { _ in RemoteEvent<Int>("numbers.a", over: bus) }
+      all.anyKey.addHandler { _ in throw Refused() }
+      for one in ones { one.addHandler { _ in throw Refused() } }
+      // One group name on two subjects that both have the message, and two listenings without one.
+      try await all.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      try await ones[0].listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      for one in ones.dropFirst() { try await one.listen(retry: .immediately(attempts: 1), deadLetter: "dead") }
+      try await all.publish(7, to: "a")
+      try await clock.sleep(for: .seconds(1))
+      try require(letters.values.sorted() == ["none", "none", "one", "one"], "\(letters.values)")
+    }
+  }
+
+  /// The engine has forgotten that the message was begun, so two members give it up.
+  @Test func theMembersOfAGroupMakeOneLetterOfAMessage() throws {
+    try simulate(1...10) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let dead = RemoteEvent<Int>("dead", over: bus)
+      let (letters, calls, repeated) = (Notes<Int>(), Notes<Int>(), Notes<TransportIncident>())
+      bus.incidents.addHandler { if $0.kind == .repeated { repeated.note($0) } }
+      dead.addHandler { letters.note($0) }
+      try await dead.listen()
+      let members = (0..<2).map { _ in RemoteEvent<Int>("numbers", over: bus) }
+      for member in members {
+        member.addHandler { number async throws in
+          calls.note(number)
+          try await clock.sleep(for: .seconds(1))
+          throw Refused()
+        }
+        try await member.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      }
+      try await members[0].publish(7)
+      try await clock.sleep(for: .milliseconds(500))
+      bus.reconnect(forgettingWhatIsInHand: true)
+      try await clock.sleep(for: .seconds(10))
+      try require(calls.values == [7, 7] && letters.values == [7], "\(calls.values) \(letters.values)")
+      try require(
+        repeated.count == 1 && repeated.values[0].event == "numbers"
+          && repeated.values[0].reason.contains("the group one has received; it has forgotten 1 messages"),
+        "\(repeated.values)")
+    }
+  }
+
   /// Two listenings that give up to each other's subject.
   @Test func aDeadLetterIsNoDeadLetterAgain() throws {
     try simulate(1...20) { clock in

@@ -27,6 +27,25 @@ import Testing
     }
   }
 
+  /// Without a stream no message comes again, so the failure of a handler is final.
+  @Test func aFailureWithoutAStreamIsTold() throws {
+    try simulate(1...5) { clock in
+      let bus = InMemoryTransport(clock: clock).plain
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let incidents = Notes<TransportIncident>()
+      bus.incidents.addHandler { incidents.note($0) }
+      event.addHandler { number in if number == 2 { throw Refused() } }
+      try await event.listen(as: "one")
+      for number in 1...3 { try await event.publish(number) }
+      try await clock.sleep(for: .seconds(1))
+      let found = incidents.values.first
+      try require(
+        incidents.count == 1 && found?.kind == .deadLetter && found?.subject == "numbers" && found?.stream == nil
+          && found?.reason.contains("the group one") == true && found?.reason.contains("Refused") == true,
+        "\(incidents.values)")
+    }
+  }
+
   @Test func aListenerThatDoesNotKeepUpIsNamed() throws {
     try simulate(1...5) { clock in
       let bus = InMemoryTransport(clock: clock).plain
