@@ -74,6 +74,13 @@ extension InMemoryTransport {
             "expected \(group) to handle the message\(position); it was given up at attempt \(delivery.message.attempt): \(reason)"
         ))
     }
+    if let pause = settled.pause {
+      Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
+        try? await clock.sleep(for: pause)
+        guard let self else { return }
+        if state.withLock({ $0.endPause(subscription.id) }) { startPump(subscription) }
+      }
+    }
     if let delay = settled.delay, let group = subscription.group, let position = delivery.message.position {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
         try? await clock.sleep(for: delay)

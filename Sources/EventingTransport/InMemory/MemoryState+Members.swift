@@ -80,6 +80,8 @@ extension MemoryState {
     var drainers: [CheckedContinuation<Void, Never>] = []
     /// The delay before redelivery of the message.
     var delay: Duration?
+    /// The time for which the subscription takes nothing.
+    var pause: Duration?
     /// The reason of a rejection.
     var rejection: String?
   }
@@ -90,6 +92,12 @@ extension MemoryState {
   ) -> Settled {
     var settled = Settled()
     let id = subscription.id
+    if case .release(let delay) = verdict, delay > .zero, subscription.options.inFlight == 1, subscription.group != nil,
+      members[id] != nil
+    {
+      members[id]?.isPaused = true
+      settled.pause = delay
+    }
     if members[id] != nil {
       members[id]?.inHand -= 1
       if members[id]?.isOpen == false, members[id]?.isIdle == true {
@@ -122,7 +130,9 @@ extension MemoryState {
     case .retry(let delay):
       groups[group]?.failures[position, default: 0] += 1
       settled.delay = delay
-    case .release(let delay): settled.delay = delay
+    // One message at a time means order. So the message stays before all others, and another member
+    // may take it at once, while this one pauses.
+    case .release(let delay): settled.delay = settled.pause == nil ? delay : .zero
     }
     guard let delay = settled.delay else { return settled }
     if delay > .zero {
@@ -132,6 +142,13 @@ extension MemoryState {
       settled.woken += comeAgain(position, group)
     }
     return settled
+  }
+
+  /// Ends the pause of a subscription. Returns whether its pump must be started.
+  mutating func endPause(_ id: UInt64) -> Bool {
+    members[id]?.isPaused = false
+    list(id)
+    return wake(id)
   }
 
   /// Returns whether a fault repeats a handled message.

@@ -15,6 +15,8 @@ struct MemoryState: Sendable {
     var isPumping = false
     /// Whether the pump must check for messages again before it ends.
     var mustLook = false
+    /// Whether the subscription takes nothing for some time, after it has released a message.
+    var isPaused = false
     /// Whether the subscription could handle no message at the last check, and nothing has changed
     /// since.
     var isUnready = false
@@ -33,7 +35,7 @@ struct MemoryState: Sendable {
     /// Whether a drain need not wait.
     var isIdle: Bool { inHand == 0 && queue.isEmpty }
     /// Whether one more message may begin.
-    var hasRoom: Bool { inHand < subscription.options.inFlight }
+    var hasRoom: Bool { inHand < subscription.options.inFlight && !isPaused }
 
     /// Records that there may be a message to take. Returns whether the pump must be started.
     mutating func wake() -> Bool {

@@ -31,6 +31,27 @@ import Testing
     }
   }
 
+  /// A message that a lock refused comes again, before the messages behind it.
+  @Test func aLockDoesNotChangeTheOrderOfOneMessageAtATime() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let notes = Notes<Int>()
+      event.addHandler { _ in }
+      let token = event.addHandler { notes.note($0) }
+      try await event.listen(as: "one", inFlight: 1)
+      event.lock(token)
+      try await event.publish(1)
+      try await clock.sleep(for: .milliseconds(40))
+      event.unlock(token)
+      for number in 2...4 { try await event.publish(number) }
+      try await clock.sleep(for: .milliseconds(40))
+      try require(notes.values.isEmpty, "\(notes.values)")
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.values == [1, 2, 3, 4], "\(notes.values)")
+    }
+  }
+
   @Test(arguments: [1, 2, 5]) func noMoreMessagesAreInHandThanInFlight(inFlight: Int) throws {
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)
