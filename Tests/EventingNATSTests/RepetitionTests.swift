@@ -20,7 +20,7 @@
       for number in 0..<50 { try await event.publish(number) }
       try await eventually("expected 50 payloads") { handled.withLock { $0.count } == 50 }
       server.end()
-      // What nats-server 2.9 may lose by itself when it is killed.
+      // A killed nats-server 2.9 may lose this file by itself.
       let consumers = "\(server.folder)/streams/jetstream/$G/streams/TEST/obs"
       for name in try FileManager.default.contentsOfDirectory(atPath: consumers) {
         try FileManager.default.removeItem(atPath: "\(consumers)/\(name)/o.dat")
