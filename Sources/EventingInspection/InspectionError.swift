@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The reason for which there is no inspection.
 public struct InspectionError: Error, CustomStringConvertible {
   /// The kind of the error.
@@ -35,4 +37,9 @@ public struct InspectionError: Error, CustomStringConvertible {
     self.description = description
     self.line = line
   }
+}
+
+extension InspectionError: LocalizedError {
+  /// The description, so that `localizedDescription` returns it, too.
+  public var errorDescription: String? { description }
 }

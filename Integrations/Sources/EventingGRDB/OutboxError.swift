@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An error of an outbox. Its description names what was expected and what was found.
 public struct OutboxError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error. Later versions may add more.
@@ -20,4 +22,9 @@ public struct OutboxError: Error, Sendable, CustomStringConvertible {
     self.code = code
     self.description = description
   }
+}
+
+extension OutboxError: LocalizedError {
+  /// The description, so that `localizedDescription` returns it, too.
+  public var errorDescription: String? { description }
 }

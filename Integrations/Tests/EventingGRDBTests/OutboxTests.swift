@@ -48,6 +48,7 @@ import Testing
       try store.database.writeWithoutTransaction { db in _ = try outbox.append(1, in: db) }
     }
     #expect(error?.code == .noTransaction)
+    #expect(error?.localizedDescription == error?.description)
     #expect(try store.pendingCount == 0)
   }
 
