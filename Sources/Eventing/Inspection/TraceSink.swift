@@ -77,6 +77,8 @@ package struct TracedCall: Sendable {
   package let lane: UInt64?
   /// The number of the call around this one on the same thread.
   let outer: UInt64
+  /// When the call began, on the ``InspectionClock``.
+  package let begunAt = InspectionClock.now
 
   static let last = Atomic<UInt64>(0)
 }

@@ -39,6 +39,8 @@ struct PolledHandler {
   var before: (at: UInt64, waiting: Int)
   /// The counts of the last poll that saw no new failure.
   var base: (calls: Int, failed: Int)
+  /// The durations of the calls; `nil` unless the event is, or was, traced.
+  var timing: CallTiming?
   /// When a poll last saw a new drop.
   var droppedAt: UInt64?
 

@@ -10,6 +10,7 @@ final class Poller {
   private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
   private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
   let warnings = Warnings()
+  private let durations = CallDurations()
   /// The number of the last poll.
   private(set) var tick: UInt64 = 0
   /// When the last poll was, on the ``InspectionClock``.
@@ -40,6 +41,7 @@ final class Poller {
     WaitWatch.end()
     (events, waits, busEdges, gone, revision) = ([], [], [], [], nil)
     warnings.removeAll()
+    durations.removeAll()
     forgottenTick = tick
   }
 
@@ -61,6 +63,8 @@ final class Poller {
     }
     if hasGone { events.removeAll { $0.version == .max } }
     for (child, parent) in parents { if let at = index(of: child) { note(parent, of: events[at]) } }
+    readDurations()
+    noteDurations()
     pollWaits()
     pollBuses()
     warnings.find(in: self)
@@ -87,7 +91,24 @@ final class Poller {
     return place < events.count && events[place].id == id ? place : nil
   }
 
-  func noteGone(_ row: GoneRow.Row, of event: UInt64) { gone.append(GoneRow(row: row, event: event, version: tick)) }
+  func noteGone(_ row: GoneRow.Row, of event: UInt64) {
+    gone.append(GoneRow(row: row, event: event, version: tick))
+    if case .handler(let id) = row { durations.forget(id) }
+  }
+
+  /// Reads the durations of calls from the traces that run. Called once more before a trace ends.
+  func readDurations() { durations.read() }
+
+  private func noteDurations() {
+    let changed = durations.takeChanged()
+    if changed.isEmpty { return }
+    for polled in events {
+      for index in polled.handlers.indices where changed.contains(polled.handlers[index].reading.id) {
+        polled.handlers[index].timing = durations.timing(of: polled.handlers[index].reading.id)
+        polled.handlers[index].version = tick
+      }
+    }
+  }
 
   // MARK: Events
 

@@ -50,6 +50,7 @@ extension Connection {
     guard let (known, trace) = trace, known == UInt64(clamping: number) else {
       return fail("trace", "there is no trace \(number)", id)
     }
+    poller.readDurations()
     trace.stop()
     self.trace = nil
     jobs.append(Job(trace.file, of: known))

@@ -54,6 +54,7 @@ public final class EventTrace: Sendable {
   private init(lastMegabytes: Int) {
     ring = TraceRing(megabytes: lastMegabytes)
     sink = RingSink(ring)
+    RunningTraces.insert(ring)
   }
 
   /// Traces further events.
@@ -74,6 +75,7 @@ public final class EventTrace: Sendable {
   public func stop() {
     let tracings = traced.withLock { traced in traced.tracings.map { tracing in tracing } }
     for tracing in tracings { tracing.end() }
+    RunningTraces.remove(ring)
   }
 
   /// The number of records: occurrences, calls, and handlers that were not called.

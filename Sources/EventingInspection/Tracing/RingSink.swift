@@ -7,21 +7,25 @@ final class RingSink: TraceSink {
   init(_ ring: TraceRing) { self.ring = ring }
 
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload) {
-    var record = record(.occurrenceBegan, occurrence.event.number, occurrence.sequence)
+    var record = record(.occurrenceBegan, occurrence.event.number, occurrence.sequence, at: InspectionClock.now)
     record.call = occurrence.cause
     record.detail = occurrence.postedAt
     ring.append(record, payload: PayloadDescribers.text(of: payload))
   }
 
-  func ended(event: EventIdentity, sequence: UInt64) { ring.append(record(.occurrenceEnded, event.number, sequence)) }
-
-  func began(_ call: TracedCall, of handler: TracedHandler) { append(.callBegan, call, handler) }
-
-  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
-    append(threw ? .callThrew : .callReturned, call, handler)
+  func ended(event: EventIdentity, sequence: UInt64) {
+    ring.append(record(.occurrenceEnded, event.number, sequence, at: InspectionClock.now))
   }
 
-  func withdrew(_ call: TracedCall, of handler: TracedHandler) { append(.callWithdrawn, call, handler) }
+  func began(_ call: TracedCall, of handler: TracedHandler) { append(.callBegan, call, handler, at: call.begunAt) }
+
+  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
+    append(threw ? .callThrew : .callReturned, call, handler, at: InspectionClock.now)
+  }
+
+  func withdrew(_ call: TracedCall, of handler: TracedHandler) {
+    append(.callWithdrawn, call, handler, at: InspectionClock.now)
+  }
 
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {
     let kind: TraceRecord.Kind =
@@ -30,21 +34,22 @@ final class RingSink: TraceSink {
       case .dropped: .dropped
       case .held: .held
       }
-    var record = record(kind, event.number, sequence)
+    var record = record(kind, event.number, sequence, at: InspectionClock.now)
     record.handler = handler.id
     ring.append(record) { handler.name }
   }
 
-  private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler) {
-    var record = record(kind, call.event, call.sequence)
+  private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler, at time: UInt64) {
+    var record = record(kind, call.event, call.sequence, at: time)
     record.handler = handler.id
     record.call = call.number
     record.detail = call.lane ?? 0
     ring.append(record) { handler.name }
   }
 
-  private func record(_ kind: TraceRecord.Kind, _ event: UInt64, _ sequence: UInt64) -> TraceRecord {
-    TraceRecord(
-      kind: kind, thread: Thread.current, time: InspectionClock.now, event: event, sequence: sequence)
+  private func record(
+    _ kind: TraceRecord.Kind, _ event: UInt64, _ sequence: UInt64, at time: UInt64
+  ) -> TraceRecord {
+    TraceRecord(kind: kind, thread: Thread.current, time: time, event: event, sequence: sequence)
   }
 }

@@ -10,6 +10,8 @@ final class TraceRing: Sendable {
 
   /// Records, with the texts and the names that belong to them.
   struct Chunk: Sendable {
+    /// The number of chunks before this one, the overwritten ones included.
+    var number = 0
     var records: [TraceRecord] = []
     var payloads: [String] = []
     /// The names of the handlers of the chunk's records.
@@ -99,7 +101,9 @@ extension TraceRing.State {
   fileprivate mutating func makeRoom(_ most: Int) -> TraceRing.Chunk? {
     guard current.bytes + MemoryLayout<TraceRecord>.stride > TraceRing.chunkBytes else { return nil }
     filled.append(current)
+    let number = current.number + 1
     current = TraceRing.Chunk()
+    current.number = number
     current.records.reserveCapacity(TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride)
     guard filled.count > most, let gone = filled.popFirst() else { return nil }
     overwritten += gone.beginnings

@@ -49,11 +49,9 @@ extension JSONWriter {
     pair("waiting", reading.waiting)
     pair("running", reading.running)
     pair("runningAt", handler.runningAt)
-    key("p50Ns")
-    null()
-    key("p99Ns")
-    null()
-    pair("timed", 0)
+    pair("p50Ns", handler.timing?.p50)
+    pair("p99Ns", handler.timing?.p99)
+    pair("timed", handler.timing?.count ?? 0)
     endObject()
   }
 

@@ -30,7 +30,7 @@ export class Detail {
       { key: "name", title: "Handler", class: "name", value: (row) => handlerName(row.id), fill: (cell, row) => this.fillName(cell, row) },
       { key: "runningAt", title: "Running since", numeric: true, value: (row) => (row.runningAt === null ? null : -row.runningAt), fill: (cell, row) => this.fillRunning(cell, row) },
       digits("waiting", "Waiting", "On its lane", (row) => row.waiting >= 1024),
-      { key: "p99Ns", title: "Duration", class: "wide", hint: "From p50 to p99, on a scale from 1 µs to 10 s; sorts by p99", numeric: true, value: (row) => row.p99Ns, fill: fillDuration },
+      { key: "p99Ns", title: "Duration", class: "wide", hint: "From p50 to p99 while a timeline records the event, on a scale from 1 µs to 10 s; sorts by p99", numeric: true, value: (row) => row.p99Ns, fill: fillDuration },
       digits("calls", "Calls"),
       digits("failed", "Failed", "If they are counted", (row) => row.failed > 0),
       digits("dropped", "Dropped", "The lane was full", (row) => row.dropped > 0),

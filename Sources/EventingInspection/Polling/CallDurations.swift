@@ -1,0 +1,123 @@
+import Eventing
+
+/// The durations of the calls of traced handlers, as the rings of running traces tell them. It
+/// belongs to the thread of an inspection.
+///
+/// A trace does nothing for it. Each poll reads the records that came since the last one. A call
+/// whose beginning was overwritten before a poll read it is not counted.
+final class CallDurations {
+  /// The first record of a ring that no poll has read.
+  private struct Place {
+    var chunk = 0
+    var record = 0
+  }
+
+  /// A call that has not ended.
+  private struct OpenCall {
+    let handler: UInt64
+    let begunAt: UInt64
+  }
+
+  private var places: [(ring: TraceRing, place: Place)] = []
+  private var openCalls: [UInt64: OpenCall] = [:]
+  private var histograms: [UInt64: DurationHistogram] = [:]
+  /// The handlers that got durations since ``takeChanged()``.
+  private var changed: Set<UInt64> = []
+
+  /// The largest number of calls without an end that are remembered.
+  private static let mostOpen = 65_536
+
+  /// Reads the new records of the running traces.
+  ///
+  /// - Complexity: O(new records).
+  func read() {
+    let rings = RunningTraces.rings
+    if rings.isEmpty, places.isEmpty { return }
+    places = rings.map { ring in places.first { $0.ring === ring } ?? (ring, Place()) }
+    for index in places.indices { read(&places[index].place, places[index].ring) }
+    if openCalls.count > Self.mostOpen || places.isEmpty { openCalls = [:] }
+  }
+
+  /// Returns the handlers that got durations since the last call.
+  func takeChanged() -> Set<UInt64> {
+    defer { changed = [] }
+    return changed
+  }
+
+  private func read(_ place: inout Place, _ ring: TraceRing) {
+    for chunk in ring.contents.chunks where chunk.number >= place.chunk {
+      let first = chunk.number == place.chunk ? place.record : 0
+      for record in chunk.records.dropFirst(first) { add(record) }
+      place = Place(chunk: chunk.number, record: chunk.records.count)
+    }
+  }
+
+  private func add(_ record: TraceRecord) {
+    switch record.kind {
+    case .callBegan: openCalls[record.call] = OpenCall(handler: record.handler, begunAt: record.time)
+    case .callWithdrawn: openCalls[record.call] = nil
+    case .callReturned, .callThrew:
+      guard let call = openCalls.removeValue(forKey: record.call) else { return }
+      let duration = record.time >= call.begunAt ? record.time - call.begunAt : 0
+      histograms[call.handler, default: DurationHistogram()].add(duration)
+      changed.insert(call.handler)
+    case .occurrenceBegan, .occurrenceEnded, .skipped, .dropped, .held: break
+    }
+  }
+
+  /// Returns the percentiles of a handler's durations; `nil` if none of its calls was timed.
+  func timing(of handler: UInt64) -> CallTiming? {
+    histograms[handler].map { histogram in
+      CallTiming(p50: histogram.percentile(0.5), p99: histogram.percentile(0.99), count: histogram.count)
+    }
+  }
+
+  func forget(_ handler: UInt64) { histograms[handler] = nil }
+
+  func removeAll() { (places, openCalls, histograms, changed) = ([], [:], [:], []) }
+}
+
+/// The durations of the timed calls of one handler, in nanoseconds.
+struct CallTiming: Equatable {
+  let p50: UInt64
+  let p99: UInt64
+  /// The number of timed calls.
+  let count: Int
+}
+
+/// Durations in buckets, eight for each power of two. So a percentile is at most 6 % too large or
+/// too small.
+struct DurationHistogram {
+  /// The eighths of each power of two, from 1 ns on.
+  private var counts = [UInt32](repeating: 0, count: 64 * 8)
+  private(set) var count = 0
+
+  mutating func add(_ duration: UInt64) {
+    counts[Self.bucket(of: duration)] &+= 1
+    count += 1
+  }
+
+  private static func bucket(of duration: UInt64) -> Int {
+    guard duration >= 8 else { return Int(duration) }
+    let power = 63 - duration.leadingZeroBitCount
+    return power * 8 + Int(duration >> UInt64(power - 3) & 7)
+  }
+
+  /// Returns the middle of a bucket.
+  private static func middle(of bucket: Int) -> UInt64 {
+    guard bucket >= 24 else { return UInt64(bucket) }
+    let power = UInt64(bucket / 8)
+    let width = UInt64(1) << (power - 3)
+    return (UInt64(1) << power) + UInt64(bucket % 8) * width + width / 2
+  }
+
+  /// Returns the duration that a part of the durations does not exceed.
+  func percentile(_ part: Double) -> UInt64 {
+    var left = max(1, Int((Double(count) * part).rounded(.up)))
+    for (bucket, here) in counts.enumerated() {
+      left -= Int(here)
+      if left <= 0 { return Self.middle(of: bucket) }
+    }
+    return 0
+  }
+}
