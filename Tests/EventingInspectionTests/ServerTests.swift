@@ -211,6 +211,31 @@ import Testing
     }
   }
 
+  @Test func aCallThatWaitsForTheNextPayloadIsNamed() async throws {
+    try await Serving.with { inspection in
+      let (event, asked) = (Event<Int>("answers"), Event<Int>("asked"))
+      inspection.include(event)
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      _ = try await client.rows("waits")  // from now on waits are noted
+      let token = asked.addHandler { (_: Int) async in _ = try? await event.next(within: .seconds(1_000)) { $0 > 1 } }
+      asked.post(1)
+      func rows() async throws -> [[String: Any]] { try await client.rows("waits", events: [event.identity.number]) }
+      var (found, patience) = ([[String: Any]](), Patience())
+      while found.isEmpty, patience.isLeft() { found = try await rows() }
+      let wait = try #require(found.first)
+      #expect(wait["kind"] as? String == "next" && wait["sequence"] is NSNull && wait["waitsFor"] as? Int == 0)
+      #expect(wait["by"] as? UInt64 == token.id)
+      event.post(1)
+      #expect(try await rows().first?["id"] as? Int == wait["id"] as? Int)
+      event.post(2)
+      patience = Patience()
+      while !found.isEmpty, patience.isLeft() { found = try await rows() }
+      #expect(found.isEmpty)
+      await asked.quiesce()
+    }
+  }
+
   @Test func anEventThatGoesIsToldOfAsGone() async throws {
     try await Serving.with { inspection in
       var event: Event<Int>? = Event<Int>("going")

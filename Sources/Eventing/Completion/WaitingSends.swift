@@ -19,6 +19,10 @@ enum WaitingSends {
   }
 
   private static let lastNumber = Atomic<UInt64>(0)
+
+  /// Returns a number that no other wait has.
+  static func newNumber() -> UInt64 { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
+
   private static let watchers = Atomic<Int>(0)
   private static let count = Atomic<Int>(0)
   fileprivate static let entries = Guarded<[ObjectIdentifier: Entry]>([:])
@@ -43,7 +47,7 @@ enum WaitingSends {
 
   @inline(never) private static func note(_ completion: Completion, _ anchor: EventAnchor?, waiters: Int) {
     let start = StableInstant.now
-    let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    let number = newNumber()
     let since = InspectionClock.now
     let isNew = entries.withLock { entries -> Bool in
       let id = ObjectIdentifier(completion)

@@ -22,7 +22,7 @@ package struct PolledWait: Equatable, Sendable {
   package let deferred: [UInt64]
 
   /// The waits that are noted now. The event of each is known.
-  package static func all() -> [PolledWait] { WaitingSends.polled.sorted { $0.id < $1.id } }
+  package static func all() -> [PolledWait] { (WaitingSends.polled + WaitsForNext.all).sorted { $0.id < $1.id } }
 }
 
 /// Lets waits be noted.

@@ -69,6 +69,8 @@ extension SequenceHub {
     -> Found<Payload>
   {
     let reader = SequenceIterator(self)
+    let wait = WaitsForNext.begin(self)
+    defer { if let wait { WaitsForNext.end(wait) } }
     while let payload = await reader.next(Payload.self, isolation: #isolation) {
       if try isIncluded(payload) { return Found(payload: payload, marks: reader.takeMarks()) }
     }
