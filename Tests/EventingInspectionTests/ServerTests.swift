@@ -211,6 +211,31 @@ import Testing
     }
   }
 
+  /// Two handlers that send to each other, and wait. No wait lasts, so no poll sees one.
+  @Test func aWaitThatWasBrokenUpIsAWarning() async throws {
+    try await Serving.with { inspection in
+      let (ping, pong) = (Event<Int>("ping"), Event<Int>("pong"))
+      inspection.include(ping)
+      inspection.include(pong)
+      let client = try TestClient(inspection.path)
+      try await client.greet()
+      _ = try await client.rows("waits")  // from now on waits are noted
+      let token = ping.addHandler(named: "to pong") { (number: Int) async in await pong.send(number) }
+      pong.addHandler(named: "to ping") { (number: Int) async in if number < 2 { await ping.send(number + 1) } }
+      await ping.send(1)
+      await pong.quiesce()
+      var (found, patience) = ([[String: Any]](), Patience())
+      while found.isEmpty, patience.isLeft() {
+        found = (try await client.rows("warnings", events: [ping.identity.number])).filter {
+          $0["code"] as? String == "deferred"
+        }
+      }
+      let text = try #require(found.first?["text"] as? String)
+      #expect(text.contains("A send does not wait for to pong, which waits for it"), "\(text)")
+      #expect(found.first?["handler"] as? UInt64 == token.id)
+    }
+  }
+
   @Test func aCallThatWaitsForTheNextPayloadIsNamed() async throws {
     try await Serving.with { inspection in
       let (event, asked) = (Event<Int>("answers"), Event<Int>("asked"))

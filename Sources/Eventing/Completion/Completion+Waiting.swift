@@ -74,8 +74,11 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// Reports, in a debug build, that a waiter does not wait for some of the work.
+  /// Reports, in a debug build and to inspections, that a waiter does not wait for some of the work.
   private func reportCycle(_ id: Int) {
+    if isTracked, WaitingSends.isWatched, withMutex({ !waiters[waiter(id)].deferredNodes.isEmpty }) {
+      DeferredWaits.note(self)
+    }
     #if DEBUG
       if isTracked, let (executionSlot, nodes) = withMutex({ nodesDeferred(waiter(id)) }),
         let lane = executionSlot.lane, !lane.isReported.load(ordering: .relaxed)

@@ -31,7 +31,9 @@ enum WaitingSends {
   static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
 
   /// Changes the number of diagnostics that look.
-  static func watch(_ change: Int) { watchers.wrappingAdd(change, ordering: .relaxed) }
+  static func watch(_ change: Int) {
+    if watchers.wrappingAdd(change, ordering: .relaxed).newValue == 0 { DeferredWaits.removeAll() }
+  }
 
   /// Notes a completion before its event has delivered. A wait must follow.
   static func expect(_ completion: Completion, at anchor: EventAnchor?) {

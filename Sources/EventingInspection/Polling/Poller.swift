@@ -91,6 +91,14 @@ final class Poller {
     return place < events.count && events[place].id == id ? place : nil
   }
 
+  /// Returns the name of a handler; without one, its file and line, or its number.
+  func title(ofHandler id: UInt64) -> String {
+    for polled in events {
+      if let handler = polled.handlers.first(where: { $0.reading.id == id }) { return Warnings.title(handler) }
+    }
+    return "handler \(id)"
+  }
+
   func noteGone(_ row: GoneRow.Row, of event: UInt64) {
     gone.append(GoneRow(row: row, event: event, version: tick))
     if case .handler(let id) = row { durations.forget(id) }

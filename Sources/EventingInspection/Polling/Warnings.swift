@@ -76,9 +76,12 @@ final class Warnings {
         }
       }
     }
-    for (wait, _) in poller.waits {
+    // One that has ended is found for a second, and then stays as every warning does.
+    let ended = DeferredWaits.last.filter { now.since($0.since) < Self.second }
+    for wait in poller.waits.map(\.wait) + ended {
       for handler in wait.deferred {
-        let text = "A \(wait.kind) does not wait for handler \(handler), which waits for it: it would not end."
+        let text =
+          "A \(wait.kind) does not wait for \(poller.title(ofHandler: handler)), which waits for it: it would not end."
         note(Key(code: .deferred, event: wait.event, handler: handler), 1, 0, text, now, tick)
       }
     }
@@ -100,19 +103,19 @@ final class Warnings {
     let reading = handler.reading
     if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
       let time = milliseconds(now.since(runningAt))
-      found(.stuck, time, 1_000, "A call of \(title(handler)) of \(title(polled)) has run for \(time) ms.")
+      found(.stuck, time, 1_000, "A call of \(Self.title(handler)) of \(title(polled)) has run for \(time) ms.")
     }
     if reading.waiting > 0 || handler.before.waiting > 0, grows(&handler.before, reading.waiting, now) {
-      let text = "\(reading.waiting) occurrences wait for \(title(handler)) of \(title(polled)), and more each second."
+      let text = "\(reading.waiting) occurrences wait for \(Self.title(handler)) of \(title(polled)), and more each second."
       found(.backlog, reading.waiting, Self.backlogLimit, text)
     }
     if let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {
-      let text = "\(title(handler)) of \(title(polled)) dropped occurrences, \(reading.dropped) in all."
+      let text = "\(Self.title(handler)) of \(title(polled)) dropped occurrences, \(reading.dropped) in all."
       found(.dropping, reading.dropped, 0, text)
     }
     let (calls, failed) = (reading.calls - handler.base.calls, reading.failed - handler.base.failed)
     if failed >= 10, failed >= calls {
-      found(.failing, failed, 10, "The last \(failed) calls of \(title(handler)) of \(title(polled)) all failed.")
+      found(.failing, failed, 10, "The last \(failed) calls of \(Self.title(handler)) of \(title(polled)) all failed.")
     }
   }
 
@@ -154,7 +157,7 @@ final class Warnings {
 
   private func milliseconds(_ time: UInt64) -> Int { Int(clamping: time / 1_000_000) }
   private func title(_ polled: PolledEvent) -> String { polled.event.name ?? "event \(polled.id) of \(polled.type)" }
-  private func title(_ handler: PolledHandler) -> String {
+  static func title(_ handler: PolledHandler) -> String {
     handler.info.name ?? handler.info.fileID.map { "\($0):\(handler.info.line ?? 0)" }
       ?? "handler \(handler.reading.id)"
   }

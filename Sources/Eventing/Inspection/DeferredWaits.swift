@@ -1,0 +1,28 @@
+/// The waits that ended without the handlers that wait for them, while inspections look.
+///
+/// Such a wait is short, since it does not wait. So a poll seldom finds it among the waits.
+package enum DeferredWaits {
+  private struct Key: Hashable {
+    let event: UInt64
+    let deferred: [UInt64]
+  }
+
+  /// The number of remembered waits, above which no new one is.
+  private static let most = 1_024
+  private static let waits = Guarded<[Key: PolledWait]>([:])
+
+  /// The last wait of each event and each set of handlers. Its `since` is the time of its end.
+  package static var last: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
+
+  /// Notes a wait that is about to end.
+  static func note(_ completion: Completion) {
+    guard
+      let wait = completion.polledWait(id: WaitingSends.newNumber(), since: InspectionClock.now, at: nil),
+      !wait.deferred.isEmpty
+    else { return }
+    let key = Key(event: wait.event, deferred: wait.deferred)
+    waits.withLock { waits in if waits.count < most || waits[key] != nil { waits[key] = wait } }
+  }
+
+  static func removeAll() { waits.withLock { $0 = [:] } }
+}

@@ -1,0 +1,40 @@
+// swift-format-ignore-file
+// Likely mistakes, with the messages of the compiler. `check` compares them, and runs nothing. A
+// message stands on the line of its mistake, however long that is.
+import Eventing
+
+final class Model: Sendable {
+  @MainActor var text = ""
+}
+
+struct Queue {}
+
+func combine(_ event: Event<String>, _ model: Model) {
+  var tokens: Set<HandlerToken> = []
+  event.sink { text in print(text) }.store(in: &tokens)  // expected-error {{'sink(receiveValue:)' is unavailable: add a handler: addHandler { payload in … }}} expected-error {{'store(in:)' is unavailable: keep a HandlerBag: token.store(in: bag)}}
+  event.sink(receiveCompletion: { _ in }, receiveValue: { _ in })  // expected-error {{'sink(receiveCompletion:receiveValue:)' is unavailable: add a handler}}
+  event.receive(on: Queue()).addHandler { _ in }  // expected-error {{'receive(on:)' is unavailable: a handler says where it runs: addHandler(on: .main) { … }, or .background, .queue(queue)}}
+  event.map { $0.count }.debounce(for: .milliseconds(300), scheduler: Queue()).addHandler { _ in }  // expected-error {{'debounce(for:scheduler:)' is unavailable: a handler has a pace}}
+  event.throttle(for: .seconds(1), scheduler: Queue(), latest: true).addHandler { _ in }  // expected-error {{'throttle(for:scheduler:latest:)' is unavailable: a handler has a pace}}
+  _ = event.filter { !$0.isEmpty }.eraseToAnyPublisher()  // expected-error {{'eraseToAnyPublisher()' is unavailable: an event needs no erasing}}
+  event.share().addHandler { _ in }  // expected-error {{'share()' is unavailable: leave it out}}
+  event.flatMap { $0.count }.addHandler { _ in }  // expected-error {{'flatMap' is unavailable: do the work in an asynchronous handler}}
+  event.scan(0) { $0 + $1.count }.addHandler { _ in }  // expected-error {{'scan' is unavailable: keep the result in an Observed}}
+}
+
+func reactive(_ event: Event<String>, _ other: Observed<Int>, _ bag: HandlerBag) {
+  event.subscribe(onNext: { text in print(text) }).disposed(by: bag)  // expected-error {{'subscribe(onNext:)' is unavailable: add a handler}} expected-error {{'disposed(by:)' has been renamed to 'store(in:)'}}
+  event.bind { text in print(text) }.dispose()  // expected-error {{'bind(onNext:)' is unavailable: add a handler}} expected-error {{'dispose()' is unavailable: remove the handler from its event: event.remove(token)}}
+  event.observe(on: Queue()).addHandler { _ in }  // expected-error {{'observe(on:)' is unavailable: a handler says where it runs}}
+  _ = event.withLatestFrom(other)  // expected-error {{'withLatestFrom' is unavailable: read it in the handler}}
+  event.onNext("a")  // expected-error {{'onNext' has been renamed to 'post(_:)'}}
+  event.accept("a")  // expected-error {{'accept' has been renamed to 'post(_:)'}}
+  event.onCompleted()  // expected-error {{'onCompleted()' has been renamed to 'finish()'}}
+}
+
+func own(_ event: Event<String>, _ keyed: KeyedEvent<Int, String>) {
+  event.addHandler("name") { _ in }  // expected-error {{'addHandler(_:on:priority:_:)' is unavailable: label the name}}
+  keyed.post("a")  // expected-error {{'post' is unavailable: say the key}}
+  event.addHandler(on: .inline) { _ in await Task.yield() }  // expected-error {{'inline' is unavailable: an inline handler cannot wait}}
+  event.lock("name")  // expected-error {{'lock' has been renamed to 'lock(named:)'}}
+}
