@@ -74,7 +74,8 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// Reports, in a debug build and to inspections, that a waiter does not wait for some of the work.
+  /// Reports that a waiter does not wait for some of the work: in a debug build, and to
+  /// inspections.
   private func reportCycle(_ id: Int) {
     if isTracked, WaitingSends.isWatched, withMutex({ !waiters[waiter(id)].deferredNodes.isEmpty }) {
       DeferredWaits.note(self)

@@ -106,7 +106,8 @@ final class Warnings {
       found(.stuck, time, 1_000, "A call of \(Self.title(handler)) of \(title(polled)) has run for \(time) ms.")
     }
     if reading.waiting > 0 || handler.before.waiting > 0, grows(&handler.before, reading.waiting, now) {
-      let text = "\(reading.waiting) occurrences wait for \(Self.title(handler)) of \(title(polled)), and more each second."
+      let text =
+        "\(reading.waiting) occurrences wait for \(Self.title(handler)) of \(title(polled)), and more each second."
       found(.backlog, reading.waiting, Self.backlogLimit, text)
     }
     if let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {

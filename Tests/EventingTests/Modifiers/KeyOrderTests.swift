@@ -53,7 +53,7 @@ import Testing
     for payload in 0..<5_000 { event.post(payload) }
     await event.quiesce()
     #expect(seen.count == 5_000)
-    #expect(await eventually { live.alive <= 64 })
+    #expect(await eventually { live.alive <= 1_024 })
   }
 
   @Test func boundsAreOverAllKeys() async {
