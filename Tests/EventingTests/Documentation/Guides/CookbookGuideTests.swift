@@ -106,6 +106,6 @@ import Testing
   }
 
   @Test func everyLineIsRunHere() throws {
-    try GuideCheck.run("Cookbook.md", "CookbookGuideTests", examples: 25)
+    try GuideCheck.run("Cookbook.md", "CookbookGuideTests", examples: 29)
   }
 }
