@@ -5,7 +5,7 @@
   import Testing
 
   /// Dead letters: their stream, their end, and what happens if none takes them.
-  @Suite(.serialized, .timeLimit(.minutes(1))) struct LetterTests {
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct DeadLetterTests {
     private struct Refused: Error {}
 
     @Test func lettersGoToAnotherStream() async throws {

@@ -5,7 +5,7 @@
   import Testing
 
   /// An address `tls://` means TLS, also without TLS options.
-  @Suite(.serialized, .timeLimit(.minutes(1))) struct AddressTests {
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct ServerAddressTests {
     @Test(arguments: [
       NATS.Credentials.user("anna", password: "open-sesame"), .token("open-sesame"), nil,
     ])

@@ -5,7 +5,7 @@
   import Testing
 
   /// The attempts of a message are those of all members of its group.
-  @Suite(.serialized, .timeLimit(.minutes(1))) struct AttemptTests {
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct AttemptCountTests {
     private struct Refused: Error {}
 
     /// A member that fails.
