@@ -11,7 +11,7 @@ struct Job {
     case line([UInt8])
     case answer(RequestID, RowCursor, isAlone: Bool)
     case update(Update, RowCursor)
-    case trace(UInt64, TraceFile, from: Int)
+    case trace(UInt64, ChromeTraceFile, from: Int)
   }
 
   /// The head of an update, which all of its lines repeat.
@@ -41,7 +41,7 @@ struct Job {
   }
 
   /// Sends the records of a trace that has ended.
-  init(_ file: TraceFile, of trace: UInt64) {
+  init(_ file: ChromeTraceFile, of trace: UInt64) {
     subscription = nil
     content = .trace(trace, file, from: 0)
   }

@@ -4,7 +4,7 @@ import Foundation
 /// A trace in the object form of Chrome's trace format, which Perfetto and chrome://tracing open.
 ///
 /// The format is that of the "Trace Event Format" document of the Chromium project.
-struct TraceFile {
+struct ChromeTraceFile {
   /// One record of the file.
   private enum Entry {
     case occurrence(Int), call(Int), noCall(Int)

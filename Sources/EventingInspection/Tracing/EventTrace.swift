@@ -105,8 +105,8 @@ public final class EventTrace: Sendable {
   public func json() -> Data { Data(file.bytes) }
 
   /// The records that the trace has now, as a file.
-  var file: TraceFile {
+  var file: ChromeTraceFile {
     let events = traced.withLock { traced in traced.events.map { event in event } }
-    return TraceFile(TraceSpans(ring.contents, until: InspectionClock.now), events)
+    return ChromeTraceFile(TraceSpans(ring.contents, until: InspectionClock.now), events)
   }
 }

@@ -1,0 +1,38 @@
+/// A source of the payloads of one key, or of none.
+@usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
+  @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
+  @usableFromInline let key: Key?
+
+  @inlinable init(event: Event<KeyedPayload<Key, Payload>>, key: Key?) {
+    self.event = event
+    self.key = key
+  }
+  @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(keyed)) }
+  @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(keyed(handler)) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+
+  /// Returns a handler of keyed payloads, with the key of this source.
+  @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
+    var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents { $0.payload }
+    handler.options.key = KeyBox(key)
+    return handler
+  }
+}
+
+extension Handler {
+  /// Returns a handler of values that contain the payload.
+  @inlinable func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
+    guard let body = any.inline else { return viewed(contents) }
+    var handler = Handler<Whole>(
+      .inline,
+      .direct(
+        HandlerClosure<Whole> { whole in
+          let payload = contents(whole)
+          try unsafe withUnsafePointer(to: payload) { unsafe try body(BorrowedPayload($0)) }
+        }.erased))
+    handler.options = options
+    handler.isOnce = isOnce
+    handler.any.source = any.source
+    return handler
+  }
+}
