@@ -8,7 +8,7 @@ import Testing
   struct Wrong: Error {}
 
   /// Runs a test with real threads, and then in simulations.
-  private func everywhere(_ body: @escaping @Sendable () async throws -> Void) async throws {
+  func everywhere(_ body: @escaping @Sendable () async throws -> Void) async throws {
     for _ in 0..<20 { try await body() }
     try Simulation.run(seeds: 1...50, body)
     try Simulation.run(seeds: 1...50, by: .priorities(changes: 3), body)
@@ -261,91 +261,5 @@ import Testing
     event.unlock(token)
     await clock.waitUntilIdle()
     #expect(seen.values == [.seconds(1)])
-  }
-
-  /// Checks that the clock removes its probes: after it has moved, `quiesce()` still waits for a
-  /// sleeping call.
-  @Test func quiesceStillWaitsForACallThatSleeps() async {
-    let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
-    event.addHandler(on: .inOrder) { _ in
-      try await clock.sleep(for: .seconds(3))
-      seen.add()
-    }
-    clock.meet(event)
-    event.post(1)
-    await clock.advanceWhenIdle(by: .seconds(1))
-    async let quiet: Void = event.quiesce()
-    await clock.advanceWhenIdle(by: .seconds(2))
-    await quiet
-    #expect(seen.value == 1)
-  }
-
-  @Test func aHandlerThatMovesTheClockDoesNotWaitForItself() async throws {
-    try await everywhere {
-      let (first, second, clock, seen) = (Event<Int>(), Event<Int>(), ManualClock(), Recorder<Int>())
-      first.addHandler(on: .inOrder) { number async in
-        await clock.advanceWhenIdle(by: .seconds(1))
-        seen.record(number)
-      }
-      second.addHandler(on: .inOrder) { number in await first.send(number) }
-      clock.meet(first, second)
-      for number in 1...2 { second.post(number) }
-      first.post(3)
-      await second.quiesce()
-      await first.quiesce()
-      try IdleClockTests.expect(seen.values.sorted(), [1, 2, 3])
-      try IdleClockTests.expect(clock.now.offset, .seconds(3))
-    }
-  }
-
-  @Test func aCancelledTaskDoesNotWait() async {
-    let (event, clock, gate) = (Event<Int>(), ManualClock(), Gate())
-    event.addHandler(on: .inOrder) { _ async in await gate.opened() }
-    clock.meet(event)
-    event.post(1)
-    let waiting = Task {
-      await clock.advanceWhenIdle(by: .seconds(1))
-      await clock.waitForSleepers()
-    }
-    for _ in 0..<100 { await Task.yield() }
-    waiting.cancel()
-    await waiting.value
-    #expect(clock.now.offset == .zero)
-    gate.open()
-  }
-
-  @Test func theClockWaitsForSleepers() async throws {
-    try await everywhere {
-      let (clock, woken) = (ManualClock(), Counter())
-      await withTaskGroup(of: Void.self) { group in
-        for seconds in 1...3 {
-          group.addTask {
-            try? await clock.sleep(for: .seconds(seconds))
-            woken.add()
-          }
-        }
-        await clock.waitForSleepers(3)
-        clock.advance(by: .seconds(3))
-      }
-      await clock.waitForSleepers(0)
-      try IdleClockTests.expect(woken.value, 3)
-    }
-  }
-
-  /// Checks that no later post is left when the clock has moved, although threads post meanwhile.
-  @Test func nothingIsLeftBehindWhileThreadsPost() async {
-    for _ in 0..<10 {
-      let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
-      event.addHandler(on: .concurrent(limit: 2)) { number async in
-        if number > 0 { event.post(number - 1, after: .milliseconds(number), clock: clock) }
-        seen.add()
-      }
-      clock.meet(event)
-      await onThreads(4) { _ in for number in 0..<50 { event.post(number % 5) } }
-      // A post of number n leads to n later posts.
-      await clock.advanceWhenIdle(by: .seconds(1))
-      await clock.waitUntilIdle()
-      #expect(seen.value == 4 * 10 * (1 + 2 + 3 + 4 + 5))
-    }
   }
 }
