@@ -6,7 +6,7 @@
 
   /// `connectTimeout:` ends every wait of a connect, wherever the server stops to answer.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectTimeoutTests {
-    /// The greetings after which a server says nothing, and the number of its answers to `PING`.
+    /// What a server sends before it stops answering, and how many `PING`s it answers.
     static let silences: [(greeting: String, pongs: Int)] = [
       ("", 0), ("INFO {", 0), (TextServer.info(), 0), (TextServer.info(), 1),
       (TextServer.info(#","tls_required":true"#), 0),

@@ -1,6 +1,8 @@
-/// The waits that ended without the handlers that wait for them, while inspections look.
+/// Sends that returned without waiting for handlers that wait for the sender, while inspections
+/// look.
 ///
-/// Such a wait is short, since it does not wait. So a poll seldom finds it among the waits.
+/// Such a send returns at once, so a poll seldom finds it among the waits. The last one of each
+/// kind is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64

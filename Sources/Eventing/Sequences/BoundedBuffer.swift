@@ -83,7 +83,7 @@ struct BoundedBuffer: ~Copyable {
     let item = items.takeFirst()
     batch.append(PayloadAlone(), takenFrom: &items)
     items.recycle()
-    // One item was taken, so at most one other item has come within the bound.
+    // Taking one item moves at most one waiting item within the bound; its sender resumes.
     guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
     var released: WaitingSender?
     swap(&released, &items[count - 1].sender)

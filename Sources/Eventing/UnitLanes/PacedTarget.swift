@@ -34,7 +34,7 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// A unit that waits here goes to the lane of the handler next.
+  /// Returns what a payload waits for that the pace holds back: the handler's lane.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The lane of the handler counts its calls, if it has one.

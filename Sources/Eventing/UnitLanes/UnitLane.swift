@@ -21,7 +21,7 @@ import Synchronization
   let batchQueue: (any DelayQueueing)?
   /// The most payloads of a batch; 0 if the handler takes single payloads.
   let batchLimit: Int
-  /// Whether the handler takes batches, each of payloads of any key, and no payload is dropped.
+  /// Whether a batch may mix keys, and the lane has no bound.
   let hasFreeBatches: Bool
   /// The units that have not ended, and some that have, in order.
   @exclusivity(unchecked) var units = Deque<LaneUnit>()

@@ -168,7 +168,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     case end
   }
 
-  /// Gives a slot without a unit its next turn, lets it search, or frees it.
+  /// Returns the next step of a slot whose turn has ended: to run a turn, to spin for one, or to
+  /// become free.
   func takeNext(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> Next {
     if unsafe occupiedCount <= limit || mutant(.sharedLaneOverlaps), let turn = takeTurn(&ended) { return .run(turn) }
     if unsafe !isSearching, canSearch {

@@ -16,9 +16,9 @@ public struct EventReplay: Sendable {
     /// The factor by which the replay is faster than the recording; `nil` for no waiting.
     let factor: Double?
 
-    /// As far apart as they were recorded.
+    /// Replays at the recorded speed.
     public static var asRecorded: Pace { Pace(factor: 1) }
-    /// As far apart as they were recorded, divided by a factor.
+    /// Replays at a multiple of the recorded speed.
     ///
     /// - Parameter factor: The factor. One that is not above 0 counts as 1.
     public static func times(_ factor: Double) -> Pace { Pace(factor: factor > 0 ? factor : 1) }

@@ -59,7 +59,7 @@ final class Connection {
     !isEnding && jobs.count < limits.jobs && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
 
-  /// When the client must be looked at again, even if it sends nothing.
+  /// The time of the next check for a hello, output or an update that is due.
   func deadline(at now: UInt64) -> UInt64 {
     var next = hasGreeted ? UInt64.max : openedAt + limits.helloTime
     if wantsToWrite { next = min(next, tookAt + limits.idleTime) }

@@ -119,7 +119,7 @@ final class Server: Sendable {
     close(file.descriptor)
   }
 
-  /// The time between two polls: a second, or as subscriptions ask.
+  /// The polling interval: one second, or the shortest one that a subscription asks for.
   private func pollInterval(_ connections: [Connection]) -> UInt64 {
     min(Limits.second, connections.compactMap(\.interval).min() ?? Limits.second)
   }

@@ -12,7 +12,7 @@ import Eventing
 struct SocketFile: Sendable {
   let path: String
   let descriptor: Int32
-  /// The file, so that no other one is removed.
+  /// Identifies the socket's file, so that the server removes only its own.
   private let identity: Identity
 
   /// A number of a file may be given to the next one, so its time belongs to the identity.

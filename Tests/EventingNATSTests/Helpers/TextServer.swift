@@ -66,7 +66,7 @@
 
     /// All that has come.
     var received: String { state.withLock { String(decoding: $0.received, as: UTF8.self) } }
-    /// Whether there was a connection, and none is open.
+    /// Whether every connection has closed, and there was at least one.
     var isLeft: Bool { state.withLock { $0.accepted > 0 && $0.open.isEmpty } }
 
     /// Sends a text to all connections.

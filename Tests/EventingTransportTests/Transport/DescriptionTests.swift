@@ -22,7 +22,7 @@ import Testing
     #expect("\(TransportIncident(kind: .init("moved"), reason: "to another server"))" == "moved: to another server")
   }
 
-  /// Switches of users compare codes, and their logs show them.
+  /// Users switch over codes and log them, so each code needs a name of its own.
   @Test func eachKindHasANameOfItsOwn() {
     let codes: [TransportError.Code] = [
       .badSubject, .badGroup, .badHeader, .badOption, .tooLarge, .notEncodable, .notDecodable, .notPromised,
