@@ -6,7 +6,7 @@
 
   /// `connectTimeout:` ends every wait of a connect, wherever the server stops to answer.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectTimeoutTests {
-    /// What a server sends before it stops answering, and how many `PING`s it answers.
+    /// The text that a server sends before it stops answering, and the number of its `PONG`s.
     static let silences: [(greeting: String, pongs: Int)] = [
       ("", 0), ("INFO {", 0), (TextServer.info(), 0), (TextServer.info(), 1),
       (TextServer.info(#","tls_required":true"#), 0),

@@ -9,8 +9,8 @@ extension EventBus {
   /// handler is called with each payload that can be cast to it by `as?`. It is a handler of each
   /// event of the bus, of types and of owners, and of each event that is made later:
   ///
-  /// - Each event counts it as one of its handlers, in reports, failures and snapshots, with a token
-  ///   of that event. A payload of another type counts as skipped.
+  /// - Each event counts it as one of its handlers, in reports, failures and snapshots, with a
+  ///   token of that event. A payload of another type counts as skipped.
   /// - There is one order for each event, and none over several events. Calls for different events
   ///   may overlap, unless the handler runs on the main actor or on one serial queue.
   /// - The one token stands for all: ``remove(_:)`` and ``HandlerBag`` end the handler in all

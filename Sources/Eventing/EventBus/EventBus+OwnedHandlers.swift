@@ -2,8 +2,19 @@
 extension EventBus {
   /// Adds a handler that is given its owner, and ends with it, to the event of a type.
   ///
-  /// As `event(for: type).addHandler(owner:)` of ``EventSource``: the owner is held weakly, and
-  /// strongly for the length of a call.
+  /// The owner is held weakly, and strongly for the length of a call.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the payloads.
+  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - delivery: Where the handler runs.
+  ///   - priority: Handlers of higher priority come first.
+  ///   - once: Whether the handler is called at most once.
+  ///   - owner: The object that the handler belongs to.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
+  ///   - body: The closure that is called with the owner and each payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -14,7 +25,8 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler that is given its owner, and ends with it, to the event of a
-  /// type.
+  /// type. Otherwise like
+  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -25,7 +37,8 @@ extension EventBus {
   }
 
   /// Adds a handler on the main actor that is given its owner, and ends with it, to the event of a
-  /// type.
+  /// type. Otherwise like
+  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -36,7 +49,8 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner, and ends with it, to
-  /// the event of a type.
+  /// the event of a type. Otherwise like
+  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,

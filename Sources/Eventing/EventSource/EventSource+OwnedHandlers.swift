@@ -36,8 +36,8 @@ extension EventSource {
       name, priority, once)
   }
 
-  /// Adds an asynchronous handler that receives its owner. All else is as for a
-  /// synchronous handler with an owner.
+  /// Adds an asynchronous handler that receives its owner. Otherwise like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -50,8 +50,8 @@ extension EventSource {
       owner, name, priority, once)
   }
 
-  /// Adds a synchronous handler on the main actor that receives its owner. All else is as for a
-  /// synchronous handler with an owner.
+  /// Adds a synchronous handler on the main actor that receives its owner. Otherwise like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -64,8 +64,8 @@ extension EventSource {
         SourceLine(fileID, line)), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler on the main actor that receives its owner. All else is as for a
-  /// synchronous handler with an owner.
+  /// Adds an asynchronous handler on the main actor that receives its owner. Otherwise like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -78,8 +78,8 @@ extension EventSource {
       owner, name, priority, once)
   }
 
-  /// Adds a handler of a signal that receives its owner. All else is as for a
-  /// synchronous handler with an owner.
+  /// Adds a handler of a signal that receives its owner. Otherwise like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -90,8 +90,8 @@ extension EventSource {
       Handler(delivery.place, .sync { try body($0.owner()) }, SourceLine(fileID, line)), owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler of a signal that receives its owner. All else is as for a
-  /// synchronous handler with an owner.
+  /// Adds an asynchronous handler of a signal that receives its owner. Otherwise like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -104,8 +104,9 @@ extension EventSource {
       once)
   }
 
-  /// Adds a synchronous handler of a signal on the main actor that receives its owner. All
-  /// else is as for a synchronous handler with an owner.
+  /// Adds a synchronous handler of a signal on the main actor that receives its owner. Otherwise
+  /// like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -117,8 +118,9 @@ extension EventSource {
       owner, name, priority, once)
   }
 
-  /// Adds an asynchronous handler of a signal on the main actor that receives its owner. All
-  /// else is as for a synchronous handler with an owner.
+  /// Adds an asynchronous handler of a signal on the main actor that receives its owner. Otherwise
+  /// like
+  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
