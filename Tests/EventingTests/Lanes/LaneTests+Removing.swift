@@ -20,13 +20,14 @@ extension LaneTests {
 
   @Test(arguments: [Buffering.unbounded, .newest(30)])
   func whatWaitsOnALaneIsCountedWhileAPausedHandlerIsRemoved(buffering: Buffering) async throws {
-    let (event, queue, looks) = (Event<Slow>(), DispatchQueue(label: "test"), Looks())
+    let (event, queue, looks, left) = (Event<Slow>(), DispatchQueue(label: "test"), Looks(), Recorder<Int>())
     queue.suspend()
     let token = event.addHandler(on: .queue(queue, buffering: buffering)) { _ in }
     let lane = try #require(token.record.details?.runner?.lane)
     let post: @Sendable () -> Void = {
       event.post(
         Slow {
+          left.record(lane.waitingCount)
           let seen = looks.count.load(ordering: .relaxed)
           while looks.count.load(ordering: .relaxed) < seen + 2 { giveWay() }
         })
@@ -46,6 +47,8 @@ extension LaneTests {
     await startThread { event.remove(token) }.opened()
     looks.isOver.store(true, ordering: .relaxed)
     await looking.opened()
+    // A bounded lane counts what is in its queue, and the queue was taken out as a whole.
+    if buffering != .unbounded { #expect(left.values == [0, 0, 0, 0, 0]) }
     #expect(lane.waitingCount == 0 && lane.skipped.load(ordering: .relaxed) == 5)
   }
 }
