@@ -9,17 +9,27 @@ let races = [
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
   "Diagnostics/DiagnosticsTests.swift", "Event/InspectingTests.swift", "Event/SafetyTests.swift",
   "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "EventBus/BusTests+AllPayloads.swift",
-  "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift", "LaterPosts",
-  "Lanes/LaneTests.swift", "Locking/LockTests.swift", "Observed/CombinedValuesTests.swift",
-  "Observed/CombinedValuesTests+Order.swift", "Observed/ObservedTests.swift",
+  "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift", "KeyedEvent", "LaterPosts",
+  "Lanes/LaneTests.swift", "Lanes/LaneTests+Removing.swift", "Locking/LockTests.swift",
+  "Observed/CombinedValuesTests.swift", "Observed/CombinedValuesTests+Order.swift", "Observed/ObservedTests.swift",
   "Observed/ObservedTests+Tracking.swift",
-  "Question/QuestionTests.swift", "Registry/OnceTests.swift", "Sequences/SequenceTests.swift",
+  "Payloads/PayloadKinds.swift", "Payloads/PayloadPathTests.swift", "Payloads/PayloadPathTests+Lanes.swift",
+  "Payloads/PayloadPathTests+Paths.swift", "Payloads/PayloadPathTests+Places.swift",
+  "Question/QuestionTests.swift", "Registry/OnceTests.swift", "Replay", "Sequences/BackpressureTests.swift",
+  "Sequences/SequenceTests.swift",
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
 // `EVENTING_TESTS=none` leaves that target almost empty, to build the tests of other targets
-// faster. `documentation` builds only the tests of code in articles.
-let some = ["races": races, "none": ["Helpers"], "documentation": ["Helpers", "Documentation"]]
+// faster. `documentation` builds only the tests of code in articles, and `payloads` those of how
+// payloads are kept and passed.
+let some = [
+  "races": races, "none": ["Helpers"], "documentation": ["Helpers", "Documentation"],
+  "payloads": [
+    "Helpers", "Lanes/LaneQueueTests.swift", "Lanes/LaneTests.swift", "Lanes/LaneTests+Batches.swift",
+    "Lanes/LaneTests+Memory.swift", "Lanes/LaneTests+Removing.swift", "Payloads", "Support/RuntimeSPITests.swift",
+  ],
+]
 let testedSources = Context.environment["EVENTING_TESTS"].flatMap { some[$0] }
 
 let package = Package(

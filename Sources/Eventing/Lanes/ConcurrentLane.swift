@@ -1,6 +1,7 @@
 import Synchronization
 
 /// The lane of a `.concurrent(limit:)` handler: up to `limit` calls overlap, and begin in order.
+// Safe: each field that changes says which mutex guards it.
 @usableFromInline final class ConcurrentLane: OverlappingLane, @unchecked Sendable {
   private let limit: Int
   /// The slots that ended tasks have given back. Guarded by: mutex.

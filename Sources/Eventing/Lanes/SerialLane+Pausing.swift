@@ -61,19 +61,47 @@ extension SerialLane {
     return true
   }
 
-  /// Skips the items of a lane that was paused and ends: their calls never begin. Isolation: core.
-  func skipAll() {
+  /// Takes out all items of a lane that was paused and ends. The caller holds `mutex`.
+  func takeAll() -> LaneItems {
+    var taken = LaneItems(type)
+    unsafe swap(&batch, &taken.batch)
+    unsafe swap(&items, &taken.items)
+    unsafe takenCount &+= taken.items.count
+    if isBounded {
+      taken.bounded = LaneQueue(record.place.buffering, type)
+      unsafe swap(&bounded, &taken.bounded)
+    }
+    return taken
+  }
+
+  /// Skips items that were taken out: their calls never begin. Not under the mutex.
+  /// Isolation: core.
+  func skip(_ taken: consuming LaneItems) {
     func skip(_ item: LaneItem) { if case .call(let completion) = item { countSkipped(completion) } }
-    while unsafe !batch.isEmpty {
-      let item = unsafe batch.takeFirst()
-      if item.hasPayload { unsafe batch.destroyTaken() }
+    while !taken.batch.isEmpty {
+      let item = taken.batch.takeFirst()
+      if item.hasPayload { taken.batch.destroyTaken() }
       skip(item)
     }
-    while unsafe !items.isEmpty {
-      let item = unsafe items.takeFirst()
-      if item.hasPayload { unsafe items.destroyTaken() }
+    while !taken.items.isEmpty {
+      let item = taken.items.takeFirst()
+      if item.hasPayload { taken.items.destroyTaken() }
       skip(item)
     }
-    while let popped = unsafe bounded?.popFirst() { skip(popped.item) }
+    while let popped = taken.bounded?.popFirst() { skip(popped.item) }
+  }
+}
+
+/// All items of a serial lane, taken out of it.
+///
+/// The value destroys the payloads when it goes, so it must not go under a mutex.
+struct LaneItems: ~Copyable {
+  var batch: PayloadQueue<LaneItem>
+  var items: PayloadQueue<LaneItem>
+  var bounded: LaneQueue?
+
+  init(_ type: PayloadType) {
+    batch = PayloadQueue(type)
+    items = PayloadQueue(type)
   }
 }

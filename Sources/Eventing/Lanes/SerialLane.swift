@@ -120,9 +120,10 @@ public import Synchronization
     } else {
       phase = .idle
     }
+    let items = wasPaused ? takeAll() : nil
     mutex.unlock()
     if isRunning, let shared { takeTurn(of: shared.scheduler) }
-    if wasPaused { skipAll() }
+    if let items { skip(items) }
     if !isRunning {
       close()
       shared?.remove(self)

@@ -1,6 +1,7 @@
 import Synchronization
 
 /// The lane of a `.task` handler: each call has a task of its own.
+// Safe: the class adds no field to those of `OverlappingLane`.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
   @usableFromInline init(
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType

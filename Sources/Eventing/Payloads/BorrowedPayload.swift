@@ -50,6 +50,12 @@
   @inlinable @inline(__always) func payload<Payload>(_: Payload.Type = Payload.self) -> Payload {
     unsafe pointer(to: Payload.self).pointee
   }
+
+  /// Moves the payload out, which leaves its memory uninitialized. Only the owner of that memory
+  /// calls this.
+  @inlinable @inline(__always) func moved<Payload>(to _: Payload.Type) -> Payload {
+    unsafe UnsafeMutablePointer(mutating: pointer(to: Payload.self)).move()
+  }
 }
 
 /// Lends a payload to a closure for the length of that call.

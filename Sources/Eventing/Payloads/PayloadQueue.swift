@@ -144,12 +144,6 @@ struct PayloadAlone: PayloadHeader {}
   /// Moves the payload of the header that was taken out last to memory of its own.
   func ownedPayloadOfTaken() -> OwnedPayload { unsafe OwnedPayload(moving: place(head &- 1), layout) }
 
-  /// Moves out and returns the payload of the header that was taken out last.
-  @inline(__always) func payloadOfTaken<Payload>(_: Payload.Type) -> Payload {
-    taken.check(Payload.self)
-    return unsafe place(head &- 1).assumingMemoryBound(to: Payload.self).move()
-  }
-
   /// Puts back the header that was taken out last. Its payload is still in place.
   mutating func untake(_ header: Header) {
     head &-= 1

@@ -61,6 +61,11 @@ struct PayloadLayout: Sendable {
 
   // A payload may contain a weak reference, which is registered by its address: copying its bytes
   // does not move it.
+  //
+  // On Darwin, the Objective-C runtime copies a weak reference to an Objective-C object. It takes
+  // locks of its own, and retains the object until the copy is made. Lanes copy payloads under a
+  // mutex. If the last owner releases the object meanwhile, its `dealloc` runs under that mutex,
+  // and must not use the event. A weak reference to a Swift object is copied without a retain.
   private func moveWithReferences(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
     func move<Payload>(_: Payload.Type) {
       unsafe address.assumingMemoryBound(to: Payload.self)

@@ -59,8 +59,8 @@ extension SequenceIterator {
     noteHandled()
     var batch: [Payload] = []
     while batch.count < count {
-      if let payload = unsafe takeNext(isAsked: false) {
-        unsafe batch.append(payload.assumingMemoryBound(to: Payload.self).move())
+      if let payload = takeNext(isAsked: false) {
+        batch.append(payload.moved(to: Payload.self))
       } else if batch.isEmpty {
         guard await fill(isolation: isolation) else { return nil }
       } else if !refill() {
@@ -79,8 +79,8 @@ extension SequenceIterator {
       // The number stands before the payload that was taken with it.
       if let missing = takeLag() {
         batch.append(.lagged(missing))
-      } else if let payload = unsafe takeNext(isAsked: false) {
-        unsafe batch.append(.payload(payload.assumingMemoryBound(to: Payload.self).move()))
+      } else if let payload = takeNext(isAsked: false) {
+        batch.append(.payload(payload.moved(to: Payload.self)))
       } else if batch.isEmpty {
         guard await fill(isolation: isolation) else { return nil }
       } else if !refill() {

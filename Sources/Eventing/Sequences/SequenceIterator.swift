@@ -32,7 +32,7 @@
   /// Returns the next payload; `nil` at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Payload? {
     while true {
-      if let payload = unsafe takeNext() { return unsafe payload.assumingMemoryBound(to: Payload.self).move() }
+      if let payload = takeNext() { return payload.moved(to: Payload.self) }
       guard await fill(isolation: isolation) else { return nil }
     }
   }
@@ -43,25 +43,23 @@
     -> Arrival<Payload>?
   {
     while true {
-      if let payload = unsafe takeNext() {
-        return unsafe .payload(payload.assumingMemoryBound(to: Payload.self).move())
-      }
+      if let payload = takeNext() { return .payload(payload.moved(to: Payload.self)) }
       guard await fill(isolation: isolation) else { return nil }
       if let missing = takeLag() { return .lagged(missing) }
     }
   }
 
-  /// Returns the address of the next payload, from which the caller moves it out; `nil` if the
-  /// batch is empty, or no payload may be taken any more.
+  /// Returns the next payload, which the caller moves out; `nil` if the batch is empty, or no
+  /// payload may be taken any more.
   ///
   /// - Parameter isAsked: Whether the loop asks for this payload, so that it has handled those
   ///   before. Otherwise this one goes to the loop together with those.
-  @usableFromInline func takeNext(isAsked: Bool = true) -> UnsafeMutableRawPointer? {
+  @usableFromInline func takeNext(isAsked: Bool = true) -> BorrowedPayload? {
     if isAsked { noteHandled() }
     guard unsafe !batch.isEmpty, mayGoOn else { return nil }
     _ = unsafe batch.takeFirst()
     if unsafe marks.isOn, let mark = unsafe marks.popFirst() { unsafe current.append(mark) }
-    return unsafe UnsafeMutableRawPointer(mutating: batch.taken.address)
+    return unsafe batch.taken
   }
 
   /// Notes that the loop has handled what it was given.

@@ -76,15 +76,22 @@
       #expect(header.label == first.label)
       #expect(header.hasPayload == (first.number != nil))
       guard header.hasPayload else { return }
+      #expect(isAligned(queue.taken, Payload.self), "\(Payload.self) in a queue")
       let taken = queue.taken.payload(Payload.self).number
       #expect(taken == first.number)
       if destroys {
         queue.destroyTaken()
       } else {
         let parcel = queue.ownedPayloadOfTaken()
+        #expect(isAligned(parcel.borrowed, Payload.self), "an owned \(Payload.self)")
         let moved = parcel.borrowed.payload(Payload.self).number
         #expect(moved == first.number)
       }
+    }
+
+    /// Whether the address of a payload is a multiple of the alignment of its type.
+    private func isAligned<Payload: TestPayload>(_ payload: BorrowedPayload, _: Payload.Type) -> Bool {
+      unsafe UInt(bitPattern: payload.address) % UInt(MemoryLayout<Payload>.alignment) == 0
     }
 
     @Test func aQueueThatHeldManyPayloadsGivesItsMemoryBack() {

@@ -1,0 +1,65 @@
+#if DEBUG
+  import Testing
+
+  @testable import Eventing
+
+  /// Tests of the checks in debug builds on payloads whose type the compiler does not see.
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadCheckTests {
+    // Both types are eight plain bytes. Without the check, nothing else would stop.
+
+    @Test func readingAPayloadOfAnotherTypeStops() async {
+      await #expect(processExitsWith: .failure) { lend(1) { print($0.payload(UInt.self)) } }
+    }
+
+    @Test func callingAHandlerWithAPayloadOfAnotherTypeStops() async {
+      await #expect(processExitsWith: .failure) {
+        let handler = HandlerClosure<UInt> { print($0) }.erased
+        try lend(1) { try handler($0) }
+      }
+    }
+
+    @Test func takingAPayloadOfAnotherTypeFromASequenceStops() async {
+      await #expect(processExitsWith: .failure) {
+        let event = Event<Int>()
+        guard let payloads = event.payloads() as? PayloadSequence<Int> else { return }
+        event.post(1)
+        print(await SequenceIterator(payloads.subscription.hub).next(UInt.self, isolation: nil) ?? 0)
+      }
+      await #expect(processExitsWith: .failure) {
+        let event = Event<Int>()
+        guard let payloads = event.payloads() as? PayloadSequence<Int> else { return }
+        event.post(1)
+        let batch: [UInt]? = await SequenceIterator(payloads.subscription.hub).nextBatch(of: 1, isolation: nil)
+        print(batch?.count ?? 0)
+      }
+    }
+
+    @Test func readingAPayloadOfItsOwnTypeIsFine() async {
+      await #expect(processExitsWith: .success) {
+        let handler = HandlerClosure<Int> { print($0) }.erased
+        try lend(1) { payload in
+          try handler(payload)
+          print(payload.payload(Int.self))
+        }
+        let event = Event<Int>()
+        let payloads = try #require(event.payloads() as? PayloadSequence<Int>)
+        event.post(1)
+        let next = await SequenceIterator(payloads.subscription.hub).next(Int.self, isolation: nil)
+        #expect(next == 1)
+      }
+    }
+
+    @Test func destroyingAPayloadUnderAMutexStops() async {
+      await #expect(processExitsWith: .failure) {
+        UnfairMutex().withLock { _ = OwnedPayload(Kept()) }
+      }
+      await #expect(processExitsWith: .success) {
+        // Destroying a payload without references runs no code of users.
+        UnfairMutex().withLock { _ = OwnedPayload(1) }
+        _ = OwnedPayload(Kept())
+      }
+    }
+
+    private final class Kept: Sendable {}
+  }
+#endif
