@@ -64,6 +64,11 @@ def instructions(r):
         yield Line("P2", f"post, {n}: instructions", "<=", most, r.value(POST, n), r.first(POST, n))
     for n, most in KINDS:
         yield Line("P14", f"{n}: instructions", "<=", most, r.value(POST, n), r.first(POST, n))
+    n = "a delivery elsewhere"
+    task = of(r.row("Dispatch and tasks / a task each", n))
+    for label in [".concurrent(limit: 4)", ".task"]:
+        row = r.row(f"Eventing post / {label}", n)
+        yield Line("P16", f"{label}: instructions, times a task each", "<=", 2, ratio(of(row), task), row)
 
 
 KINDS = [("by key, Int", 380), ("last value replayed", 250), ("value set, 0 handlers", 90), ("value set, 1 handler", 240), ("map.filter", 210)]
@@ -158,10 +163,24 @@ def flood(r):
         yield Line("P13", f"{n}: worst isolated call, ms", "<=", 20, r.value(POST, n, key), row, key)
 
 
+def main_queue(r):
+    n = "calls of 2 ms"
+    yield Line("P17", "the longest block of a lane on the main queue, ms", "<=", 8, r.value(POST, n), r.first(POST, n))
+
+
+def client(r):
+    n = "20 types"
+    streams = of(r.first("asyncstream", n))
+    yield Line("P15", f"{n}: CPU to compile, times that of AsyncStreams", "<=", 2, ratio(r.value(POST, n), streams), r.first(POST, n))
+    for what, key, most in [("of the library's code", "library_bytes", 512), ("of code in all", "bytes", 6_144)]:
+        yield Line("P15", f"{n}: bytes {what}, a type", "<=", most, r.value(POST, n, key), r.first(POST, n), key)
+
+
 CHECKS = {
     check.__name__.replace("_", "-"): check
     for check in [
-        sending, instructions, contention, add_remove, replace_random, add_by_priority, mixed, once, lanes, latency, memory, backlog, flood, kinds]
+        sending, instructions, contention, add_remove, replace_random, add_by_priority, mixed, once, lanes, latency, memory, backlog, flood, kinds, main_queue,
+        client]
 }
 # The limit of the column "to the limit", for rows that do not use the lowest of all limits.
 FLOORS = {"P1": LIMIT, "P2": LIMIT, "P3": LIMIT}

@@ -30,10 +30,13 @@ class Results:
     def first(self, peer, parameter):
         return next((row for row in self.of_peer(peer) if row["parameter"] == parameter), None)
 
-    def value(self, peer, parameter, key="median"):
-        """Returns a figure by the peer's id, or None. `key` is a field or one of `extra`."""
+    def value(self, peer, parameter, key="median", label=None):
+        """Returns a figure by the peer's id, or None. `key` is a field or one of `extra`.
+
+        If a peer has several rows for a parameter, `label` says which.
+        """
         for row in self.of_peer(peer):
-            if row["parameter"] == parameter and row["status"] == "ok":
+            if row["parameter"] == parameter and row["status"] == "ok" and label in (None, row["label"]):
                 return row.get(key, row["extra"].get(key))
         return None
 

@@ -29,6 +29,7 @@ COLUMNS = {
     "latency": [("p10", "p10"), ("p99", "p99"), ("p99.9", "p99_9"), ("least", "min")],
     "lanes": [("CPU, both sides", "cpu"), ("least", "min")],
     "flood": [("peak queue", "peak_queue"), ("worst isolated call, ms", "worst_isolated_ms")],
+    "client": [("bytes of code a type", "bytes"), ("of these the library's", "library_bytes")],
     "scale": [("ns to make each", "making"), ("bytes of each", "bytes"), ("ns for each released", "going")],
     "memory": [
         ("bytes of an event", "event_bytes"), ("its blocks", "event_blocks"), ("bytes of a handler", "handler_bytes"),

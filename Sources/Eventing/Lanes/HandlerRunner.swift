@@ -176,14 +176,22 @@ extension Handler {
   /// - Parameter convert: Returns the payload for this handler; `nil` to skip it.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
-    var view: ErasedView?
-    if let inner = any.viewTarget {
-      view =
+    // The closure knows its target: it does not ask for each payload whether that is a view.
+    let view: ErasedView? =
+      switch any.viewTarget {
+      case nil: nil
+      case .handler(let handler):
+        ViewClosure<Incoming> { incoming in
+          guard let payload = convert(incoming) else { return false }
+          try unsafe withUnsafePointer(to: payload) { unsafe try handler(BorrowedPayload($0)) }
+          return true
+        }.erased
+      case .view(let inner):
         ViewClosure<Incoming> { incoming in
           guard let payload = convert(incoming) else { return false }
           return try unsafe withUnsafePointer(to: payload) { unsafe try inner(BorrowedPayload($0)) }
         }.erased
-    }
+      }
     return Handler<Incoming>(converting: any, view) { incoming, tally, pass in
       guard let payload = convert(incoming.payload(Incoming.self)) else { return false }
       return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }

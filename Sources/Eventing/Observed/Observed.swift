@@ -32,9 +32,12 @@ public struct Observed<Value: Sendable>: Sendable {
 
   /// The current value.
   ///
-  /// Reading takes a mutex for a few instructions, and Observation may track it. Setting delivers
-  /// the change as ``Event/post(_:from:)`` delivers a payload: it does not wait. On an idle event
-  /// the inline handlers have returned when the setter does.
+  /// Reading takes a mutex for a few instructions, and Observation may track it. A read takes about
+  /// 120 instructions on x86-64 Linux until any thread of the process has read an `Observed` under
+  /// tracking. From then on each read asks Observation, and takes about 1,000.
+  ///
+  /// Setting delivers the change as ``Event/post(_:from:)`` delivers a payload, without a wait.
+  /// On an idle event the inline handlers have returned when the setter does.
   ///
   /// Inside a handler of changes, setting takes effect at once. The new change is delivered after
   /// the current one has reached every handler.

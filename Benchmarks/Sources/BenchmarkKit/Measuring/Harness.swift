@@ -36,6 +36,7 @@ package struct Harness {
     case .backlog: await measureBacklog()
     case .scale: await measureScale()
     case .kinds: await measureKinds()
+    case .mainQueue: await measureMainQueue()
     case .instructions: await measureInstructions()
     }
   }

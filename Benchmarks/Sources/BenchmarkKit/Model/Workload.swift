@@ -14,6 +14,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
   case backlog = "W10"
   case scale = "W11"
   case kinds = "W12"
+  case mainQueue = "W13"
   case instructions = "IC"
 
   /// The name on the command line.
@@ -33,6 +34,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .backlog: "backlog"
     case .scale: "scale"
     case .kinds: "kinds"
+    case .mainQueue: "main-queue"
     case .instructions: "instructions"
     }
   }
@@ -52,7 +54,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .backlog: ["P12"]
     case .scale: []
     case .kinds: ["P14"]
-    case .instructions: ["P2", "P14"]
+    case .mainQueue: ["P17"]
+    case .instructions: ["P2", "P14", "P16"]
     }
   }
 
@@ -74,6 +77,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .backlog: "1,000 and 1,000,000 items wait for one handler that runs elsewhere"
     case .scale: "1 to 1,000,000 handlers on an event, events, owners; 16 threads on 1 and on 16 events"
     case .kinds: "one sender, 1 inline handler, idle events of other kinds than the plain one"
+    case .mainQueue: "the longest time that a lane keeps the main queue, with 100 calls of 2 ms that wait"
     case .instructions: "instructions of a send, an add with a remove, a once, and a delivery elsewhere; needs valgrind"
     }
   }

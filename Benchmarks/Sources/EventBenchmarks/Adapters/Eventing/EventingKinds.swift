@@ -1,5 +1,6 @@
 import BenchmarkKit
 import Eventing
+import Observation
 
 /// Returns the other kinds of events of swift-eventing, each written as its users write it.
 func eventingKinds() -> [EventKind] {
@@ -38,6 +39,12 @@ func eventingKinds() -> [EventKind] {
       observed.addHandler { cell.hit($0.new ?? 0) }
       return .sync { batch in for value in batch.values { observed.value = value } }
     },
+    EventKind("value read, nothing tracked", "Eventing Observed") { cell in
+      let observed = Observed(0)
+      return .sync { batch in
+        for value in batch.values { cell.hit(observed.value &+ value) }
+      }
+    },
     EventKind("map.filter", "Eventing map.filter") { cell in
       let event = Event<Int>()
       event.map { $0 &+ 1 }.filter { $0 > 0 }.addHandler { cell.hit($0 &- 1) }
@@ -62,6 +69,11 @@ func eventingKinds() -> [EventKind] {
         }
       }
     },
+    EventKind(".main, from the main queue", "Eventing .main") { cell in
+      let event = Event<Int>()
+      event.addHandler(on: .main) { cell.hit($0) }
+      return .async { @MainActor batch in for value in batch.values { event.post(value) } }
+    },
     EventKind("forwarded", "Eventing forward") { cell in
       let event = Event<Int>(), target = Event<Int>()
       target.addHandler { cell.hit($0) }
@@ -80,6 +92,18 @@ func eventingKinds() -> [EventKind] {
         return value
       }
       return .async { batch in for value in batch.values { _ = try? await question.first(value) } }
+    },
+    // The last row: it makes the process one that uses Observation.
+    EventKind("value read, others tracked", "Eventing Observed") { cell in
+      let observed = Observed(0), other = Observed(0)
+      withObservationTracking {
+        _ = other.value
+      } onChange: {
+      }
+      return .sync { batch in
+        for value in batch.values { cell.hit(observed.value &+ value) }
+        withExtendedLifetime(other) {}
+      }
     },
   ]
 }
