@@ -227,6 +227,8 @@ import Testing
       clock.advance(by: .seconds(1))
       #expect(await eventually { clock.sleeperCount == 0 })
     }
+    // A timer that has fired does not show that 5 is on the lane: the core starts the timer first.
+    while await event.handlers[0].droppedCount < 3 { await Task.yield() }
     gate.open()
     await event.quiesce()
     #expect(seen.values == [1, 5])
