@@ -108,6 +108,12 @@ import Synchronization
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
 
+  /// The slot of the oldest running call; `nil` if none runs. Not under a mutex.
+  var runningSlot: ExecutionSlot? {
+    scheduler.mutex.withLock { unsafe units.first(from: { _ in true }, where: { unsafe $0.stage == .running }) }?
+      .slot.load()
+  }
+
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)
     let count = max(0, calls.load(ordering: .relaxed) - ended)
