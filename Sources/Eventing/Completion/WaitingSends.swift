@@ -81,22 +81,36 @@ enum WaitingSends {
 
   /// Returns the waits that cannot end before a call has returned, the longest first.
   static func waits(for call: RunningCalls.Call) -> [EventDiagnostics.Finding.Wait] {
-    let nodes = [call.lane, call.executionSlot].compactMap { $0 as WaitNode? }
     let now = StableInstant.now
     let entries = entries.withLock { $0.values.map { $0 } }
-    let waits = entries.compactMap { entry -> EventDiagnostics.Finding.Wait? in
+    let waits = (call.lane.map { blocked(entries, by: call, on: $0) } ?? entries).compactMap {
+      entry -> EventDiagnostics.Finding.Wait? in
       let duration = now.since(entry.start)
       guard call.lane != nil else {
         // An inline handler keeps its event from delivering.
         guard entry.anchor === call.handler.anchor, entry.completion.isUndelivered else { return nil }
         return .init(event: call.observed.observers.event, sequence: nil, duration: duration)
       }
-      guard entry.completion.isOutstanding(at: nodes) else { return nil }
       // Set before the lane had the completion.
       let observed = unsafe entry.completion.observed
       return .init(event: observed?.observers.event, sequence: observed?.sequence, duration: duration)
     }
     return waits.sorted { $0.duration > $1.duration }
+  }
+
+  /// Returns the waits that the wait graph leads to a call on a lane.
+  ///
+  /// The lane and the slot of the call count as blocked, and all that waits for them. So the units
+  /// of a handler with modifiers are found, and the other handlers of a shared ``Lane``.
+  private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
+    // The call of a synchronous handler has no invocation.
+    let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot
+    let goal = Invocation(slot ?? ExecutionSlot())
+    let blocked = Set([lane, slot].compactMap { $0.map(ObjectIdentifier.init) })
+    return WaitGraph.mutex.withLock {
+      var search = WaitGraph.CycleSearch(goal, sleeping: blocked)
+      return entries.filter { $0.completion.isBlocked(in: &search) }
+    }
   }
 }
 
@@ -112,8 +126,10 @@ extension Completion {
   /// Whether the event has not delivered the occurrence.
   fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
 
-  /// Returns whether work is outstanding at one of the nodes.
-  fileprivate func isOutstanding(at nodes: [WaitNode]) -> Bool {
-    withMutex { nodes.contains { outstanding[ObjectIdentifier($0)] != nil } }
+  /// Returns whether a waiter waits for a node that is blocked. The caller holds `WaitGraph.mutex`.
+  fileprivate func isBlocked(in search: inout WaitGraph.CycleSearch) -> Bool {
+    guard isTracked else { return false }
+    let nodes = waiters.isEmpty ? outstanding.values.map(\.node) : waiters.flatMap { self.nodes(for: $0.id) }
+    return nodes.contains { search.isBlocked($0) }
   }
 }

@@ -33,11 +33,13 @@ extension EventDiagnostics {
         Finding(
           .stuckHandler, call.observed.observers.event, handler: call.handler,
           duration: StableInstant.now.since(call.start), waitingCount: call.lane?.waitingCount ?? 0,
-          waits: WaitingSends.waits(for: call), limit: .duration(stuck)))
+          on: call.lane?.sharedLane, waits: WaitingSends.waits(for: call), limit: .duration(stuck)))
     }
     for (lane, count, limit) in growingLanes() {
       report(
-        Finding(.growingLane, lane.event, handler: lane.handler, waitingCount: count, limit: .count(limit)))
+        Finding(
+          .growingLane, lane.event, handler: lane.handler, waitingCount: count, on: lane.lane?.sharedLane,
+          limit: .count(limit)))
     }
   }
 

@@ -55,6 +55,12 @@ extension EventDiagnostics {
     /// The number of occurrences that wait on the lane of the handler: see
     /// ``HandlerSnapshot/waitingCount``. 0 for a finding about an event.
     public let waitingCount: Int
+    /// The name of the shared ``Lane`` of the handler; `nil` if the handler shares no lane, or the
+    /// lane has no name.
+    public let laneName: String?
+    /// The number of occurrences that wait on the shared ``Lane`` of the handler, for any of its
+    /// handlers; `nil` if the handler shares no lane.
+    public let laneWaitingCount: Int?
     /// The waits that cannot end before a stuck call has returned, the longest first.
     public let waits: [Wait]
     /// The number of handlers of the event; `nil` for a finding about a handler.
@@ -67,7 +73,7 @@ extension EventDiagnostics {
 
     init(
       _ kind: Kind, _ event: EventIdentity, handler: HandlerToken? = nil, duration: Duration? = nil,
-      waitingCount: Int = 0, waits: [Wait] = [], handlerCount: Int? = nil, limit: Limit,
+      waitingCount: Int = 0, on lane: Lane? = nil, waits: [Wait] = [], handlerCount: Int? = nil, limit: Limit,
       names: [(name: String?, count: Int)] = []
     ) {
       self.kind = kind
@@ -75,6 +81,8 @@ extension EventDiagnostics {
       self.handler = handler
       self.duration = duration
       self.waitingCount = waitingCount
+      laneName = lane?.name
+      laneWaitingCount = lane?.waitingCount
       self.waits = waits
       self.handlerCount = handlerCount
       self.limit = limit
@@ -114,13 +122,20 @@ extension EventDiagnostics.Finding: CustomStringConvertible {
     }
     let subject = "\(handler.name ?? handler.description) of \(event ?? "an event")"
     let location = SourceLine.text(handler.fileID, handler.line).map { ", \($0)" } ?? ""
-    let (time, waiting) = (duration ?? .zero, waitingCount > 0 ? ", \(waitingCount) waiting" : "")
+    let time = duration ?? .zero
+    let waiting = (waitingCount > 0 ? ", \(waitingCount) waiting" : "") + laneText
     switch kind {
     case .stuckHandler:
       return "\(subject) has been running for \(time.inSeconds), more than \(limit)\(location)\(waiting)\(waitText)"
-    case .growingLane: return "\(subject) has \(waitingCount) waiting occurrences, more than \(limit)\(location)"
+    case .growingLane:
+      return "\(subject) has \(waitingCount) waiting occurrences, more than \(limit)\(location)\(laneText)"
     default: return "\(subject) took \(time), more than \(limit)\(location)"
     }
+  }
+
+  /// The shared lane and what waits there, as text.
+  private var laneText: String {
+    laneWaitingCount.map { ", \($0) waiting on the lane\(laneName.map { " \"\($0)\"" } ?? "")" } ?? ""
   }
 
   /// The longest waits, as text.

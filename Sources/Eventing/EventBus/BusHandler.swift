@@ -17,7 +17,7 @@ final class BusHandler: Sendable {
   private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
 
   init(
-    on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?,
+    on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
     attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
   ) {
     let (registration, members) = (Event<Void>(), HandlerBag())
@@ -25,7 +25,7 @@ final class BusHandler: Sendable {
     self.registration = registration
     self.members = members
     self.attach = attach
-    token = registration.attach(Handler { _ = end }, name, 0, isOnce, owner)
+    token = registration.attach(Handler { _ = end }.made(at: source), name, 0, isOnce, owner)
   }
 
   deinit { registration.remove(token) }
@@ -72,6 +72,15 @@ final class BusHandler: Sendable {
 
   /// Returns whether two handlers have the same members. Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
+}
+
+extension Handler {
+  /// Returns a copy with another place in the source.
+  func made(at source: SourceLine) -> Handler {
+    var copy = self
+    copy.any.source = source
+    return copy
+  }
 }
 
 /// The end of a handler of all events. Released with the closure of the handler that has the token.

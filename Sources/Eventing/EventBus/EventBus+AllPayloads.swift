@@ -28,15 +28,17 @@ extension EventBus {
   ///   - delivery: Where the handler runs.
   ///   - priority: Handlers of higher priority come first, in each event.
   ///   - once: Whether the handler is called at most once.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each payload of the type.
   /// - Returns: A token for the handler in all events. Dropping it changes nothing.
   /// - Complexity: O(events of the bus). Each occurrence of any event then costs a cast.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
-    once: Bool = false,
+    once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil) { handler in
+    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
         defer { handler.endIfUsedUp() }
@@ -46,13 +48,13 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler, of every payload of a type: see
-  /// ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
-    once: Bool = false,
+    once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil) { handler in
+    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
         defer { handler.endIfUsedUp() }
@@ -62,12 +64,13 @@ extension EventBus {
   }
 
   /// Adds a synchronous handler on the main actor, of every payload of a type: see
-  /// ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil) { handler in
+    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
         defer { handler.endIfUsedUp() }
@@ -77,12 +80,13 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler on the main actor, of every payload of a type: see
-  /// ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil) { handler in
+    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
         defer { handler.endIfUsedUp() }
@@ -95,7 +99,7 @@ extension EventBus {
 // Handlers with an owner, which is held weakly, and strongly for the length of a call.
 extension EventBus {
   /// Adds a handler of every payload of a type that is given its owner, and ends with it. Otherwise
-  /// like ``addHandler(forAll:named:on:priority:once:_:)-(_,_,Delivery,_,_,_)``.
+  /// like ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - type: The type to which payloads are cast.
@@ -105,14 +109,16 @@ extension EventBus {
   ///   - once: Whether the handler is called at most once.
   ///   - owner: The object that the handler belongs to. It is held weakly, and strongly for the
   ///     length of a call.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with the owner and each payload of the type.
   /// - Returns: A token for the handler in all events. Dropping it changes nothing.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
-    once: Bool = false,
-    owner: Owner, _ body: @escaping @Sendable (Owner, P) throws -> Void
+    once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner) { handler in
+    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
       Handler(
         delivery.place,
         .sync { arguments in
@@ -124,13 +130,13 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler that is given its owner: see
-  /// ``addHandler(forAll:named:on:priority:once:owner:_:)-(_,_,Delivery,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
-    once: Bool = false,
-    owner: Owner, _ body: @escaping @Sendable (Owner, P) async throws -> Void
+    once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner) { handler in
+    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
       Handler(
         delivery.place,
         .async { arguments in
@@ -142,12 +148,13 @@ extension EventBus {
   }
 
   /// Adds a synchronous handler on the main actor that is given its owner: see
-  /// ``addHandler(forAll:named:on:priority:once:owner:_:)-(_,_,Delivery,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
-    owner: Owner, _ body: @escaping @MainActor @Sendable (Owner, P) throws -> Void
+    owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner) { handler in
+    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
       Handler(
         delivery.place,
         .sync(
@@ -160,12 +167,13 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner: see
-  /// ``addHandler(forAll:named:on:priority:once:owner:_:)-(_,_,Delivery,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
-    owner: Owner, _ body: @escaping @MainActor @Sendable (Owner, P) async throws -> Void
+    owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner) { handler in
+    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
       Handler(
         delivery.place,
         .mainAsync { arguments in
@@ -178,14 +186,16 @@ extension EventBus {
 
   /// Adds a handler to all events.
   ///
-  /// - Parameter make: A closure that makes the handler for one event.
+  /// - Parameters:
+  ///   - source: The place in the source where the handler is made.
+  ///   - make: A closure that makes the handler for one event.
   private func addEverywhere<P: Sendable>(
     _ type: P.Type, _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
-    _ make: @escaping @Sendable (BusHandler) -> Handler<P>
+    _ source: SourceLine, _ make: @escaping @Sendable (BusHandler) -> Handler<P>
   ) -> HandlerToken {
     let owner = owner.map { Eventing.Owner($0) }
-    let handler = BusHandler(on: self, name, isOnce: once, owner) { handler, event in
-      event.source(of: type, for: handler).attach(make(handler), name, priority, once, owner)
+    let handler = BusHandler(on: self, name, isOnce: once, owner, source) { handler, event in
+      event.source(of: type, for: handler).attach(make(handler).made(at: source), name, priority, once, owner)
     }
     add(handler)
     return handler.token

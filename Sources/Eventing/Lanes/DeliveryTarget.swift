@@ -59,6 +59,9 @@ public import Synchronization
   /// snapshot, from any thread that holds no mutex.
   var waitingCount: Int { 0 }
 
+  /// The lane that the handler shares with others; `nil` if there is none.
+  final var sharedLane: Lane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
+
   /// The calls that run now, for a poll; `nil` if calls take no time. From any thread that holds no
   /// mutex.
   var runningCalls: RunningCount? { nil }

@@ -22,7 +22,8 @@ extension Handler {
   ///   - count: The largest number of payloads in a call. A number below 1 counts as 1.
   ///   - limit: How long the first payload waits for others; `nil` for not at all.
   ///   - delivery: Where the handler runs. ``AsyncDelivery/task`` is refused in a debug build;
-  ///     otherwise the calls are concurrent.
+  ///     otherwise the calls are concurrent. ``AsyncDelivery/restarting`` is refused in a debug
+  ///     build; otherwise the calls are in order.
   ///   - clock: The clock that measures `limit`.
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
@@ -33,10 +34,14 @@ extension Handler {
     _ body: @escaping @Sendable ([Payload]) async throws -> Void
   ) {
     var place = delivery.place
-    if case .task(let priority) = place {
+    switch place {
+    case .task:
       assertionFailure("expected a lane for batches, got the delivery task: what waits there makes a batch")
       place = .concurrent(.max, .unbounded)
-      _ = priority
+    case .restarting:
+      assertionFailure("expected a lane for batches, got the delivery restarting: what waits there makes a batch")
+      place = .inOrder(nil, .unbounded)
+    default: break
     }
     self.init(place, .directAsync(AsyncHandlerClosure<[Payload]>(body).erased), SourceLine(fileID, line))
     addBatches(of: count, within: limit, clock)

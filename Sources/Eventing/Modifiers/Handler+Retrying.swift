@@ -57,8 +57,17 @@ extension Handler {
   /// call returned. A new occurrence also ends the delay before another attempt. Removing the
   /// handler and ``Event/finish()`` cancel no call that runs.
   ///
-  /// A synchronous handler cannot be cancelled: for it, only the newest occurrence waits.
+  /// A synchronous handler cannot be cancelled: for it, only the newest occurrence waits. Calls for
+  /// different keys of ``inOrder(by:)`` cancel one another, too.
+  ///
+  /// A handler of batches does not restart, because all that waits makes a batch. For it, the
+  /// modifier is refused in a debug build, and otherwise changes nothing.
   public func restarting() -> Handler {
+    if options.modifiers.batch != nil {
+      assertionFailure(
+        "expected restarting() on a handler of single payloads, got a handler of batches: what waits makes a batch")
+      return self
+    }
     var copy = any.body.isSynchronous ? self : modified { $0.isRestarting = true }
     copy.any.place = any.place.buffered(.latest)
     return copy

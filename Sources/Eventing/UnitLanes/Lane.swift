@@ -67,6 +67,10 @@ public final class Lane: Sendable {
   /// Whether the lane of a plain handler is a ``SerialLane``, which costs less than units.
   var takesSerialLanes: Bool { limit == 1 && !mutant(.sharedLaneOverlaps) }
 
+  /// The number of occurrences that wait on the lane, without those whose calls run. From any
+  /// thread that holds no mutex.
+  var waitingCount: Int { members.all.reduce(0) { $0 + $1.waitingCount } }
+
   func insert(_ lane: HandlerLane) { members.insert(lane) }
   func remove(_ lane: HandlerLane) { members.remove(lane) }
 }

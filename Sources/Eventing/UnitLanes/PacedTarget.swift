@@ -49,7 +49,8 @@ import Synchronization
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
-      guard unsafe timer != nil else {
+      // After a lock that holds, an occurrence may wait although no timer runs. It comes first.
+      if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
         return pass(payload, owner, &tally)
       }

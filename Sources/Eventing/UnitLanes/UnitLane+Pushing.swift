@@ -208,7 +208,8 @@ extension UnitLane {
     if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)
     if let replaced = effects.replaced {
-      replaced.attempt?.cancel()
+      // Cancellation handlers are the user's code, and the event delivers on this thread.
+      if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       // Its own delay only: the new unit may be between two attempts by now.
       delays?.end(of: replaced.unit)
     }

@@ -55,7 +55,8 @@ import Synchronization
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
     delays = record.delays
-    buffering = record.place.buffering
+    // The delivery has no bound of its own with a task for each call.
+    buffering = modifiers.isRestarting ? .latest : record.place.buffering
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
     limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
     batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock, for: anchor) }
@@ -68,7 +69,7 @@ import Synchronization
     }
     // A handler that restarts has one call at a time wherever it runs, as if all keys were equal.
     let isLikeOneKey = modifiers.isRestarting && scheduler.limit > 1
-    keys = modifiers.key?.makeKeys() ?? (isLikeOneKey ? UnitKeys<Int> { _ in 0 } : nil)
+    keys = isLikeOneKey ? UnitKeys<Int> { _ in 0 } : modifiers.key?.makeKeys()
     batchLimit = modifiers.batch?.count ?? 0
     hasFreeBatches = batchLimit > 0 && keys == nil && !buffering.isBounded
     super.init(record, anchor, body, type)
@@ -106,6 +107,12 @@ import Synchronization
   }
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
+
+  /// The slot of the oldest running call; `nil` if none runs. Not under a mutex.
+  var runningSlot: ExecutionSlot? {
+    scheduler.mutex.withLock { unsafe units.first(from: { _ in true }, where: { unsafe $0.stage == .running }) }?
+      .slot.load()
+  }
 
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)

@@ -77,6 +77,23 @@ import Testing
     expect(event.attach(Handler { _ in }.debounced(for: .seconds(1))))
   }
 
+  @Test func aHandlerOfAllPayloadsKnowsItsLine() async {
+    let (bus, desk, type) = (EventBus(), Desk(), (any Sendable).self)
+    expect(bus.addHandler(forAll: type, named: "a") { _ in })
+    expect(bus.addHandler(forAll: type, named: "b") { _ in await Task.yield() })
+    expect(bus.addHandler(forAll: type, named: "c", on: .main) { @MainActor _ in })
+    expect(bus.addHandler(forAll: type, named: "d", on: .main) { @MainActor _ in await Task.yield() })
+    expect(bus.addHandler(forAll: type, named: "e", owner: desk) { _, _ in })
+    expect(bus.addHandler(forAll: type, named: "f", owner: desk) { _, _ in await Task.yield() })
+    expect(bus.addHandler(forAll: type, named: "g", on: .main, owner: desk) { @MainActor _, _ in })
+    expect(bus.addHandler(forAll: type, named: "h", on: .main, owner: desk) { @MainActor _, _ in await Task.yield() })
+    let first = #line - 8
+    let handlers = await bus.event(for: Int.self).handlers
+    #expect(handlers.map(\.name) == ["a", "b", "c", "d", "e", "f", "g", "h"])
+    #expect(handlers.map(\.line) == (first..<first + 8).map { $0 })
+    #expect(Set(handlers.map(\.fileID)) == ["EventingTests/SourceLineTests.swift"])
+  }
+
   @Test func anInlineHandlerWithoutOptionsKnowsItsLineInADebugBuild() {
     let (event, line) = (Event<Int>(), #line + 1)
     for token in [event.addHandler { _ in }, event.once { _ in }, event.attach(Handler { _ in })] {

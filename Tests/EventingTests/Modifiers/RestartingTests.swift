@@ -83,6 +83,63 @@ import Testing
     #expect(running.most == 1)
   }
 
+  @Test(arguments: ["concurrent", "task", "lane", "keys"])
+  func onlyTheNewestWaitsWhereverCallsRun(place: String) async {
+    let (event, gate, seen, sent) = (Event<Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
+    let delivery: AsyncDelivery =
+      switch place {
+      case "task": .task
+      case "lane": .lane(Lane(limit: 4))
+      default: .concurrent(limit: 4)
+      }
+    let handler = Handler(on: delivery) { payload async throws in
+      seen.record(payload)
+      if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
+    }.restarting()
+    event.add(place == "keys" ? handler.inOrder { $0 } : handler)
+    event.addHandler { sent.record($0) }  // behind the other handler, whose lane has the payload then
+    let first = event.submit(1)
+    #expect(await eventually { seen.count == 1 })
+    let replaced = Task { await event.send(2) }
+    #expect(await eventually { sent.count == 2 })
+    let last = Task { await event.send(3) }
+    #expect(await eventually { sent.count == 3 })
+    for _ in 0..<200 { await Task.yield() }
+    #expect(seen.values == [1])
+    gate.open()
+    #expect(await replaced.value.dropped == 1)
+    #expect(await last.value.delivered == 2)
+    #expect(await first.report.dropped == 1)
+    #expect(seen.values == [1, 3])
+  }
+
+  /// Checks a post that cancels a call whose cancellation handler blocks. The post must go on to
+  /// the handlers that follow.
+  @Test func aCancellationHandlerThatBlocksStopsNoPost() async {
+    let (event, gate, cancelled, block, seen) = (Event<Int>(), Gate(), Gate(), Gate(), Recorder<Int>())
+    let began = Gate()
+    event.addHandler(on: .restarting) { payload in
+      guard payload == 1 else { return }
+      await withTaskCancellationHandler {
+        began.open()
+        await gate.opened()
+      } onCancel: {
+        cancelled.open()
+        block.wait()
+      }
+    }
+    event.addHandler { seen.record($0) }
+    event.post(1)
+    await began.opened()
+    let poster = startThread { event.post(2) }
+    await cancelled.opened()
+    #expect(await eventually { seen.values == [1, 2] })
+    block.open()
+    gate.open()
+    await poster.opened()
+    await event.quiesce()
+  }
+
   private final class Parcel: Sendable {
     let number: Int
     private let onRelease: @Sendable () -> Void

@@ -38,12 +38,13 @@ extension SimulatedWorld {
       let due = sends.indices.filter { send in
         handler.addReturn < sends[send].call && (mode.holds || !handler.mutes.contains { $0.off > sends[send].call })
       }
-      if handler.place == .debounced, !handler.isOnce, handler.mutes.isEmpty, let last = handlers[0].calls.last?.send,
+      let getsAll = mode.holds || handler.mutes.isEmpty
+      if handler.place.isPaced, !handler.isOnce, getsAll, let last = handlers[0].calls.last?.send,
         handler.addReturn < sends[last].call, handler.calls.last?.send != last
       {
         return fail("H6: handler \(handler.number) missed the last occurrence, \(last)")
       }
-      let missing = due.filter { send in handler.place != .debounced && !handler.calls.contains { $0.send == send } }
+      let missing = due.filter { send in !handler.place.isPaced && !handler.calls.contains { $0.send == send } }
       if handler.isOnce ? handler.calls.isEmpty && !due.isEmpty : !missing.isEmpty {
         return fail("G6, G21: \(missing) never reached handler \(handler.number), \(handler.place)")
       }

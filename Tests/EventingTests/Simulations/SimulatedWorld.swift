@@ -26,10 +26,12 @@ final class SimulatedWorld: @unchecked Sendable {
   enum Place: CaseIterable, Sendable {
     case inline, main, background, inOrder, isolated, concurrent, task
     // Kinds of handlers with modifiers.
-    case shared, keyed, batched, retried, debounced
+    case shared, keyed, batched, retried, debounced, throttled
+    /// Whether a pace leaves out some occurrences.
+    var isPaced: Bool { self == .debounced || self == .throttled }
     var isInOrder: Bool { self != .concurrent && self != .task && self != .keyed }
     static let plain = allCases.filter { !modified.contains($0) }
-    static let modified = [shared, keyed, batched, retried, debounced]
+    static let modified = [shared, keyed, batched, retried, debounced, throttled]
   }
 
   /// The action of a handler in each of its calls.
@@ -156,6 +158,9 @@ final class SimulatedWorld: @unchecked Sendable {
       case .debounced:
         Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
           .debounced(for: .milliseconds(1), clock: Simulation.clock)
+      case .throttled:
+        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
+          .throttled(to: .milliseconds(1), clock: Simulation.clock)
       case .isolated: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
       }
     if once { handler = handler.once() }

@@ -1,0 +1,67 @@
+import Eventing
+import Testing
+
+#if DEBUG
+  /// Tests of what a debug build says about modifiers that cannot do what they promise.
+  ///
+  /// A refusal ends the process, so each body has a process of its own.
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RefusalTests {
+    private func expect(
+      _ text: String, in result: ExitTest.Result?, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+      let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(said.contains(text), sourceLocation: sourceLocation)
+    }
+
+    @Test func batchesWithATaskForEachCallAreRefused() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Handler<Int>(batchesOf: 2, on: .task) { _ in }
+      }
+      expect("expected a lane for batches, got the delivery task", in: result)
+    }
+
+    @Test func batchesOnADeliveryThatRestartsAreRefused() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Handler<Int>(batchesOf: 2, on: .restarting) { _ in }
+      }
+      expect("expected a lane for batches, got the delivery restarting", in: result)
+    }
+
+    @Test func batchesThatRestartAreRefused() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Handler<Int>(batchesOf: 2) { _ in }.restarting()
+      }
+      expect("expected restarting() on a handler of single payloads, got a handler of batches", in: result)
+    }
+
+    @Test func aTimeLimitOfASynchronousHandlerIsAWarning() async {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let (event, seen) = (Event<Int>(), Recorder<Int>())
+        event.add(Handler { seen.record($0) }.named("billing").timingOut(after: .seconds(1)))
+        #expect(await event.send(1).delivered == 1)
+        #expect(seen.values == [1])
+      }
+      expect("eventing: billing on inline: timingOut(after:) does nothing: a synchronous handler", in: result)
+    }
+  }
+#else
+  /// Tests of what a release build does with modifiers that a debug build refuses.
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RefusalTests {
+    @Test func batchesIgnoreThatTheyRestart() async {
+      let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
+      event.add(
+        Handler(batchesOf: 9) { (batch: [Int]) async in
+          seen.record(batch)
+          await gate.opened()
+        }.restarting(), Handler(batchesOf: 9, on: .restarting) { (_: [Int]) async in })
+      let first = event.submit(1)
+      #expect(await eventually { seen.count == 1 })
+      for payload in 2...4 { event.post(payload) }
+      gate.open()
+      await event.quiesce()
+      #expect(await first.report.delivered == 2)
+      #expect(seen.values == [[1], [2, 3, 4]])
+      #expect(await event.handlers.map(\.droppedCount) == [0, 0])
+    }
+  }
+#endif
