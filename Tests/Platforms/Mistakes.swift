@@ -38,3 +38,20 @@ func own(_ event: Event<String>, _ keyed: KeyedEvent<Int, String>) {
   event.addHandler(on: .inline) { _ in await Task.yield() }  // expected-error {{'inline' is unavailable: an inline handler cannot wait}}
   event.lock("name")  // expected-error {{'lock' has been renamed to 'lock(named:)'}}
 }
+
+func modify(_ event: Event<String>) {
+  event.addHandler { (_: String) async in }.retrying(.immediately(attempts: 3))  // expected-error {{'retrying(_:if:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.retrying(policy))}}
+  event.addHandler { (_: String) async in }.retrying(.immediately(attempts: 3)) { _ in false }  // expected-error {{'retrying(_:if:)' is unavailable: modify the handler before it is added}}
+  event.addHandler { (_: String) async in }.timingOut(after: .seconds(5))  // expected-error {{'timingOut(after:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.timingOut(after: .seconds(5)))}}
+  event.addHandler { (_: String) async in }.restarting()  // expected-error {{'restarting()' is unavailable: say it when the handler is added: event.addHandler(on: .restarting) { … }}}
+  event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder(by: \.count)  // expected-error {{'inOrder(by:)' is unavailable: modify the handler: event.add(Handler(on: .concurrent(limit: 8)) { … }.inOrder(by: key))}}
+  event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder(by: \String.count)  // expected-error {{'inOrder(by:)' is unavailable: modify the handler}}
+  event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder { $0.count }  // expected-error {{'inOrder(by:)' is unavailable: modify the handler}}
+  event.addHandler { text in print(text) }.debounced(for: .seconds(1))  // expected-error {{'debounced(for:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.debounced(for: .milliseconds(300)))}}
+  event.addHandler { text in print(text) }.throttled(to: .seconds(1))  // expected-error {{'throttled(to:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.throttled(to: .milliseconds(100)))}}
+  event.addHandler { text in print(text) }.deadLetters.addHandler { _ in }  // expected-error {{'deadLetters' is unavailable: an event has dead letters: event.deadLetters.addHandler { letter in … }}}
+  event.debounced(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'debounced(for:)' is unavailable: a handler has a pace: event.add(Handler { … }.debounced(for: .milliseconds(300)))}}
+  event.throttled(to: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttled(to:)' is unavailable: a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))}}
+  event.debounce(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'debounce(for:)' is unavailable: a handler has a pace}}
+  event.filter { !$0.isEmpty }.throttle(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttle(for:)' is unavailable: a handler has a pace}}
+}

@@ -54,8 +54,9 @@ extension Handler {
   ///
   /// The next call begins when the cancelled one has returned. Only the newest occurrence waits.
   /// Occurrences that were replaced, or whose call was cancelled, count as dropped, whatever the
-  /// call returned. A new occurrence also ends the delay before another attempt. Removing the
-  /// handler and ``Event/finish()`` cancel no call that runs.
+  /// call returned. In a snapshot, a cancelled call counts as a call and as dropped. A new
+  /// occurrence also ends the delay before another attempt. Removing the handler and
+  /// ``Event/finish()`` cancel no call that runs.
   ///
   /// A synchronous handler cannot be cancelled: for it, only the newest occurrence waits. Calls for
   /// different keys of ``inOrder(by:)`` cancel one another, too.

@@ -177,24 +177,6 @@ import Testing
     event.removeAll()
   }
 
-  @Test func quiesceDoesNotWaitForAnOccurrenceThatIsReplaced() async {
-    let (event, gate, began) = (Event<Int>(), Gate(), Gate())
-    event.addHandler(on: .restarting) { _ in
-      began.open()
-      await Task.detached { await gate.opened() }.value  // ignores cancellation
-    }
-    event.post(1)
-    await began.opened()
-    let second = event.submit(2)
-    let quieted = Task { await event.quiesce() }
-    for _ in 0..<200 { await Task.yield() }
-    event.post(3)
-    #expect(await second.report.dropped == 1)
-    gate.open()
-    await quieted.value
-    await event.quiesce()
-  }
-
   @Test func removingTheHandlerCancelsNoCall() async {
     let (event, gate, isCancelled, began) = (Event<Int>(), Gate(), Recorder<Bool>(), Gate())
     let token = event.addHandler(on: .restarting) { _ in

@@ -21,14 +21,18 @@ import Testing
 
   /// Returns a handler for retries on the lane with this name.
   static func handler(_ place: String, _ unsteady: Unsteady) -> Handler<Int> {
+    handler(place) { try unsteady.call($0) }
+  }
+
+  static func handler(_ place: String, _ body: @escaping @Sendable (Int) throws -> Void) -> Handler<Int> {
     switch place {
-    case "inline": Handler { try unsteady.call($0) }
-    case "background": Handler(on: .background) { try unsteady.call($0) }
-    case "inOrder": Handler { payload async throws in try unsteady.call(payload) }
-    case "concurrent": Handler(on: .concurrent(limit: 3)) { payload async throws in try unsteady.call(payload) }
-    case "task": Handler(on: .task) { payload async throws in try unsteady.call(payload) }
-    case "main": Handler(on: .main) { payload in try unsteady.call(payload) }
-    default: Handler(on: .main) { payload async throws in try unsteady.call(payload) }
+    case "inline": Handler { try body($0) }
+    case "background": Handler(on: .background) { try body($0) }
+    case "inOrder": Handler { payload async throws in try body(payload) }
+    case "concurrent": Handler(on: .concurrent(limit: 3)) { payload async throws in try body(payload) }
+    case "task": Handler(on: .task) { payload async throws in try body(payload) }
+    case "main": Handler(on: .main) { payload in try body(payload) }
+    default: Handler(on: .main) { payload async throws in try body(payload) }
     }
   }
   static let places = ["inline", "background", "inOrder", "concurrent", "task", "main", "main, async"]

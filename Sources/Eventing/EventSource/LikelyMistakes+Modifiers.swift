@@ -1,0 +1,79 @@
+// Unavailable names for modifiers of a handler that are said of an event, or of the result of
+// `addHandler`. The compiler shows what to write instead.
+
+extension EventSource {
+  @available(
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.debounced(for: .milliseconds(300)))"
+  )
+  public nonisolated func debounced(for pause: Duration) -> Self { fatalError("unavailable") }
+
+  @available(
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.debounced(for: .milliseconds(300)))"
+  )
+  public nonisolated func debounce(for pause: Duration) -> Self { fatalError("unavailable") }
+
+  @available(
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+  )
+  public nonisolated func throttled(to interval: Duration) -> Self { fatalError("unavailable") }
+
+  @available(
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+  )
+  public nonisolated func throttle(for interval: Duration) -> Self { fatalError("unavailable") }
+}
+
+extension HandlerToken {
+  @available(
+    *, unavailable, message: "modify the handler before it is added: event.add(Handler { … }.retrying(policy))"
+  )
+  @discardableResult public func retrying(
+    _ policy: RetryPolicy, if isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true }
+  ) -> HandlerToken { fatalError("unavailable") }
+
+  @available(
+    *, unavailable,
+    message: "modify the handler before it is added: event.add(Handler { … }.timingOut(after: .seconds(5)))"
+  )
+  @discardableResult public func timingOut(after limit: Duration) -> HandlerToken { fatalError("unavailable") }
+
+  @available(
+    *, unavailable, message: "say it when the handler is added: event.addHandler(on: .restarting) { … }"
+  )
+  @discardableResult public func restarting() -> HandlerToken { fatalError("unavailable") }
+
+  @available(
+    *, unavailable, message: "modify the handler: event.add(Handler(on: .concurrent(limit: 8)) { … }.inOrder(by: key))"
+  )
+  @discardableResult public func inOrder<Payload, Key>(by key: (Payload) -> Key) -> HandlerToken {
+    fatalError("unavailable")
+  }
+
+  @available(
+    *, unavailable, message: "modify the handler: event.add(Handler(on: .concurrent(limit: 8)) { … }.inOrder(by: key))"
+  )
+  @discardableResult public func inOrder(by key: (PayloadOfAnyType) -> PayloadOfAnyType) -> HandlerToken {
+    fatalError("unavailable")
+  }
+
+  /// A payload whose type is not known. It has any property, so that the compiler finds the
+  /// message for `inOrder(by: \.key)`.
+  @dynamicMemberLookup public enum PayloadOfAnyType {
+    public subscript(dynamicMember name: String) -> PayloadOfAnyType { fatalError("unavailable") }
+  }
+
+  @available(
+    *, unavailable,
+    message: "modify the handler before it is added: event.add(Handler { … }.debounced(for: .milliseconds(300)))"
+  )
+  @discardableResult public func debounced(for pause: Duration) -> HandlerToken { fatalError("unavailable") }
+
+  @available(
+    *, unavailable,
+    message: "modify the handler before it is added: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+  )
+  @discardableResult public func throttled(to interval: Duration) -> HandlerToken { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "an event has dead letters: event.deadLetters.addHandler { letter in … }")
+  public var deadLetters: Event<DeadLetter<String>> { fatalError("unavailable") }
+}

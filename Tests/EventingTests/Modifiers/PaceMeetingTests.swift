@@ -1,0 +1,78 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// Tests of pace, batches and later posts together with keys, lanes, buses and carried values.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceMeetingTests {
+  @Test(arguments: [false, true]) func aPaceIsPerHandlerAndNotPerKey(isPacedFirst: Bool) async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    let handler = Handler<Int>(on: .concurrent(limit: 4)) { payload async throws in seen.record(payload) }
+    event.add(
+      isPacedFirst
+        ? handler.debounced(for: .seconds(1), clock: clock).inOrder { $0 }
+        : handler.inOrder { $0 }.debounced(for: .seconds(1), clock: clock))
+    let tickets = (1...3).map { event.submit($0) }
+    await event.quiesce()
+    var dropped: [Int] = []
+    for ticket in tickets { dropped.append(await ticket.report.dropped) }
+    #expect(seen.values == [3] && dropped == [1, 1, 0])
+  }
+
+  @Test func quiesceOfABusEndsTheWaitingOfABatchAndOfAPace() async {
+    let (bus, clock, batches, seen) = (EventBus(), ManualClock(), Recorder<[Int]>(), Recorder<String>())
+    bus.event(for: Int.self).add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { batches.record($0) })
+    bus.event(for: String.self).add(
+      Handler { text async throws in seen.record(text) }.debounced(for: .seconds(1), clock: clock))
+    for payload in 1...3 { bus.post(payload) }
+    bus.post("a")
+    await bus.quiesce()
+    #expect(batches.values == [[1, 2, 3]] && seen.values == ["a"])
+  }
+
+  @Test func aBatchOnASharedLaneIsOneOfItsCalls() async {
+    let (lane, one, other, clock) = (Lane(), Event<Int>(), Event<Int>(), ManualClock())
+    let (running, seen, gate) = (RunningCalls(), Recorder<[Int]>(), Gate())
+    one.add(
+      Handler(batchesOf: 2, within: .seconds(1), on: .lane(lane), clock: clock) { batch in
+        running.begin()
+        seen.record(batch)
+        await Task.yield()
+        running.end()
+      })
+    other.addHandler(on: .lane(lane)) { payload in
+      running.begin()
+      seen.record([payload])
+      await gate.opened()
+      running.end()
+    }
+    other.post(10)
+    #expect(await eventually { seen.count == 1 })
+    let tickets = (1...5).map { one.submit($0) }
+    other.post(11)
+    gate.open()
+    await lane.quiesce()
+    for ticket in tickets { #expect(await ticket.report.delivered == 1) }
+    // The last batch gathered until `quiesce` ended its waiting, so it began after 11.
+    #expect(seen.values == [[10], [1, 2], [3, 4], [11], [5]] && running.most == 1)
+  }
+
+  @TaskLocal static var request = 0
+
+  @Test func aLaterPostCarriesTheValuesOfItsCaller() async {
+    let carrying = EventContext.carry(PaceMeetingTests.$request)
+    defer { carrying.end() }
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
+    event.addHandler { seen.record([$0, PaceMeetingTests.request]) }
+    event.addHandler { payload async in seen.record([payload, PaceMeetingTests.request]) }
+    for request in 1...2 {
+      PaceMeetingTests.$request.withValue(request) { _ = event.post(request, after: .seconds(request), clock: clock) }
+    }
+    for request in 1...2 {
+      #expect(await eventually { clock.sleeperCount == 1 })
+      clock.advance(by: .seconds(1))
+      #expect(await eventually { seen.count == 2 * request })
+    }
+    #expect(seen.values == [[1, 1], [1, 1], [2, 2], [2, 2]])
+    event.finish()
+  }
+}
