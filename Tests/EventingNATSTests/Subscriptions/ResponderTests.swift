@@ -33,6 +33,7 @@
         try await eventually("expected 103 without a place, got \(refused.withLock { $0 })") {
           refused.withLock { $0 } == 103
         }
+        try await eventually("expected that a query begins") { begun.withLock { $0 } == 1 }
         listening.cancel()
         try await eventually("expected 4,199 refusals, got \(refused.withLock { $0 })") {
           refused.withLock { $0 } == 4_199
