@@ -54,5 +54,14 @@
       end()
       try start()
     }
+
+    /// Asks the process to finish its work, and starts it again. Kills it after 15 s.
+    func restartGently() async throws {
+      thaw()
+      kill(process.processIdentifier, SIGTERM)
+      let end = ContinuousClock.now + .seconds(15)
+      while process.isRunning, .now < end { try await Task.sleep(for: .milliseconds(20)) }
+      try restart()
+    }
   }
 #endif

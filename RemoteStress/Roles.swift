@@ -9,12 +9,12 @@
     static let groups = ["billing", "audit"]
 
     /// Connects and opens the stream. Tries until it succeeds.
-    static func stream(_ address: String) async -> NATSTransport {
+    static func connect(_ address: String) async -> (nats: NATS, stream: NATSTransport) {
       while true {
         if let nats = try? await NATS.connect(address, publishTimeout: .seconds(10)),
           let stream = try? await nats.stream("STRESS", subjects: ["work.>", "dead.>"])
         {
-          return stream
+          return (nats, stream)
         }
         try? await Task.sleep(for: .milliseconds(50))
       }
@@ -35,7 +35,7 @@
 
     /// Publishes numbered messages for ever. Logs each stored message.
     static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
-      let event = event("work.item", await stream(address))
+      let event = event("work.item", await connect(address).stream)
       let log = try LineLog(file)
       var number = 0
       while true {
@@ -52,9 +52,11 @@
       }
     }
 
-    /// Handles messages as a member of a group for ever. Logs each one.
+    /// Handles messages as a member of a group. Logs each one. At a SIGTERM, the member finishes
+    /// what it has begun, and ends.
     static func handle(_ group: String, _ address: String, _ file: String) async throws {
-      let stream = await stream(address)
+      let mustEnd = Terminations()
+      let (nats, stream) = await connect(address)
       let event = event("work.item", stream)
       let log = try LineLog(file)
       struct Bad: Error {}
@@ -63,16 +65,37 @@
         if Int.random(in: 0..<50) == 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...100))) }
         log.write(String(decoding: body, as: UTF8.self))
       }
-      while true {
+      var listening: Listening?
+      while listening == nil {
         do {
-          try await event.listen(
+          listening = try await event.listen(
             as: group, startingAt: .first, inFlight: 64,
             retry: .backoff(from: .milliseconds(20), to: .seconds(1), attempts: 8), deadLetter: "dead.\(group)")
-          break
         } catch { try await Task.sleep(for: .milliseconds(50)) }
       }
-      while true { try await Task.sleep(for: .seconds(3_600)) }
+      await mustEnd.first()
+      await listening?.drain(within: .seconds(5))
+      await nats.close(within: .seconds(1))
+      exit(0)
     }
+  }
+
+  /// The SIGTERM signals of this process.
+  struct Terminations {
+    private let stream: AsyncStream<Void>
+    private let source: any DispatchSourceSignal
+
+    init() {
+      signal(SIGTERM, SIG_IGN)
+      let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+      source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+      source.setEventHandler { continuation.yield() }
+      source.resume()
+      self.stream = stream
+    }
+
+    /// Waits for a signal.
+    func first() async { for await _ in stream { return } }
   }
 
   /// A file of lines. One system call writes a whole line, so a kill leaves no part of a line.

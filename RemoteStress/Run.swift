@@ -30,7 +30,7 @@
       broker = try Child("broker", Run.server()) { _ in
         ["-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", "\(folder)/streams"]
       }
-      _ = await Roles.stream(address)
+      _ = await Roles.connect(address)
       for number in 0..<options.publishers {
         let address = try link(to: port)
         children.append(
@@ -80,11 +80,24 @@
       let target =
         Int.random(in: 0..<5, using: &random) == 0 ? broker : children.randomElement(using: &random) ?? broker
       if choice < options.partition + options.kill {
+        if target.name == "member", Int.random(in: 0..<10, using: &random) == 0 {
+          counts["member ended", default: 0] += 1
+          return try await target.restartGently()
+        }
         counts["\(target.name) killed", default: 0] += 1
         return try target.restart()
       }
-      counts["\(target.name) frozen", default: 0] += 1
       target.freeze()
+      if Int.random(in: 0..<20, using: &random) == 0 {
+        // The broker waits 10 s for a verdict. Other disturbances follow meanwhile.
+        counts["\(target.name) frozen for long", default: 0] += 1
+        Task {
+          try await Task.sleep(for: .seconds(12))
+          target.thaw()
+        }
+        return
+      }
+      counts["\(target.name) frozen", default: 0] += 1
       try await Task.sleep(for: .milliseconds(Int.random(in: 50...1_500, using: &random)))
       target.thaw()
     }
@@ -106,9 +119,10 @@
       }
     }
 
-    /// Checks, for each group, that every stored message was handled or is a dead letter.
+    /// Checks, for each group, that every stored message was handled or is a dead letter. Checks
+    /// that the stream has no message twice.
     private func judge() async throws -> Bool {
-      let stream = await Roles.stream(address)
+      let (nats, stream) = await Roles.connect(address)
       let dead = Guarded<[String: Set<Substring>]>([:])
       var events: [RemoteEvent<[UInt8]>] = []
       for group in Roles.groups {
@@ -123,14 +137,19 @@
       let stored = Set(LineLog.lines("\(folder)/stored"))
       let begin = ContinuousClock.now
       var missing: [String: Int] = [:]
+      // The stream may have messages whose publisher was killed before it logged them.
+      var (ids, messages) = (0, 0)
       repeat {
         try await Task.sleep(for: .milliseconds(250))
+        var known = stored
         for group in Roles.groups {
           let handled = Set(LineLog.lines("\(folder)/\(group)"))
           let letters = dead.withLock { $0[group] ?? [] }
           missing[group] = stored.subtracting(handled).subtracting(letters).count
+          known.formUnion(handled.union(letters))
         }
-      } while missing.values.contains { $0 > 0 } && .now < begin + .seconds(90)
+        (ids, messages) = (known.count, await messageCount(nats))
+      } while (missing.values.contains { $0 > 0 } || messages != ids) && .now < begin + .seconds(90)
       print(
         "seed \(options.seed), \(Int(options.seconds)) s, caught up after \(begin.duration(to: .now).components.seconds) s"
       )
@@ -146,8 +165,17 @@
         }
         print(group.padding(toLength: 8, withPad: " ", startingAt: 0) + cells.joined())
       }
+      print("the stream has \(messages) messages of \(ids) ids")
       withExtendedLifetime(events) {}
-      return !stored.isEmpty && missing.values.allSatisfy { $0 == 0 }
+      return !stored.isEmpty && missing.values.allSatisfy { $0 == 0 } && messages == ids
+    }
+
+    /// Returns the number of messages of the publishers in the stream; 0 if the broker is away.
+    private func messageCount(_ nats: NATS) async -> Int {
+      let query = RemoteMessage(body: Array(#"{"subjects_filter":"work.item"}"#.utf8))
+      let info = try? await nats.plain.request(query, to: "$JS.API.STREAM.INFO.STRESS", within: .seconds(5))
+      let text = info.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+      return text.firstMatch(of: /"work\.item":(\d+)/).flatMap { Int($0.output.1) } ?? 0
     }
 
     private static func server() throws -> String {

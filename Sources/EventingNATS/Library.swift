@@ -240,6 +240,15 @@
       }
     }
 
+    /// The largest number of messages in the buffer of libnats; `nil` after the end.
+    var limit: Int? {
+      isEnding.withLock { isEnding in
+        var (messages, bytes): (Int32, Int32) = (0, 0)
+        if isEnding { return nil }
+        return unsafe natsSubscription_GetPendingLimits(raw, &messages, &bytes) == NATS_OK ? Int(messages) : nil
+      }
+    }
+
     /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
     ///
     /// - Parameters:

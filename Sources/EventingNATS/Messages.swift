@@ -14,6 +14,10 @@
     static let empty = "Eventing-Empty"
     /// The text for the code in ``status``.
     static let description = "Description"
+    /// The code of the error for which a reply has no answer.
+    static let failure = "Eventing-Failure"
+    /// The description of the error.
+    static let failureReason = "Eventing-Failure-Reason"
   }
 
   /// A received message.
@@ -70,6 +74,18 @@
       headers.reduce(into: body.count + (id?.utf8.count ?? 0) + 40) {
         $0 += $1.key.utf8.count + $1.value.utf8.count + 4
       }
+    }
+  }
+
+  extension Outgoing {
+    /// Creates a message from one of a transport.
+    ///
+    /// - Parameter needsID: Whether an id is sent that the publisher did not choose. A message
+    ///   without any header has a shorter form, which takes less time.
+    init(_ message: RemoteMessage, to subject: String, needsID: Bool) {
+      self.init(
+        subject: subject, id: needsID || message.hasOwnID ? message.id : nil, headers: message.headers,
+        body: message.body)
     }
   }
 

@@ -82,6 +82,9 @@
     /// `publish` returns when the message waits for the connection's sending thread. If many
     /// messages wait there, `publish` waits. If the server refuses a message later, an incident
     /// reports it. A process that ends without ``close(within:)`` may lose the last messages.
+    ///
+    /// An id that the publisher did not choose is not sent. Each receiver makes one for the
+    /// message.
     public var plain: NATSTransport { NATSTransport(engine, nil) }
 
     /// Returns the transport of a stream, which stores messages until they are handled.

@@ -55,7 +55,7 @@
       guard message.body.count <= most else {
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
-      let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
+      let outgoing = Outgoing(message, to: subject, needsID: stream != nil)
       // A dead letter has more headers than the original message, and another stream may store it.
       let isLetter = message.deadLetterOrigin != nil
       let room = isLetter ? most + NATSTransport.headerRoom - message.body.count : NATSTransport.headerRoom
@@ -79,8 +79,9 @@
         }
         return Receipt()
       }
-      defer { engine.budget.give(cost) }
-      return try await store(outgoing, until: end)
+      let held = StoredRoom(engine.budget, cost)
+      defer { held.release() }
+      return try await store(outgoing, held, until: end)
     }
 
     /// Waits until the server is reachable.
@@ -94,11 +95,17 @@
     }
 
     /// Publishes a message with one id, repeatedly, until the stream has stored it.
-    private func store(_ message: Outgoing, until end: ContinuousClock.Instant) async throws -> Receipt {
+    private func store(
+      _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant
+    ) async throws -> Receipt {
       let subject = message.subject
       var mayBeStored = false
       while true {
-        let outcome = await engine.exchange(message, until: min(end, .now + .seconds(2)), endsWhenLost: true)
+        let copy = room.retain()
+        let outcome = await engine.exchange(message, until: min(end, .now + .seconds(2)), endsWhenLost: true) {
+          copy.set(())
+          room.release()
+        }
         switch outcome {
         case .reply(let arrival) where arrival.status == nil:
           switch StoreAnswer(arrival.body) {
@@ -116,8 +123,7 @@
           throw TransportError(
             .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
         }
-        let isThere = try await engine.reach("publish to \(subject)", until: end)
-        if .now < end, isThere { continue }
+        if try await canStoreAgain(subject, after: copy, mayBeStored, until: end) { continue }
         guard mayBeStored else {
           throw TransportError(
             .refused, "expected a stream that stores \(subject) within \(engine.publishTimeout); nobody responds")
@@ -125,6 +131,27 @@
         throw TransportError(
           .mayBeStored, "expected a receipt for a message to \(subject) within \(engine.publishTimeout); none came")
       }
+    }
+
+    /// Waits until a message can be sent again. Returns false after the deadline.
+    ///
+    /// While the last copy waits for the socket, another one would only take memory.
+    private func canStoreAgain(
+      _ subject: String, after copy: OneShot<Void>, _ mayBeStored: Bool, until end: ContinuousClock.Instant
+    ) async throws -> Bool {
+      do {
+        guard try await engine.reach("publish to \(subject)", until: end) else { return false }
+      } catch {
+        guard mayBeStored else { throw error }
+        throw TransportError(
+          .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
+      }
+      let timer = Scheduling.cancelledWhenDropped {
+        if (try? await Task.sleep(until: end)) != nil { copy.set(()) }
+      }
+      await copy.value
+      withExtendedLifetime(timer) {}
+      return .now < end
     }
 
     // MARK: Subscribing
@@ -172,7 +199,7 @@
       let end = ContinuousClock.now + min(limit, .year)
       let noReply = TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")
       guard try await engine.reach("ask \(subject)", until: end) else { throw noReply }
-      let outgoing = Outgoing(subject: subject, id: message.id, headers: message.headers, body: message.body)
+      let outgoing = Outgoing(message, to: subject, needsID: false)
       let cost = PublishBudget.cost(outgoing.size)
       guard await engine.budget.take(cost, until: end) else {
         try engine.checkOpen("ask \(subject)")

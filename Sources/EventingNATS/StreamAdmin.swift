@@ -101,6 +101,12 @@
       return true
     }
 
+    /// Returns the position up to which a consumer has verdicts on all messages; `nil` if the
+    /// consumer does not exist.
+    func handledPosition(_ stream: String, _ config: ConsumerConfig) async throws -> UInt64? {
+      try await request("CONSUMER.INFO.\(stream).\(config.name)", Nothing?.none).floor?.position
+    }
+
     private struct Nothing: Encodable {}
 
     /// Sends a request to the server, and waits for the answer until the connection's time limit.

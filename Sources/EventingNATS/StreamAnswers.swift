@@ -29,9 +29,22 @@
       }
     }
 
+    /// The last messages of a consumer up to which the server has verdicts on all.
+    struct Floor: Decodable {
+      var position: UInt64
+
+      enum CodingKeys: String, CodingKey { case position = "stream_seq" }
+    }
+
     var error: Failure?
     var config: Config?
     var streams: [String]?
+    var floor: Floor?
+
+    enum CodingKeys: String, CodingKey {
+      case error, config, streams
+      case floor = "ack_floor"
+    }
 
     /// Whether the requested stream or consumer does not exist.
     var isMissing: Bool { error?.code == 404 }

@@ -25,6 +25,14 @@
       #expect(error?.description.contains("secret") == false)
     }
 
+    @Test func aServerThatIsTooOldForHeadersIsNamed() async throws {
+      let info = #"INFO {"server_id":"A","version":"2.1.9","proto":1,"max_payload":1048576}"#
+      let server = try TextServer(info + "\r\n", pongs: 1)
+      let error = await transportError { _ = try await NATS.connect("nats://127.0.0.1:\(server.port)") }
+      #expect(error?.code == .refused)
+      #expect(error?.description.contains("expected nats-server 2.2 or later") == true)
+    }
+
     @Test func theFirstServerThatIsThereIsTaken() async throws {
       let server = try NATSServer(hasStreams: false)
       try await server.connect().close()

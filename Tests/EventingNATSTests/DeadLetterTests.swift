@@ -71,6 +71,38 @@
       withExtendedLifetime(events) {}
     }
 
+    /// Another program may write any header, and may publish a letter to its first subject again.
+    @Test func theHeaderOfALetterAloneMakesNoLetter() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>", "dead.>"])
+      let placed = RemoteEvent<Int>("test.a", over: stream)
+      let found = Guarded<[RemoteMessage]>([])
+      placed.addHandler { _ in throw Refused() }
+      var options = SubscribeOptions()
+      options.start = .first
+      let reader = try await stream.subscribe("dead.one", options) { message in
+        found.withLock { $0.append(message) }
+        return Handled()
+      }
+      try await placed.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead.one")
+      let foreign = RemoteMessage(headers: ["Eventing-Dead-Subject": "test.b"], body: Array("7".utf8))
+      _ = try await stream.publish(foreign, to: "test.a")
+      try await eventually("expected a letter") { found.withLock { $0.count } == 1 }
+      var letter = try #require(found.withLock { $0.first })
+      #expect(letter.headers["Eventing-Dead-Subject"] == "test.a")
+      letter.id = "again"
+      _ = try await stream.publish(letter, to: "test.a")
+      try await eventually("expected one more letter") { found.withLock { $0.count } == 2 }
+      reader.cancel()
+      await nats.close()
+    }
+
+    private struct Handled: BegunMessage {
+      var knownVerdict: Verdict? { .done }
+      var verdict: Verdict { get async { .done } }
+    }
+
     @Test func aLetterThatTheServerRefusesCallsNoHandlerAgain() async throws {
       let server = try NATSServer(
         """

@@ -1,6 +1,6 @@
 #if NATS
   import Eventing
-  import EventingNATS
+  @testable import EventingNATS
   import Foundation
   import Testing
 
@@ -38,6 +38,10 @@
       try await eventually("expected \(count) payloads, got \(handled.withLock { $0.count })") {
         handled.withLock { $0.count } == count
       }
+      // A publish that is sent again has its first id, so the stream stores no message twice.
+      let info = try await nats.plain.request(RemoteMessage(), to: "$JS.API.STREAM.INFO.TEST", within: .seconds(20))
+      let stored = String(decoding: info.body, as: UTF8.self).firstMatch(of: /"messages":(\d+)/)?.output.1
+      #expect(stored == "\(count)", "expected each of \(count) messages once in the stream")
       await nats.close()
     }
 
@@ -103,6 +107,53 @@
       server.thaw()
       var receipt: Receipt?
       for _ in 0..<20 where receipt == nil { receipt = try? await stream.publish(RemoteMessage(), to: "test.a") }
+      #expect(receipt?.position != nil)
+      await nats.close()
+    }
+
+    /// The server may have stored a message whose receipt was lost. A close does not hide that.
+    @Test func aCloseAfterALostReceiptSaysThatTheMessageMayBeStored() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect(publishTimeout: .seconds(100))
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let engine = stream.engine
+      server.freeze()
+      async let error = transportError { _ = try await stream.publish(RemoteMessage(), to: "test.a") }
+      try await eventually("expected a message that was sent") { !engine.exchanges.isEmpty && engine.outbox.isEmpty }
+      server.end()
+      try await eventually("expected a lost connection") { !engine.isConnected }
+      try await eventually("expected that no receipt comes") { engine.exchanges.isEmpty }
+      await nats.close()
+      let found = await error
+      #expect(found?.code == .mayBeStored, "\(found.map { "\($0)" } ?? "no error")")
+    }
+
+    /// A message that was given up, but still waits for the socket, keeps its room.
+    @Test func storesThatAFrozenServerHoldsUpKeepTheirRoom() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect(publishTimeout: .milliseconds(500))
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      _ = try await stream.publish(RemoteMessage(), to: "test.a")
+      server.freeze()
+      let body = [UInt8](repeating: 1, count: 1_000_000)
+      var errors: [TransportError] = []
+      for _ in 0..<2 {  // each time about as much as there is room for
+        errors += await withTaskGroup(of: TransportError?.self) { group in
+          for _ in 0..<66 {
+            group.addTask {
+              await transportError { _ = try await stream.publish(RemoteMessage(body: body), to: "test.a") }
+            }
+          }
+          return await group.reduce(into: []) { if let error = $1 { $0.append(error) } }
+        }
+      }
+      let refused = errors.filter { $0.code == .refused && $0.description.contains("expected room") }
+      #expect(errors.count == 132 && refused.count > 33, "\(refused.count) of \(errors.count)")
+      server.thaw()
+      var receipt: Receipt?
+      for _ in 0..<50 where receipt == nil {
+        receipt = try? await stream.publish(RemoteMessage(body: body), to: "test.a")
+      }
       #expect(receipt?.position != nil)
       await nats.close()
     }

@@ -10,7 +10,12 @@
       var running = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
+      /// Whether the responder was cancelled. Later requests are refused.
+      var isOver = false
     }
+
+    /// The fate of a request.
+    private enum Place { case running, waiting, refused }
 
     /// The largest number of waiting requests.
     private static let limit = 4_096
@@ -51,15 +56,33 @@
 
     private func receive(_ request: Arrival) {
       guard request.reply != nil else { return }
-      let mustStart = state.withLock { state in
+      let place = state.withLock { state -> Place in
+        if state.isOver { return .refused }
         if state.running < inFlight {
           state.running += 1
-          return true
+          return .running
         }
-        if state.waiting.count < Responder.limit { state.waiting.append(request) } else { state.dropped += 1 }
-        return false
+        guard state.waiting.count < Responder.limit else {
+          state.dropped += 1
+          return .refused
+        }
+        state.waiting.append(request)
+        return .waiting
       }
-      if mustStart { Scheduling.task(priority: nil, on: nil) { await self.run(request) } }
+      switch place {
+      case .running: Scheduling.task(priority: nil, on: nil) { await self.run(request) }
+      case .waiting: break
+      case .refused: refuse(request)
+      }
+    }
+
+    /// Replies that there is no responder, so that the caller does not wait for its time limit.
+    private func refuse(_ request: Arrival) {
+      let reason = "expected a process that responds to \(subject); this one has ended, or has too many requests"
+      let headers = [
+        MessageHeader.failure: "\(TransportError.Code.noResponders)", MessageHeader.failureReason: reason,
+      ]
+      engine.outbox.send(Outgoing(subject: request.reply ?? "", headers: headers))
     }
 
     /// Answers a request, and then all waiting ones.
@@ -67,7 +90,7 @@
       var next: Arrival? = first
       while let request = next {
         let reply = await answer(request.message)
-        var message = Outgoing(subject: request.reply ?? "", id: reply.id, headers: reply.headers, body: reply.body)
+        var message = Outgoing(reply, to: request.reply ?? "", needsID: false)
         message.isSent = { [engine, subject] reason in
           guard let reason else { return }
           engine.incidents.post(
@@ -121,7 +144,12 @@
 
     func cancel() {
       endDelivery()
-      state.withLock { $0.waiting = [] }
+      let waiting = state.withLock { state in
+        defer { state.waiting = [] }
+        state.isOver = true
+        return state.waiting
+      }
+      for request in waiting { refuse(request) }
       engine.remove(self)
     }
 

@@ -12,10 +12,10 @@
       let position = item.message.position ?? 0
       switch verdict {
       case .done:
-        engine.released.remove(config.name, position)
+        settled(position)
         answer(item, "+ACK")
       case .reject:
-        engine.released.remove(config.name, position)
+        settled(position)
         answer(item, "+TERM")
       case .retry(let delay): retreat(item, delay)
       case .release(let delay) where options.inFlight == 1:
@@ -27,8 +27,28 @@
       }
     }
 
+    /// Forgets the earlier deliveries of a message that has a final verdict.
+    private func settled(_ position: UInt64) {
+      engine.released.remove(config.name, position)
+      state.withLock { $0.retreated.remove(position) }
+    }
+
     private func retreat(_ item: Inflow.Item, _ delay: Duration) {
+      note(retreated: item)
       answer(item, delay > .zero ? "-NAK {\"delay\":\(min(delay, .year).nanoseconds)}" : "-NAK")
+    }
+
+    private func note(retreated item: Inflow.Item) {
+      if let position = item.message.position { state.withLock { $0.retreated.add(position) } }
+    }
+
+    /// Asks the server now and then which of the returned messages other members have handled.
+    func forgetRetreated(_ now: ContinuousClock.Instant) {
+      guard state.withLock({ $0.retreated.mustAsk(now) }) else { return }
+      Scheduling.task(priority: nil, on: nil) { [self] in
+        guard let floor = try? await StreamAdmin(engine).handledPosition(stream.name, config) else { return }
+        state.withLock { $0.retreated.remove(upTo: floor) }
+      }
     }
 
     func waits(for verdict: Verdict) -> Bool {
@@ -48,7 +68,10 @@
     /// the server has confirmed the last verdict.
     func giveBackInOrder(_ items: [Inflow.Item]) {
       guard let last = items.last, let reply = last.reply else { return }
-      for item in items { engine.released.add(config.name, item.message.position ?? 0) }
+      for item in items {
+        engine.released.add(config.name, item.message.position ?? 0)
+        note(retreated: item)
+      }
       for item in items.dropLast() { answer(item, "-NAK") }
       state.withLock { $0.returning += 1 }
       Scheduling.task(priority: nil, on: nil) { [self] in

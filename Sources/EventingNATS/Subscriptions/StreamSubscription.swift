@@ -26,6 +26,8 @@
       var isForgotten = false
       /// The position after the last received message.
       var nextPosition: UInt64?
+      /// The messages that were returned to the server for redelivery.
+      var retreated = RetreatedPositions()
       /// The number of the consumer's last delivery.
       var lastNumber: UInt64 = 0
 
@@ -75,8 +77,12 @@
       let config = ConsumerConfig(subject, options)
       try await StreamAdmin(engine).makeConsumer(stream.name, config)
       let subscription = StreamSubscription(engine, stream, config, options, begin)
+      // The server sends no more than the pulls request, and a few messages about the pulls.
+      let limit = options.inFlight + 1_024
       let library = try await onOwnThread {
-        try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: nil) { subscription.receive($0) }
+        try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
+          subscription.receive($0)
+        }
       }
       subscription.state.withLock { $0.library = library }
       do { try engine.add(subscription, subject) } catch {
@@ -140,11 +146,12 @@
       wake()
     }
 
-    /// Makes the consumer again if the server has lost it. It begins after the messages that were
-    /// handled here.
+    /// Makes the consumer again if the server has lost it. It begins with the first message that
+    /// has no final verdict here, or else after the last one.
     private func restore() async {
       var config = config
-      let position = inflow.items.compactMap(\.message.position).min() ?? state.withLock { $0.nextPosition }
+      let (retreated, next) = state.withLock { ($0.retreated.first, $0.nextPosition) }
+      let position = (inflow.items.map(\.message.position) + [retreated]).compactMap(\.self).min() ?? next
       if let position { config.begin(at: .position(position)) }
       do {
         if inflow.isOpen, try await StreamAdmin(engine).makeConsumer(stream.name, config), let group = options.group {
@@ -205,7 +212,10 @@
         if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
         return (mustBeat, mustLook)
       }
-      if mustBeat, engine.isConnected { for item in inflow.items { answer(item, "+WPI") } }
+      if mustBeat, engine.isConnected {
+        for item in inflow.items { answer(item, "+WPI") }
+        forgetRetreated(now)
+      }
       if mustLook { wake() }
     }
 

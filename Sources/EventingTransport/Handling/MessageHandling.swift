@@ -80,6 +80,15 @@ final class Listener: Sendable {
     return ".dead.\(group.map { "\($0)." } ?? "")\(String(number, radix: 36))"
   }
 
+  /// Returns whether a listening has made a message as a dead letter.
+  ///
+  /// The header alone does not show it. Another program may write any header, and may publish a
+  /// letter to its first subject again. A letter has an id of ``letterSuffix(_:_:)``.
+  private static func isLetter(_ message: RemoteMessage) -> Bool {
+    guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
+    return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)
+  }
+
   /// Begins the handling of a decoded message, unless the message is a repetition.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
     if let entry = hopeless.entry(for: message) {
@@ -116,7 +125,7 @@ final class Listener: Sendable {
   /// redelivered, but no handler is called.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
-    guard message.deadLetterOrigin == nil else {
+    guard !Listener.isLetter(message) else {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
     var letter = message

@@ -4,7 +4,9 @@ import Synchronization
 /// A message as processes exchange it.
 public struct RemoteMessage: Sendable {
   /// The id. An engine that stores messages detects repetitions by it.
-  public var id: String
+  public var id: String { didSet { hasOwnID = true } }
+  /// Whether the id was given. Otherwise an engine that stores nothing need not send the id.
+  package private(set) var hasOwnID: Bool
   /// The subject that the message was published to.
   public var subject: String
   /// The headers. Names are compared exactly as they are written.
@@ -33,6 +35,7 @@ public struct RemoteMessage: Sendable {
     position: UInt64? = nil, publishedAt: Date = Date()
   ) {
     self.id = id ?? MessageID.next()
+    hasOwnID = id != nil
     self.subject = subject
     self.headers = headers
     self.body = body

@@ -1,0 +1,31 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// The room of one message for a stream, which its publisher and each copy in the outbox use.
+  ///
+  /// The last user returns the room to the budget. A copy may wait in the outbox for longer than
+  /// its publisher waits for a receipt.
+  final class StoredRoom: Sendable {
+    private let budget: PublishBudget
+    private let cost: Int
+    private let users = Guarded(1)
+
+    init(_ budget: PublishBudget, _ cost: Int) { (self.budget, self.cost) = (budget, cost) }
+
+    /// Adds a copy as a user. Returns the value to set when the copy was sent, or never will be.
+    func retain() -> OneShot<Void> {
+      users.withLock { $0 += 1 }
+      return OneShot()
+    }
+
+    /// Removes a user.
+    func release() {
+      let isLast = users.withLock { users in
+        users -= 1
+        return users == 0
+      }
+      if isLast { budget.give(cost) }
+    }
+  }
+#endif

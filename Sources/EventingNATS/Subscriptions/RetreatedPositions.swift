@@ -1,0 +1,39 @@
+#if NATS
+  /// The positions of the messages that one subscription returned to the server, and that have no
+  /// final verdict of this subscription yet.
+  ///
+  /// If the server loses the consumer, it must begin again with the first of them. Another member
+  /// may handle such a message. The server tells that with its *floor*: it has verdicts on all
+  /// messages up to there.
+  struct RetreatedPositions: Sendable {
+    /// The largest number of recorded positions. Later ones are not recorded.
+    private static let limit = 65_536
+    private static let pause = Duration.seconds(30)
+    private var positions: Set<UInt64> = []
+    private var nextQuestion = ContinuousClock.now + pause
+
+    /// The smallest position.
+    ///
+    /// - Complexity: O(n) for n positions.
+    var first: UInt64? { positions.min() }
+
+    mutating func add(_ position: UInt64) {
+      if positions.count < RetreatedPositions.limit { positions.insert(position) }
+    }
+
+    mutating func remove(_ position: UInt64) {
+      if !positions.isEmpty { positions.remove(position) }
+    }
+
+    mutating func remove(upTo floor: UInt64) {
+      positions = positions.filter { $0 > floor }
+    }
+
+    /// Returns whether the server must be asked for its floor. It is asked at most every 30 s.
+    mutating func mustAsk(_ now: ContinuousClock.Instant) -> Bool {
+      guard !positions.isEmpty, nextQuestion <= now else { return false }
+      nextQuestion = now + RetreatedPositions.pause
+      return true
+    }
+  }
+#endif

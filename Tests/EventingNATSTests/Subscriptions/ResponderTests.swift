@@ -1,0 +1,50 @@
+#if NATS
+  import Eventing
+  import EventingNATS
+  import Foundation
+  import Testing
+
+  /// No caller of a question waits for its time limit when no responder will answer.
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct ResponderTests {
+    /// One query runs, 4,096 wait, and the others find no place.
+    @Test func queriesWithoutAResponderAreRefusedAtOnce() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let asking = RemoteQuestion<Int, Int>("double", over: nats.plain)
+      let answering = RemoteQuestion<Int, Int>("double", over: other.plain)
+      let (begun, isOver) = (Guarded(0), Guarded(false))
+      answering.addResponder { number in
+        begun.withLock { $0 += 1 }
+        while !isOver.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+        return number * 2
+      }
+      let listening = try await answering.listen(as: "doublers", inFlight: 1)
+      let (refused, answered) = (Guarded(0), Guarded(0))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<4_200 {
+          group.addTask {
+            let error = await transportError {
+              _ = try await asking.first(number, within: .seconds(100))
+              answered.withLock { $0 += 1 }
+            }
+            if error?.code == .noResponders { refused.withLock { $0 += 1 } }
+          }
+        }
+        try await eventually("expected 103 without a place, got \(refused.withLock { $0 })") {
+          refused.withLock { $0 } == 103
+        }
+        try await eventually("expected that a query begins") { begun.withLock { $0 } == 1 }
+        listening.cancel()
+        try await eventually("expected 4,199 refusals, got \(refused.withLock { $0 })") {
+          refused.withLock { $0 } == 4_199
+        }
+        #expect(answered.withLock { $0 } == 0 && begun.withLock { $0 } == 1)
+        isOver.withLock { $0 = true }  // a query that has begun is answered
+        try await group.waitForAll()
+      }
+      #expect(answered.withLock { $0 } == 1)
+      await nats.close()
+      await other.close()
+    }
+  }
+#endif
