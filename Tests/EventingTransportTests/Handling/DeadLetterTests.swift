@@ -50,6 +50,7 @@ import Testing
       try await all.publish(7, to: "a")
       try await clock.sleep(for: .seconds(1))
       try require(letters.values.sorted() == ["none", "none", "one", "one"], "\(letters.values)")
+      withExtendedLifetime(ones) {}  // a listening ends with its event
     }
   }
 
@@ -80,6 +81,7 @@ import Testing
         repeated.count == 1 && repeated.values[0].event == "numbers"
           && repeated.values[0].reason.contains("the group one has received; it has forgotten 1 messages"),
         "\(repeated.values)")
+      withExtendedLifetime(members) {}  // a listening ends with its event
     }
   }
 
