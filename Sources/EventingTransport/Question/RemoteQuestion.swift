@@ -159,6 +159,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       }
       guard let answer else { preconditionFailure("a task-local value is bound around one call") }
       try answers.encode(answer.get(), &reply)
+      try checkHeaderSyntax(reply.headers)
       if reply.body.count > largest {
         throw TransportError(.tooLarge, "expected an answer of at most \(largest) bytes, got \(reply.body.count)")
       }

@@ -44,7 +44,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     if let id { try checkID(id) }
     if !headers.isEmpty { try checkHeaders(headers) }
     var message = RemoteMessage(id: id, subject: subject, headers: headers)
-    RemoteContext.inject(into: &message.headers)
+    try RemoteContext.inject(into: &message.headers)
     do { try codec.encode(payload, &message) } catch {
       throw TransportError(
         .notEncodable, "expected a \(Payload.self) that can be encoded for \(subject); the encoder says: \(error)")
