@@ -81,6 +81,12 @@ public final class InMemoryTransport: Transport {
   // MARK: Publishing
 
   public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    try await publish(message, to: subject) {}
+  }
+
+  public func publish(
+    _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+  ) async throws -> Receipt {
     let most = promises.largestPayload
     guard message.body.count <= most else {
       throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
@@ -101,6 +107,7 @@ public final class InMemoryTransport: Transport {
       var generator = state.chances.generator(.receipt, receipt.position ?? 0)
       return (receipt, woken, generator.chance(faults.loseReceipt))
     }
+    entered()
     for subscription in woken { startPump(subscription) }
     if isLost {
       throw TransportError(.mayBeStored, "expected a receipt for a message to \(subject); it was lost, by a fault")
