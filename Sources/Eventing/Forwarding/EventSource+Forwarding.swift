@@ -96,22 +96,30 @@ extension EventSource {
   /// Forwards the results of a closure out of the process, in order. A `send` waits for `body`, and
   /// its report has the error that `body` throws.
   ///
+  /// The calls of `body` form a pipeline: a call begins when the call before it has ended, or has
+  /// called `entered`. At most 64 calls run at the same time.
+  ///
   /// - Parameters:
   ///   - owner: The forward ends when this object is released.
   ///   - transform: A closure that makes a result of a payload and of the way that it came along,
   ///     if a transport brought it. It runs where the event delivers. `nil` forwards nothing.
-  ///   - body: A closure that takes the result away. One call at a time runs, on a lane.
+  ///   - body: A closure that takes the result away. It calls `entered` when later results cannot
+  ///     overtake this one. Any thread may call `entered`.
   package nonisolated func forwardAway<Other: Sendable>(
     ownedBy owner: some AnyObject & Sendable,
     _ transform: @escaping @Sendable (Payload, (any Sendable)?) -> Other?,
-    _ body: @escaping @Sendable (Other) async throws -> Void
+    _ body: @escaping @Sendable (Other, _ entered: @escaping @Sendable () -> Void) async throws -> Void
   ) -> HandlerToken {
-    var handler: Handler<Payload> = Handler<Other>(on: .inOrder, body).converted { payload, tally in
+    let handler = Handler<Other>(on: .concurrent(limit: Entrance.limit)) { other async throws in
+      let entrance = Entrance.ofCall.get()
+      try await body(other) { entrance?.open() }
+    }
+    var forward: Handler<Payload> = handler.converted { payload, tally in
       transform(payload, tally.completion?.account?.origin)
     }
-    handler.options.owner = Owner(owner)
-    handler.options.isForward = true
-    return attach(handler)
+    forward.options.owner = Owner(owner)
+    forward.options.isForward = true
+    return attach(forward)
   }
 }
 
@@ -137,6 +145,12 @@ extension Event {
   /// - Returns: The number of forwards that were there.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
+    removeForwards(to: target)
+  }
+
+  /// Removes all forwards from this event that end when an object is released. Returns their
+  /// number.
+  package nonisolated func removeForwards(to target: AnyObject) -> Int {
     core.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
   }
 

@@ -1,9 +1,16 @@
 import Synchronization
 
 /// The lane of a `.concurrent(limit:)` handler: up to `limit` calls overlap, and begin in order.
+///
+/// If the handler is a forward, the lane is a pipeline: a call begins only when the call before it
+/// has ended, or has opened its ``Entrance``.
 // Safe: each field that changes says which mutex guards it.
 @usableFromInline final class ConcurrentLane: OverlappingLane, @unchecked Sendable {
   private let limit: Int
+  /// Whether a call waits for the entrance of the call before it.
+  private let isPipeline: Bool
+  /// The turn of the call whose entrance is closed, in a pipeline. Guarded by: mutex.
+  @exclusivity(unchecked) private var entering: UInt64?
   /// The slots that ended tasks have given back. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   /// Whether a task that found no item spins for a short time, so that it takes the next item
@@ -20,6 +27,7 @@ import Synchronization
       preconditionFailure("\(record.place) has no concurrent lane")
     }
     self.limit = limit
+    isPipeline = record.options.isForward
     super.init(record, anchor, body, type, priority: nil)
   }
 
@@ -90,10 +98,10 @@ import Synchronization
   /// `mutex`.
   private func freeSlot() -> FreeSlot? {
     let searching = unsafe isSearching ? 1 : 0
-    guard activeCount + searching < limit, unsafe items.count > searching else { return nil }
+    guard activeCount + searching < limit, unsafe items.count > searching, unsafe entering == nil else { return nil }
     let free = unsafe freeSlots.popLast()
     let executionSlot = free ?? makeSlot()
-    occupy(executionSlot)
+    occupyInTurn(executionSlot)
     return (executionSlot, free == nil)
   }
 
@@ -111,14 +119,23 @@ import Synchronization
         if let completion = call.completion, completion.isAwaited {
           completion.moveOutstanding(of: self, on: executionSlot)
         }
-        let invocation = Invocation(executionSlot)
-        var isShared = false
-        _ = await unsafe run(call, Unmanaged.passUnretained(invocation), &isShared)
-        invocation.end()
+        if isPipeline {
+          await Entrance.ofCall.withValue(makeEntrance(executionSlot)) { await runOnce(call, on: executionSlot) }
+        } else {
+          await runOnce(call, on: executionSlot)
+        }
       case .follower(.barrier(let completion)): pass(completion, except: executionSlot)
       case .follower: break
       }
     }
+  }
+
+  /// Runs a call with an invocation of its own.
+  private func runOnce(_ call: OverlappingCall, on executionSlot: ExecutionSlot) async {
+    let invocation = Invocation(executionSlot)
+    var isShared = false
+    _ = await unsafe run(call, Unmanaged.passUnretained(invocation), &isShared)
+    invocation.end()
   }
 
   private enum Next { case item(Item), search, none }
@@ -128,6 +145,7 @@ import Synchronization
   /// One task at a time spins for the next item before it gives its slot back.
   private func nextItem(_ executionSlot: ExecutionSlot) -> Item? {
     var (next, waiting, isLast) = mutex.withLock { () -> (Next, [Completion], Bool) in
+      if unsafe entering != nil, unsafe entering == turn(of: executionSlot) { unsafe entering = nil }
       let waiting = vacate(executionSlot)
       if let item = takeItem(executionSlot) { return (.item(item), waiting, false) }
       if unsafe !isSearching, unsafe !isPaused, unsafe !isEnding {
@@ -155,8 +173,31 @@ import Synchronization
 
   /// Dequeues the next item for a slot without a call. The caller holds `mutex`.
   private func takeItem(_ executionSlot: ExecutionSlot) -> Item? {
-    guard unsafe !isPaused, let item = takeItem() else { return nil }
-    occupy(executionSlot)
+    guard unsafe !isPaused, unsafe entering == nil, let item = takeItem() else { return nil }
+    occupyInTurn(executionSlot)
     return item
+  }
+
+  // MARK: Pipelines
+
+  /// Gives a call, or its next one, to an execution slot. In a pipeline, closes the entrance. The
+  /// caller holds `mutex`.
+  private func occupyInTurn(_ executionSlot: ExecutionSlot) {
+    occupy(executionSlot)
+    if isPipeline { unsafe entering = turn(of: executionSlot) }
+  }
+
+  private func makeEntrance(_ executionSlot: ExecutionSlot) -> Entrance {
+    Entrance(self, turn: mutex.withLock { turn(of: executionSlot) } ?? 0)
+  }
+
+  /// Lets the next call begin, if the call of a turn still keeps it from that.
+  func openEntrance(of turn: UInt64) {
+    let slot = mutex.withLock { () -> FreeSlot? in
+      guard unsafe entering == turn else { return nil }
+      unsafe entering = nil
+      return unsafe isPaused ? nil : freeSlot()
+    }
+    if let slot { start(slot) }
   }
 }

@@ -67,6 +67,12 @@ import Synchronization
     unsafe active.append(ActiveCall(executionSlot: executionSlot, turn: nextTurn))
   }
 
+  /// The turn of the call of an execution slot; `nil` if no call runs there. The caller holds
+  /// `mutex`.
+  final func turn(of executionSlot: ExecutionSlot) -> UInt64? {
+    unsafe executionSlot.activeIndex.map { unsafe active[$0].turn }
+  }
+
   /// Ends the call of an execution slot. The caller holds `mutex`.
   ///
   /// - Returns: The completions that wait for the call to end.
@@ -195,7 +201,7 @@ import Synchronization
         // Nothing waits for items that are put back, or that come, after this.
         if unsafe !isPaused { waiters = unsafe items.detachWaiters() }
         unsafe isPaused = true
-        unsafe items.putBack(call, turn: executionSlot.activeIndex.map { unsafe active[$0].turn } ?? nextTurn)
+        unsafe items.putBack(call, turn: turn(of: executionSlot) ?? nextTurn)
       }
       return refusal
     }

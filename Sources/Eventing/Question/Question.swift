@@ -69,6 +69,17 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Complexity: O(responders).
   public var responderCount: Int { event.handlerCount }
 
+  // For a question that has these verbs. A locked responder counts as one that passed.
+  package func remove(named name: String) -> Int { event.remove(named: name) }
+  package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
+  package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
+  package func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
+  package func lock(named name: String) -> Int { event.lock(named: name) }
+  package func unlock(named name: String) -> Int { event.unlock(named: name) }
+  package func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
+  package func contains(named name: String) -> Bool { event.contains(named: name) }
+  package var responders: [HandlerSnapshot] { get async { await event.handlers } }
+
   /// Asks all responders, and returns the first answer that comes.
   ///
   /// Responders that have begun run to their end. The others are not asked any more. If the task is

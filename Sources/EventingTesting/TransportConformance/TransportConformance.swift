@@ -28,6 +28,8 @@ public struct TransportConformance: Sendable {
   private let patience: Duration
   private let connect: @Sendable () async throws -> any Transport
   private let restart: (@Sendable () async throws -> Void)?
+  private let close: (@Sendable (any Transport) async throws -> Void)?
+  private let vanish: (@Sendable (any Transport) async throws -> Void)?
 
   /// Creates the checks of an engine.
   ///
@@ -39,15 +41,24 @@ public struct TransportConformance: Sendable {
   ///     have.
   ///   - restart: A closure that kills the engine and starts it again. If `nil`, restarts are not
   ///     checked.
+  ///   - close: A closure that closes the connection of a transport that `connect` returned, and
+  ///     waits less than `patience` for handlers. The other transports stay open. If `nil`, closing
+  ///     is not checked.
+  ///   - vanish: A closure that cuts the connection of such a transport without a warning, as the
+  ///     death of its process does. If `nil`, that is not checked.
   public init(
     prefix: String, pause clock: any Clock<Duration>, patience: Duration = .seconds(30),
-    connect: @escaping @Sendable () async throws -> any Transport, restart: (@Sendable () async throws -> Void)? = nil
+    connect: @escaping @Sendable () async throws -> any Transport, restart: (@Sendable () async throws -> Void)? = nil,
+    close: (@Sendable (any Transport) async throws -> Void)? = nil,
+    vanish: (@Sendable (any Transport) async throws -> Void)? = nil
   ) {
     self.prefix = prefix
     self.clock = clock
     self.patience = patience
     self.connect = connect
     self.restart = restart
+    self.close = close
+    self.vanish = vanish
   }
 
   /// Runs one check.
@@ -56,7 +67,8 @@ public struct TransportConformance: Sendable {
   public func run(_ check: Check) async throws {
     let conformance = Conformance(
       subject: "\(prefix).\(check.name)", check: check.name, clock: clock, patience: patience,
-      first: try await connect(), second: try await connect(), restart: restart)
+      first: try await connect(), second: try await connect(), restart: restart, close: close,
+      vanish: vanish)
     try await check.body(conformance)
   }
 
@@ -86,6 +98,8 @@ public struct TransportConformance: Sendable {
     Check(name: "atMostOnce") { try await $0.atMostOnce() },
     Check(name: "requests") { try await $0.requests() },
     Check(name: "restart") { try await $0.restarts() },
+    Check(name: "closes") { try await $0.closes() },
+    Check(name: "memberVanishes") { try await $0.memberVanishes() },
   ]
 }
 
@@ -106,6 +120,8 @@ struct Conformance: Sendable {
   let first: any Transport
   let second: any Transport
   let restart: (@Sendable () async throws -> Void)?
+  let close: (@Sendable (any Transport) async throws -> Void)?
+  let vanish: (@Sendable (any Transport) async throws -> Void)?
 
   var isAtLeastOnce: Bool { first.promises.isAtLeastOnce }
 

@@ -167,22 +167,39 @@ extension InMemoryTransport {
     for subscription in woken { startPump(subscription) }
   }
 
-  /// Ends all subscriptions and responders, as their `drain(within:)` does. Later calls throw.
+  /// Ends all subscriptions and responders, as their `drain(within:)` does, and then the transport.
+  /// Later calls throw.
+  ///
+  /// Until the drains have ended, handlers in hand may publish and ask.
   ///
   /// - Parameter limit: The longest wait for handlers.
   public func close(within limit: Duration = .seconds(10)) async {
+    let transports = [self, plainTransport].compactMap { $0 }
+    await withDiscardingTaskGroup { group in
+      for transport in transports { transport.drainAll(within: limit, in: &group) }
+    }
+    for transport in transports { transport.end() }
+  }
+
+  private func drainAll(within limit: Duration, in group: inout DiscardingTaskGroup) {
     let (subscriptions, responders) = state.withLock { state in
-      state.isClosed = true
+      state.isClosing = true
       return (
         state.members.values.map(\.subscription).sorted { $0.id < $1.id },
         state.responders.values.flatMap(\.values).sorted { $0.id < $1.id }
       )
     }
-    await withDiscardingTaskGroup { group in
-      for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
-      for responder in responders { group.addTask { await responder.drain(within: limit) } }
-      if let plainTransport { group.addTask { await plainTransport.close(within: limit) } }
+    for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
+    for responder in responders { group.addTask { await responder.drain(within: limit) } }
+  }
+
+  private func end() {
+    let publishers = state.withLock { state in
+      state.isClosed = true
+      defer { state.publishers = [:] }
+      return state.publishers
     }
+    for publisher in publishers.values { publisher.resume() }
   }
 }
 

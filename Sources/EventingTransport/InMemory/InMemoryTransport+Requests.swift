@@ -4,6 +4,7 @@ extension InMemoryTransport {
   public func request(
     _ message: RemoteMessage, to subject: String, within limit: Duration
   ) async throws -> RemoteMessage {
+    try checkHeaderSyntax(message.headers)
     let exchange = Exchange()
     let timer = Scheduling.cancelledWhenDropped { [clock] in
       guard (try? await clock.sleep(for: limit)) != nil else { return }
@@ -39,14 +40,12 @@ extension InMemoryTransport {
     _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
   ) async throws -> any TransportSubscription {
     let responder = state.withLock { state -> MemoryResponder? in
-      if state.isClosed { return nil }
+      if state.isClosing { return nil }
       let responder = MemoryResponder(state.newID(), subject, group, max(1, inFlight), self, answer)
       state.responders[subject, default: [:]][responder.id] = responder
       return responder
     }
-    guard let responder else {
-      throw TransportError(.closed, "expected an open transport for \(subject); it was closed")
-    }
+    guard let responder else { throw InMemoryTransport.closed(subject) }
     return responder
   }
 

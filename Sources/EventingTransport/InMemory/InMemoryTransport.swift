@@ -81,10 +81,17 @@ public final class InMemoryTransport: Transport {
   // MARK: Publishing
 
   public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    try await publish(message, to: subject) {}
+  }
+
+  public func publish(
+    _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+  ) async throws -> Receipt {
     let most = promises.largestPayload
     guard message.body.count <= most else {
       throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
     }
+    try checkHeaderSyntax(message.headers)
     try await reach(subject)
     var message = message
     message.subject = subject
@@ -100,6 +107,7 @@ public final class InMemoryTransport: Transport {
       var generator = state.chances.generator(.receipt, receipt.position ?? 0)
       return (receipt, woken, generator.chance(faults.loseReceipt))
     }
+    entered()
     for subscription in woken { startPump(subscription) }
     if isLost {
       throw TransportError(.mayBeStored, "expected a receipt for a message to \(subject); it was lost, by a fault")
@@ -127,10 +135,12 @@ public final class InMemoryTransport: Transport {
   func reach(_ subject: String, within limit: Duration) async throws -> Bool {
     func isAway() -> Bool { state.withLock { !$0.isClosed && !$0.isConnected } }
     if isAway() { await waitForConnection(limit) }
-    if state.withLock({ $0.isClosed }) {
-      throw TransportError(.closed, "expected an open transport for \(subject); it was closed")
-    }
+    if state.withLock({ $0.isClosed }) { throw InMemoryTransport.closed(subject) }
     return !isAway()
+  }
+
+  static func closed(_ subject: String) -> TransportError {
+    TransportError(.closed, "expected an open transport for \(subject); it was closed")
   }
 
   private func waitForConnection(_ limit: Duration) async {
@@ -140,8 +150,9 @@ public final class InMemoryTransport: Transport {
     }
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
-        if !state.isConnected { state.publishers[id] = continuation }
-        return state.isConnected
+        let mustWait = !state.isConnected && !state.isClosed
+        if mustWait { state.publishers[id] = continuation }
+        return !mustWait
       }
       if isOver { continuation.resume() }
     }
@@ -156,6 +167,7 @@ public final class InMemoryTransport: Transport {
     _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
   ) async throws -> any TransportSubscription {
     try await reach(subject)
+    if state.withLock({ $0.isClosing }) { throw InMemoryTransport.closed(subject) }
     let filter = SubjectFilter(subject)
     if stored != nil {
       try checkStored(subject)

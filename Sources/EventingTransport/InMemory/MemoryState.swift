@@ -94,6 +94,8 @@ struct MemoryState: Sendable {
   /// The number of requests that were made.
   var lastRequest: UInt64 = 0
   var lastID: UInt64 = 0
+  /// Whether the engine takes no new subscriptions and responders, because it is being closed.
+  var isClosing = false
   var isClosed = false
   /// Whether the engine is reachable.
   var isConnected = true

@@ -10,6 +10,8 @@ extension RemoteKeyedEvent {
   @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
   /// Removes all handlers with a name. Returns their number.
   @discardableResult public func remove(named name: String) -> Int { event.remove(named: name) }
+  /// Removes all handlers with a tag. Returns their number.
+  @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
   /// Removes all handlers of an owner. Returns their number.
   @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { event.remove(ownedBy: owner) }
   /// Removes all handlers of all keys. Returns their number.
@@ -22,6 +24,28 @@ extension RemoteKeyedEvent {
   }
   /// Ends the lock of a handler. Returns whether the handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
+  /// Locks all handlers with a name. Returns their number.
+  @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
+    event.lock(named: name, holding: holding)
+  }
+  /// Unlocks all handlers with a name. Returns their number.
+  @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
+  /// Locks all handlers with a tag. Returns their number.
+  @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
+    event.lock(tagged: tag, holding: holding)
+  }
+  /// Unlocks all handlers with a tag. Returns their number.
+  @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
+  /// Locks all handlers of an owner. Returns their number.
+  @discardableResult public func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
+    event.lock(ownedBy: owner, holding: holding)
+  }
+  /// Unlocks all handlers of an owner. Returns their number.
+  @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
+  /// Locks the handlers of all keys that are there now. Returns their number.
+  @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
+  /// Unlocks all handlers. The lock of the event stays in force. Returns their number.
+  @discardableResult public func unlockAll() -> Int { event.unlockAll() }
   /// Returns whether a handler is locked by a lock of its own.
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
   /// Locks the event: it takes no messages until ``unlock()``.
@@ -36,19 +60,24 @@ extension RemoteKeyedEvent {
 
   /// The number of handlers of all keys.
   public var handlerCount: Int { event.handlerCount }
+  /// Returns the number of handlers of one key, without those of ``anyKey``.
+  public func handlerCount(for key: Key) -> Int { event.handlerCount(for: key) }
+  /// The keys that have handlers, in no order. Handlers of ``anyKey`` are not among them.
+  public var keys: [Key] { event.keys }
+  /// Whether ``finish()`` was called.
+  public var isFinished: Bool { event.isFinished }
+  /// Snapshots of the handlers of all keys, in the order in which they are called.
+  public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
+  /// Returns snapshots of the handlers of one key, without those of ``anyKey``.
+  public func handlers(of key: Key) async -> [HandlerSnapshot] { await event.handlers(of: key) }
+  /// Returns whether a handler is registered with this event.
+  public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
+  /// Returns whether a handler has this name.
+  public func contains(named name: String) -> Bool { event.contains(named: name) }
+  /// Adds an observer, which sees the messages of all keys.
+  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+    event.observe(with: observer)
+  }
   /// Waits until no call for a begun message is running or queued.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
-
-  @available(
-    *, unavailable, message: "a remote event is published, which may fail: try await event.publish(payload, to: key)"
-  )
-  public func post(_ payload: Payload, to key: Key) { fatalError("unavailable") }
-  @available(
-    *, unavailable,
-    message:
-      "a remote event is published: try await event.publish(payload, to: key) returns when it is stored; it does not wait for handlers of other processes"
-  )
-  @discardableResult public func send(_ payload: Payload, to key: Key) async -> SendReport { fatalError("unavailable") }
-  @available(*, unavailable, message: "say the key: try await event.publish(payload, to: key)")
-  public func publish(_ payload: Payload) async throws { fatalError("unavailable") }
 }

@@ -78,6 +78,14 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
     }
   }
 
+  /// A source of whole occurrences of all keys: the key and the payload with id, attempt, subject,
+  /// headers, time and position. The source retains this event.
+  public var remoteOccurrences: some EventSource<RemoteOccurrence<(key: Key, payload: Payload)>> {
+    RemoteKeySource<Key, Payload, RemoteOccurrence<(key: Key, payload: Payload)>>(remote: self) { event in
+      event.anyKey.map { found in found.payload.occurrence.with { (key: found.key, payload: $0) } }
+    }
+  }
+
   /// Ends the event: it no longer takes or publishes messages.
   public func finish() {
     channel.listenings.end()

@@ -51,6 +51,18 @@ func checkGroup(_ group: String) throws {
 
 /// Checks the headers that a user gives.
 func checkHeaders(_ headers: [String: String]) throws {
+  try checkHeaderSyntax(headers)
+  for name in headers.keys {
+    let lowercase = name.lowercased()
+    guard !lowercase.hasPrefix("eventing-"), !lowercase.hasPrefix("nats-") else {
+      throw TransportError(.badHeader, "expected a header of your own; \(shown(name)) belongs to the library")
+    }
+  }
+}
+
+/// Checks that headers can be sent. A codec, and code that calls an engine itself, may write any
+/// names, those of the library included.
+package func checkHeaderSyntax(_ headers: [String: String]) throws {
   for (name, value) in headers {
     guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 58 }) else {
       throw TransportError(
@@ -59,10 +71,6 @@ func checkHeaders(_ headers: [String: String]) throws {
     guard !value.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else {
       throw TransportError(
         .badHeader, "expected a value without line breaks and control characters for the header \(shown(name))")
-    }
-    let lowercase = name.lowercased()
-    guard !lowercase.hasPrefix("eventing-"), !lowercase.hasPrefix("nats-") else {
-      throw TransportError(.badHeader, "expected a header of your own; \(shown(name)) belongs to the library")
     }
   }
 }

@@ -24,7 +24,7 @@ public enum RemoteContext {
 
   struct Entry: Sendable {
     let id: Int
-    let inject: @Sendable (inout [String: String]) -> Void
+    let inject: @Sendable (inout [String: String]) throws -> Void
     let bind: @Sendable ([String: String], () -> Void) -> Void
     let bindTask: @Sendable ([String: String], () async -> Void) async -> Void
   }
@@ -47,7 +47,8 @@ public enum RemoteContext {
   ///
   /// - Parameters:
   ///   - value: The projected value of the task-local, such as `Trace.$current`.
-  ///   - header: The name of the header.
+  ///   - header: The name of the header. If it cannot be sent, or belongs to the library, each
+  ///     `publish` that would write it throws ``TransportError/Code/badHeader``.
   ///   - encode: A closure that makes the text of the header. If it returns `nil`, no header is
   ///     written. Line breaks and control characters become spaces.
   ///   - decode: A closure that makes the value from the text. If it returns `nil`, the value is
@@ -57,8 +58,15 @@ public enum RemoteContext {
     _ value: TaskLocal<Value>, header: String, encode: @escaping @Sendable (Value) -> String?,
     decode: @escaping @Sendable (String) -> Value?
   ) -> Carrying {
-    let inject: @Sendable (inout [String: String]) -> Void = { headers in
-      if headers[header] == nil, let text = encode(value.get()) { headers[header] = headerValue(text) }
+    let inject: @Sendable (inout [String: String]) throws -> Void = { [isGood = isGood(header)] headers in
+      guard headers[header] == nil, let text = encode(value.get()) else { return }
+      guard isGood else {
+        throw TransportError(
+          .badHeader,
+          "expected a header of your own for RemoteContext.carry, of visible ASCII characters without a colon; got \(shown(header))"
+        )
+      }
+      headers[header] = headerValue(text)
     }
     let bind: @Sendable ([String: String], () -> Void) -> Void = { headers, body in
       guard let found = headers[header].flatMap(decode) else { return body() }
@@ -85,9 +93,11 @@ public enum RemoteContext {
   }
 
   /// Writes the headers of the carried values.
-  static func inject(into headers: inout [String: String]) {
-    for entry in entries { entry.inject(&headers) }
+  static func inject(into headers: inout [String: String]) throws {
+    for entry in entries { try entry.inject(&headers) }
   }
+
+  private static func isGood(_ header: String) -> Bool { (try? checkHeaders([header: ""])) != nil }
 
   /// Runs a closure with the values from the headers.
   static func extract(_ headers: [String: String], _ body: () -> Void) {

@@ -27,6 +27,17 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
     position = message.position
     publishedAt = message.publishedAt
   }
+
+  private init(_ payload: Payload, as other: RemoteOccurrence<some Sendable>) {
+    self.payload = payload
+    (id, subject, headers) = (other.id, other.subject, other.headers)
+    (attempt, position, publishedAt) = (other.attempt, other.position, other.publishedAt)
+  }
+
+  /// Returns the occurrence with another payload.
+  func with<Other: Sendable>(_ payload: (Payload) -> Other) -> RemoteOccurrence<Other> {
+    RemoteOccurrence<Other>(payload(self.payload), as: self)
+  }
 }
 
 /// An occurrence that is sent to the handlers, with the account of the loops that receive it.

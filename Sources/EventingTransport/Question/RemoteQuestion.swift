@@ -13,11 +13,11 @@ public import Eventing
 /// Any thread and any responder may call any method. The question listens until its listening ends,
 /// ``finish()`` is called, or the last reference is released.
 public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
-  private let question: Question<AskedQuery<Query>, Answer>
+  let question: Question<AskedQuery<Query>, Answer>
   private let transport: any Transport
   private let queries: Codec<Query>
   private let answers: Codec<Answer>
-  private let listenings: Listenings
+  let listenings: Listenings
   /// The subject of the queries.
   public let subject: String
 
@@ -110,7 +110,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     try check()
     try checkHeaders(headers)
     var message = RemoteMessage(subject: subject, headers: headers)
-    RemoteContext.inject(into: &message.headers)
+    try RemoteContext.inject(into: &message.headers)
     do { try queries.encode(query, &message) } catch {
       throw TransportError(
         .notEncodable, "expected a \(Query.self) that can be encoded for \(subject); the encoder says: \(error)")
@@ -159,6 +159,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       }
       guard let answer else { preconditionFailure("a task-local value is bound around one call") }
       try answers.encode(answer.get(), &reply)
+      try checkHeaderSyntax(reply.headers)
       if reply.body.count > largest {
         throw TransportError(.tooLarge, "expected an answer of at most \(largest) bytes, got \(reply.body.count)")
       }

@@ -30,9 +30,11 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   ///   - id: The id; `nil` for a new one.
   ///   - headers: The headers that the user gave.
   ///   - way: The forwarding path; `nil` if the payload is not forwarded.
+  ///   - entered: A closure for the transport, which calls it when the message has its place in the
+  ///     order; `nil` for none.
   func publish(
     _ payload: Payload, to key: String? = nil, id: String? = nil, headers: [String: String] = [:],
-    along way: RemoteWay? = nil
+    along way: RemoteWay? = nil, entered: (@Sendable () -> Void)? = nil
   ) async throws -> Receipt {
     if let fault { throw fault }
     try listenings.checkOpen()
@@ -44,7 +46,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     if let id { try checkID(id) }
     if !headers.isEmpty { try checkHeaders(headers) }
     var message = RemoteMessage(id: id, subject: subject, headers: headers)
-    RemoteContext.inject(into: &message.headers)
+    try RemoteContext.inject(into: &message.headers)
     do { try codec.encode(payload, &message) } catch {
       throw TransportError(
         .notEncodable, "expected a \(Payload.self) that can be encoded for \(subject); the encoder says: \(error)")
@@ -55,7 +57,8 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
         .tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
     }
     try way?.write(to: &message.headers)
-    return try await transport.publish(message, to: subject)
+    guard let entered else { return try await transport.publish(message, to: subject) }
+    return try await transport.publish(message, to: subject, entered: entered)
   }
 
   /// Sends one message to the handlers.

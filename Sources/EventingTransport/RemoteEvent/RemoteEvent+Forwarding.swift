@@ -3,11 +3,12 @@ public import Eventing
 extension EventSource {
   /// Publishes every payload on a remote event.
   ///
-  /// A forward is a handler on a lane: it publishes one payload after the other, in order. A `send`
-  /// waits until the message is stored, and its report has the error if it is not. A message is not
-  /// forwarded to a subject of a transport that it came through. So a cycle over any number of
-  /// processes ends. If a cycle has more subjects than fit into a header of 4,096 bytes, a message
-  /// may pass through it twice.
+  /// A forward is a handler on a lane, and publishes the payloads in order. It begins to publish a
+  /// payload when the one before it has entered the engine, so up to 64 receipts are awaited at one
+  /// time. A `send` waits until its own message is stored, and its report has the error if it is
+  /// not. A message is not forwarded to a subject of a transport that it came through. So a cycle
+  /// over any number of processes ends. If a cycle has more subjects than fit into a header of
+  /// 4,096 bytes, a message may pass through it twice.
   ///
   /// - Parameter target: The remote event. The forward holds it weakly, and ends when it is
   ///   released.
@@ -31,16 +32,79 @@ extension EventSource {
     return forwardAway(ownedBy: target) { payload, origin -> Leaving<Other>? in
       let way = origin as? RemoteWay ?? RemoteWay()
       guard !way.contains(subject, over: identity) else { return nil }
-      return transform(payload).map { Leaving(payload: $0, way: way) }
-    } _: { [weak target] leaving in
-      guard let channel = target?.channel else { return }
-      _ = try await channel.publish(leaving.payload, along: leaving.way)
+      return transform(payload).map { Leaving(payload: $0, key: nil, way: way) }
+    } _: { [weak target] leaving, entered in
+      try await target?.channel.publish(leaving, entered)
+    }
+  }
+
+  /// Publishes every payload on a remote event with keys.
+  ///
+  ///     placed.forward(to: ordersOfCustomers, by: \.customer)
+  ///
+  /// A message is not forwarded to a key that it came through. In all other respects, works like
+  /// the forward to a ``RemoteEvent``.
+  ///
+  /// - Parameters:
+  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
+  ///   - key: A closure that returns the key of a payload. It is called once for each occurrence,
+  ///     on the thread that delivers. If it returns `nil`, nothing is published.
+  /// - Returns: The token of the forward.
+  @discardableResult public nonisolated func forward<Key: RemoteKey>(
+    to target: RemoteKeyedEvent<Key, Payload>, by key: @escaping @Sendable (Payload) -> Key?
+  ) -> HandlerToken {
+    forward(to: target) { payload in key(payload).map { (key: $0, payload: payload) } }
+  }
+
+  /// Publishes the result of a closure on a remote event with keys. In all other respects, works
+  /// like `forward(to:by:)`.
+  ///
+  /// - Parameters:
+  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
+  ///   - transform: A closure that returns a key and a payload. It is called once for each
+  ///     occurrence, on the thread that delivers. If it returns `nil`, nothing is published.
+  /// - Returns: The token of the forward.
+  @discardableResult public nonisolated func forward<Key: RemoteKey, Other: Sendable>(
+    to target: RemoteKeyedEvent<Key, Other>,
+    _ transform: @escaping @Sendable (Payload) -> (key: Key, payload: Other)?
+  ) -> HandlerToken {
+    let (subject, identity) = (target.subject, target.channel.transport.identity)
+    return forwardAway(ownedBy: target) { payload, origin -> Leaving<Other>? in
+      guard let (key, payload) = transform(payload) else { return nil }
+      let (way, word) = (origin as? RemoteWay ?? RemoteWay(), SubjectWord.escaped(key.remoteText))
+      guard !way.contains("\(subject).\(word)", over: identity) else { return nil }
+      return Leaving(payload: payload, key: word, way: way)
+    } _: { [weak target] leaving, entered in
+      try await target?.channel.publish(leaving, entered)
     }
   }
 }
 
-/// A payload that is forwarded to a remote event, with its forwarding path.
+extension Event {
+  /// Removes all forwards from this event to a remote event, as ``Eventing/Event/remove(_:)``
+  /// removes a handler. Returns their number. O(*n*) for *n* handlers.
+  @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
+    removeForwards(to: target)
+  }
+
+  /// Removes all forwards from this event to a remote event with keys. Returns their number. O(*n*)
+  /// for *n* handlers.
+  @discardableResult public nonisolated func removeForwarding<Key: RemoteKey, Other: Sendable>(
+    to target: RemoteKeyedEvent<Key, Other>
+  ) -> Int {
+    removeForwards(to: target)
+  }
+}
+
+/// A payload that is forwarded to a remote event, with its escaped key and its forwarding path.
 private struct Leaving<Payload: Sendable>: Sendable {
   let payload: Payload
+  let key: String?
   let way: RemoteWay
+}
+
+extension RemoteChannel {
+  fileprivate func publish(_ leaving: Leaving<Payload>, _ entered: @escaping @Sendable () -> Void) async throws {
+    _ = try await publish(leaving.payload, to: leaving.key, along: leaving.way, entered: entered)
+  }
 }

@@ -10,6 +10,8 @@ extension RemoteEvent {
   @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
   /// Removes all handlers with a name. Returns their number.
   @discardableResult public func remove(named name: String) -> Int { event.remove(named: name) }
+  /// Removes all handlers with one of several names. Returns their number.
+  @discardableResult public func remove(named names: [String]) -> Int { event.remove(named: names) }
   /// Removes all handlers with a tag. Returns their number.
   @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
   /// Removes all handlers of an owner. Returns their number.
@@ -17,6 +19,21 @@ extension RemoteEvent {
   /// Removes all handlers, forwards and sequences. Returns their number. The listenings continue,
   /// but take no messages until there is a handler again.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
+
+  /// Removes all forwards from this event to another one. Returns their number.
+  @discardableResult public func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
+    event.removeForwarding(to: target)
+  }
+  /// Removes all forwards from this event to another remote one. Returns their number.
+  @discardableResult public func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
+    event.removeForwarding(to: target)
+  }
+  /// Removes all forwards from this event to a remote event with keys. Returns their number.
+  @discardableResult public func removeForwarding<Key: RemoteKey, Other: Sendable>(
+    to target: RemoteKeyedEvent<Key, Other>
+  ) -> Int {
+    event.removeForwarding(to: target)
+  }
 
   // MARK: Locking
 
@@ -30,12 +47,24 @@ extension RemoteEvent {
   }
   /// Ends the lock of a handler. Returns whether the handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
+  /// Locks several handlers. Returns the number of them that exist.
+  @discardableResult public func lock(_ tokens: [HandlerToken], holding: Holding = .nothing) -> Int {
+    event.lock(tokens, holding: holding)
+  }
+  /// Unlocks several handlers. Returns the number of them that exist.
+  @discardableResult public func unlock(_ tokens: [HandlerToken]) -> Int { event.unlock(tokens) }
   /// Locks all handlers with a name. Returns their number.
   @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
     event.lock(named: name, holding: holding)
   }
   /// Unlocks all handlers with a name. Returns their number.
   @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
+  /// Locks all handlers with one of several names. Returns their number.
+  @discardableResult public func lock(named names: [String], holding: Holding = .nothing) -> Int {
+    event.lock(named: names, holding: holding)
+  }
+  /// Unlocks all handlers with one of several names. Returns their number.
+  @discardableResult public func unlock(named names: [String]) -> Int { event.unlock(named: names) }
   /// Locks all handlers with a tag. Returns their number.
   @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
     event.lock(tagged: tag, holding: holding)
@@ -48,6 +77,10 @@ extension RemoteEvent {
   }
   /// Unlocks all handlers of an owner. Returns their number.
   @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
+  /// Locks the handlers that are there now. Returns their number.
+  @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
+  /// Unlocks all handlers. The lock of the event stays in force. Returns their number.
+  @discardableResult public func unlockAll() -> Int { event.unlockAll() }
   /// Returns whether a handler is locked by a lock of its own.
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
 
@@ -81,6 +114,14 @@ extension RemoteEvent {
   public var isFinished: Bool { event.isFinished }
   /// Snapshots of all handlers, in the order in which they are called.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
+  /// Snapshots of the handlers under a lock of their own.
+  public var lockedHandlers: [HandlerSnapshot] { get async { await event.lockedHandlers } }
+  /// Snapshots of the handlers under no lock of their own.
+  public var unlockedHandlers: [HandlerSnapshot] { get async { await event.unlockedHandlers } }
+  /// Returns snapshots of the handlers of an owner, without forwards.
+  public func handlers(ownedBy owner: any AnyObject & Sendable) async -> [HandlerSnapshot] {
+    await event.handlers(ownedBy: owner)
+  }
   /// Returns whether a handler is registered with this event.
   public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
   /// Returns whether a handler has this name.

@@ -50,6 +50,25 @@ public protocol Transport: Sendable {
   ///   cannot say whether the message is stored.
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt
 
+  /// Publishes a message, and says when the next one may follow it.
+  ///
+  /// A forward begins to publish a payload when the message before it has entered the engine. So it
+  /// need not wait for each receipt. If an engine does not implement this method, a forward
+  /// publishes one message after the other.
+  ///
+  /// - Parameters:
+  ///   - message: The message, as for ``publish(_:to:)``.
+  ///   - subject: The subject: words that are joined by dots, without wildcards.
+  ///   - entered: A closure that the engine calls when the place of the message is decided: no
+  ///     message that is published later comes before it. It may be called on any thread, and more
+  ///     than once. The engine must hold no mutex then. If the method ends first, no call is
+  ///     needed.
+  /// - Returns: A receipt, as ``publish(_:to:)`` does.
+  /// - Throws: ``TransportError``, as ``publish(_:to:)`` does.
+  func publish(
+    _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+  ) async throws -> Receipt
+
   /// Subscribes to a subject.
   ///
   /// A subscription has two phases for each message, because one asynchronous closure would not
@@ -94,6 +113,15 @@ public protocol Transport: Sendable {
     to subject: String, group: String?, inFlight: Int,
     _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
   ) async throws -> any TransportSubscription
+}
+
+extension Transport {
+  /// Publishes a message. The end of the call says that the next one may follow.
+  public func publish(
+    _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+  ) async throws -> Receipt {
+    try await publish(message, to: subject)
+  }
 }
 
 /// A connection that has several transports, such as a stream and a plain one.

@@ -28,11 +28,16 @@ public protocol TransportSubscription: AnyObject, Sendable {
 
 /// A message whose handling has begun.
 public protocol BegunMessage: Sendable {
-  /// The verdict, if it is known without a wait; otherwise `nil`. If it is not `nil`, an engine
-  /// need not start a task for ``verdict``.
+  /// The verdict, if it is known without a wait; otherwise `nil`, which is the default. If there is
+  /// one, an engine need not start a task for ``verdict``.
   var knownVerdict: Verdict? { get }
   /// The verdict, when the handling has ended. An engine reads this or ``knownVerdict`` once.
   var verdict: Verdict { get async }
+}
+
+extension BegunMessage {
+  /// No verdict that is known without a wait.
+  public var knownVerdict: Verdict? { nil }
 }
 
 /// The engine's instruction for a message whose handling has ended.

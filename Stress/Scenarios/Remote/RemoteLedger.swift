@@ -1,9 +1,12 @@
 import Eventing
 import EventingTransport
 
-/// The numbers that were stored, and the numbers that each group has handled.
+/// The numbers that were stored, and the numbers that each group has handled or given up.
 final class RemoteLedger: Sendable {
   static let groups = ["a", "b"]
+  /// The group that makes dead letters. Its handlers refuse each number that ``isRefused(_:)``
+  /// names.
+  static let groupWithLetters = "b"
 
   /// An error that a handler throws on purpose.
   struct Refused: Error {}
@@ -11,11 +14,18 @@ final class RemoteLedger: Sendable {
   private struct State: Sendable {
     var stored: Set<Int> = []
     var handled: [String: Set<Int>] = [:]
+    /// The numbers that the group with letters has given up.
+    var dead: Set<Int> = []
     var calls = 0
     var running = 0
     var inHandlers = 0
     var overlaps = 0
     var members: [(group: String, event: RemoteEvent<[UInt8]>)] = []
+
+    /// Returns the numbers that a group has handled or given up.
+    func ended(in group: String) -> Set<Int> {
+      (handled[group] ?? []).union(group == RemoteLedger.groupWithLetters ? dead : [])
+    }
   }
 
   private let state = Guarded(State())
@@ -23,16 +33,30 @@ final class RemoteLedger: Sendable {
   var running: Int { state.withLock { $0.running } }
   var storedCount: Int { state.withLock { $0.stored.count } }
   var overlaps: Int { state.withLock { $0.overlaps } }
-  var handledCount: Int { state.withLock { $0.handled.values.reduce(0) { $0 + $1.count } } }
+  /// The number of stored numbers that groups have handled or given up, each counted once in a
+  /// group.
+  var endedCount: Int {
+    state.withLock { state in
+      RemoteLedger.groups.reduce(0) { $0 + state.stored.intersection(state.ended(in: $1)).count }
+    }
+  }
 
-  /// The numbers that were stored, but that at least one group has not handled.
+  /// The numbers that were stored, but that at least one group has neither handled nor given up.
   var missing: [String] {
     state.withLock { state in
       RemoteLedger.groups.flatMap { group in
-        state.stored.subtracting(state.handled[group] ?? []).sorted().map { "\($0) in \(group)" }
+        state.stored.subtracting(state.ended(in: group)).sorted().map { "\($0) in \(group)" }
       }
     }
   }
+
+  /// The numbers that the group with letters refuses, and has handled nevertheless.
+  var wrong: [Int] {
+    state.withLock { $0.handled[RemoteLedger.groupWithLetters]?.filter(RemoteLedger.isRefused) ?? [] }
+  }
+
+  /// Returns whether the group with letters never takes a number.
+  static func isRefused(_ number: Int) -> Bool { number.isMultiple(of: 32) }
 
   func begin() { state.withLock { $0.running += 1 } }
   func end() { state.withLock { $0.running -= 1 } }
@@ -63,12 +87,20 @@ final class RemoteLedger: Sendable {
 
   func leave() { state.withLock { $0.inHandlers -= 1 } }
 
-  /// Records a number as handled. Every eighth call throws instead.
+  /// Records a dead letter.
+  func noteLetter(_ body: [UInt8]) {
+    let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
+    state.withLock { _ = $0.dead.insert(number) }
+  }
+
+  /// Records a number as handled. Every eighth call throws instead, and each call with a number
+  /// that the group refuses.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in
       state.calls += 1
       if state.calls.isMultiple(of: 8) { return true }
+      if group == RemoteLedger.groupWithLetters, RemoteLedger.isRefused(number) { return true }
       state.handled[group, default: []].insert(number)
       return false
     }

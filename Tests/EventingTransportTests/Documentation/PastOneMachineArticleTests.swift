@@ -6,6 +6,7 @@ import Testing
 /// Runs the examples of the article "Past one machine".
 @Suite(.timeLimit(.minutes(10))) struct PastOneMachineArticleTests {
   struct OrderPlaced: Codable, Sendable { var id: Int }
+  enum Trace { @TaskLocal static var parent: String? }
   struct OrderPlacedV1: Codable, Sendable { var number: Int }
 
   // swift-format-ignore
@@ -50,6 +51,24 @@ import Testing
 
     #expect(four == 4)
 
+    let headers = Notes<[String: String]>()
+    placed.remoteOccurrences.addHandler { headers.note($0.headers) }
+
+    RemoteContext.carry(Trace.$parent, header: "traceparent") { parent in parent } decode: { text in text }
+    try await Trace.$parent.withValue("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01") {
+      try await placed.publish(OrderPlaced(id: 4))
+    }
+
+    while !headers.values.contains(where: { $0["traceparent"]?.hasPrefix("00-4bf9") == true }) { await Task.yield() }
+
+    let shared = RemoteEvent<OrderPlaced>(
+      "orders.shared", over: bus, codec: .cloudEvent(type: "com.example.order.placed", source: "/shop"))
+    try await shared.publish(OrderPlaced(id: 5), id: "5")
+
+    shared.remoteOccurrences.addHandler { headers.note($0.headers) }
+    try await shared.listen(startingAt: .first)
+    while headers.values.last?["ce-type"] != "com.example.order.placed" { await Task.yield() }
+
     let listening = try await placed.listen(as: "shipping")
     await listening.drain(within: .seconds(10))
 
@@ -68,7 +87,7 @@ import Testing
     let examples = part.components(separatedBy: "```swift\n").dropFirst().map {
       $0.components(separatedBy: "```")[0]
     }
-    #expect(examples.count == 8)
+    #expect(examples.count == 10)
     for example in examples {
       let indented = example.split(separator: "\n", omittingEmptySubsequences: false)
         .map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")

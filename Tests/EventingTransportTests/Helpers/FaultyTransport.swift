@@ -14,11 +14,20 @@ struct FaultyTransport: Transport {
     case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs
     // Faults of requests.
     case repliesForNobody, changesReplies, hasNoTimeLimit
+    // Faults of connections, and of the engine after a restart.
+    case neverCloses, staysOpen, neverVanishes, swallowsFrom(Int), beginsTwiceFrom(Int)
+  }
+
+  /// The subscriptions of one connection to the engine.
+  final class Connection: Sendable {
+    fileprivate let subscriptions = Guarded<[FaultySubscription]>([])
+    let isClosed = Guarded(false)
   }
 
   let base: InMemoryTransport
   let fault: Fault?
   var promises: TransportPromises
+  private(set) var connection = Connection()
 
   init(_ base: InMemoryTransport, _ fault: Fault? = nil) {
     self.base = base
@@ -29,7 +38,29 @@ struct FaultyTransport: Transport {
   var identity: String { base.identity }
   var incidents: any EventSource<TransportIncident> { base.incidents }
 
+  /// The engine as another process sees it.
+  func connectedAgain() -> FaultyTransport {
+    var other = self
+    other.connection = Connection()
+    return other
+  }
+
+  /// Closes the connection: drains its subscriptions.
+  func close(within limit: Duration) async {
+    if case .neverCloses = fault { return }
+    for subscription in connection.subscriptions.withLock({ $0.map { $0 } }) { await subscription.drain(within: limit) }
+    if case .staysOpen = fault { return }
+    connection.isClosed.withLock { $0 = true }
+  }
+
+  /// Cuts the connection, as the death of its process does.
+  func vanish() {
+    if case .neverVanishes = fault { return }
+    for subscription in connection.subscriptions.withLock({ $0.map { $0 } }) { subscription.cancel() }
+  }
+
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    if connection.isClosed.withLock({ $0 }) { throw TransportError(.closed, "expected an open connection") }
     var message = message
     let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
     switch fault {
@@ -68,12 +99,18 @@ struct FaultyTransport: Transport {
       }
       guard let changed = change(message) else { return AwaitedMessage(base: nil) }
       if case .beginsTwice = fault { _ = begin(changed) }
+      if case .beginsTwiceFrom(let first) = fault, number(of: message) >= first { _ = begin(changed) }
       var awaited = AwaitedMessage(base: begin(changed))
       if case .retriesRejected = fault { awaited.retriesRejected = true }
       return awaited
     }
     faulty.base.withLock { $0 = base }
+    connection.subscriptions.withLock { $0.append(faulty) }
     return faulty
+  }
+
+  private func number(of message: RemoteMessage) -> Int {
+    Int(String(decoding: message.body.prefix(8), as: UTF8.self)) ?? -1
   }
 
   /// Returns a message as it arrives with the fault; `nil` if it does not.
@@ -82,6 +119,7 @@ struct FaultyTransport: Transport {
     let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
     switch fault {
     case .swallowsAll, .swallows(number): return nil
+    case .swallowsFrom(let first) where (number ?? 0) >= first: return nil
     case .changesBody where !message.body.isEmpty: message.body[message.body.count - 1] ^= 1
     case .changesSubject: message.subject += ".more"
     case .changesHeaders: message.headers["Trace"] = "other"
@@ -119,7 +157,7 @@ struct FaultyTransport: Transport {
 }
 
 /// A subscription of an engine that breaks a promise.
-private final class FaultySubscription: TransportSubscription {
+fileprivate final class FaultySubscription: TransportSubscription {
   let base = Guarded<(any TransportSubscription)?>(nil)
   private let fault: FaultyTransport.Fault?
   /// Begins the message that came last once more.

@@ -9,10 +9,14 @@ import Testing
 
   static func conformance(_ engine: FaultyTransport) -> TransportConformance {
     TransportConformance(prefix: "test", pause: Simulation.clock, patience: .seconds(3)) {
-      engine
+      engine.connectedAgain()
     } restart: {
       engine.base.disconnect()
       engine.base.reconnect(forgettingWhatIsInHand: true)
+    } close: { transport in
+      await (transport as? FaultyTransport)?.close(within: .milliseconds(300))
+    } vanish: { transport in
+      (transport as? FaultyTransport)?.vanish()
     }
   }
 
@@ -112,6 +116,12 @@ import Testing
     ("requests", "expected timedOut, got a reply", .hasNoTimeLimit),
     ("restart", "expected 100 messages to be stored, got 99", .refuses(40)),
     ("restart", "expected 1 to 100", .loses(40)),
+    ("closes", "expected 4 messages in hand", .swallowsAll),
+    ("closes", "expected 1 to 8 at another member, got [5, 6, 7, 8]", .neverCloses),
+    ("closes", "expected 1 to 8 at another member", .swallows(7)),
+    ("closes", "expected nothing new after the end", .speaksAfterTheEnd),
+    ("closes", "expected closed for a message, got no error", .staysOpen),
+    ("memberVanishes", "expected 1 to 8 at another member, got [5, 6, 7, 8]", .neverVanishes),
   ]) func endsAndRequestsAreJudged(name: String, text: String, fault: Fault) {
     Self.expectFailure(name, text, fault)
   }
@@ -122,6 +132,13 @@ import Testing
     Self.expectFailure("drain", "expected no message that was handled", nil, [.duplicate(1)])
     Self.expectFailure("atMostOnce", "expected each of 1 to 20 once", nil) { $0.promises.isAtLeastOnce = false }
     Self.expectFailure("atMostOnce", "expected 20 messages", nil) { $0 = FaultyTransport($0.base.plain, .swallows(9)) }
+  }
+
+  @Test(arguments: [
+    ("expected 5 messages", Fault.swallows(5)), ("expected a message after the restart", .swallowsFrom(6)),
+    ("expected each message once", .beginsTwiceFrom(6)),
+  ]) func anEngineWithoutStorageMustGoOnAfterARestart(text: String, fault: Fault) {
+    Self.expectFailure("restart", text, nil) { $0 = FaultyTransport($0.base.plain, fault) }
   }
 
   /// A check of a promise that an engine does not make is left out.

@@ -126,6 +126,48 @@ import Testing
     }
   }
 
+  /// The connection ends after the drains, so a handler in hand can publish and ask.
+  @Test func aHandlerInHandMayPublishWhileItsTransportCloses() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let (others, ticks) = (RemoteEvent<Int>("others", over: bus), RemoteEvent<Int>("ticks", over: bus.plain))
+      let (notes, codes) = (Notes<Int>(), Notes<TransportError.Code?>())
+      event.addHandler { number async throws in
+        try await clock.sleep(for: .seconds(1))
+        codes.note(await ListeningTests.code { try await others.listen() })
+        try await others.publish(number)
+        try await ticks.publish(number)
+        notes.note(number)
+      }
+      try await event.listen(as: "one")
+      try await event.publish(1)
+      try await clock.sleep(for: .milliseconds(1))
+      await bus.close(within: .seconds(10))
+      try require(notes.values == [1] && codes.values == [.closed], "\(notes.values), \(codes.values)")
+      for late in [others, ticks] {
+        let code = await ListeningTests.code { try await late.publish(2) }
+        try require(code == .closed, "\(String(describing: code))")
+      }
+    }
+  }
+
+  /// A publisher that waits for the engine hears of its end.
+  @Test func closingEndsTheWaitsOfPublishers() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      bus.disconnect()
+      let waiting = Task(executorPreference: EventContext.executor) {
+        await ListeningTests.code { try await event.publish(1) }
+      }
+      try await clock.sleep(for: .seconds(1))
+      await bus.close()
+      let code = await waiting.value
+      try require(code == .closed && clock.now.offset == .seconds(1), "\(String(describing: code)), \(clock.now)")
+    }
+  }
+
   /// The stream and its plain transport end at the same time, within one limit.
   @Test func closingEndsWithinItsLimit() throws {
     try simulate(1...20) { clock in

@@ -43,6 +43,56 @@ import Testing
     #expect(await Self.error { try await event.publish(1, headers: headers) }?.code == .badHeader)
   }
 
+  /// Headers that a codec writes, or code that calls the engine itself.
+  @Test(arguments: [["": "a"], ["a b": "a"], ["a:": "a"], ["ä": "a"], ["a": "b\r\nc: d"], ["a": "\0"]])
+  func headersOfCodecsAndOfHandMadeMessagesAreChecked(headers: [String: String]) async throws {
+    let bus = InMemoryTransport()
+    let writing = Codec<Int> {
+      $1.headers = headers
+    } _: { _ in
+      1
+    }
+    for engine in [bus, bus.plain] {
+      let question = RemoteQuestion<Int, Int>("ask", over: engine, codec: writing, answerCodec: .json)
+      let answering = RemoteQuestion<Int, Int>("answer", over: engine, codec: .json, answerCodec: writing)
+      answering.addResponder { $0 }
+      try await answering.listen()
+      let errors = [
+        await Self.error { try await RemoteEvent<Int>("good", over: engine, codec: writing).publish(1) },
+        await Self.error { _ = try await engine.publish(RemoteMessage(headers: headers), to: "good") },
+        await Self.error { _ = try await question.first(1) },
+      ]
+      for error in errors {
+        #expect(error?.code == .badHeader && error?.description.hasPrefix("expected a ") == true)
+      }
+      let answer = await Self.error { _ = try await answering.first(1) }
+      #expect(answer?.code == .responderFailed && answer?.description.contains("expected a ") == true)
+    }
+  }
+
+  private enum Values { @TaskLocal static var text: String? }
+
+  @Test(arguments: ["", "a b", "a:", "ä", "Eventing-Path", "Nats-Msg-Id"])
+  func aHeaderOfACarriedValueIsChecked(header: String) async throws {
+    let carrying = RemoteContext.carry(Values.$text, header: header) {
+      $0
+    } decode: {
+      $0
+    }
+    defer { carrying.end() }
+    let event = RemoteEvent<Int>("good", over: InMemoryTransport())
+    let question = RemoteQuestion<Int, Int>("good", over: InMemoryTransport())
+    for error in [
+      await Values.$text.withValue("a", operation: { await Self.error { try await event.publish(1) } }),
+      await Values.$text.withValue("a", operation: { await Self.error { _ = try await question.first(1) } }),
+    ] {
+      #expect(error?.code == .badHeader)
+      #expect(error?.description.contains("a header of your own for RemoteContext.carry") == true)
+    }
+    // Without a value there is no header.
+    try await event.publish(1)
+  }
+
   /// An error shows only the beginning of a long name.
   @Test func anErrorShowsNoLongNames() async {
     let event = RemoteEvent<Int>("good", over: InMemoryTransport())
@@ -134,7 +184,7 @@ import Testing
           body: (0..<Int.random(in: 0..<40, using: &random)).map { _ in .random(in: 0...255) })
         if number % 4 == 0 { message.body = Array("{\"id\":\(number)}".utf8) }
         for name in ["Eventing-Type", "Eventing-Version", "Eventing-Path", "ce-specversion"] where Bool.random() {
-          message.headers[name] = ["order", "2", "-1", "9", "99999999999999999999", "\u{0}\n", " ", ""].randomElement()
+          message.headers[name] = ["order", "2", "-1", "9", "99999999999999999999", "\t", " ", ""].randomElement()
         }
         _ = try await bus.publish(
           message, to: ["orders", "keyed.1", "keyed.%", "keyed.%zz", "keyed.01"].randomElement() ?? "")

@@ -145,4 +145,27 @@ extension RemoteQuestionTests {
       try require(answer == 2 && clock.now.offset == .seconds(50), "\(String(describing: answer)), \(clock.now)")
     }
   }
+
+  @Test func aLockedResponderIsNotAsked() throws {
+    try simulate(1...10) { clock in
+      let question = RemoteQuestion<Int, Int>("double", over: InMemoryTransport(clock: clock))
+      let token = question.addResponder(named: "one") { $0 * 2 }
+      try await question.listen()
+      try require(question.lock(token) && question.isLocked(token), "no lock")
+      let locked = await Self.error { try await question.first(1) }
+      try require(locked?.code == .noResponders && question.unlock(token), "\(String(describing: locked))")
+      let answer = try await question.first(1)
+      try require(answer == 2 && question.lock(named: "one") == 1 && question.lock(named: "two") == 0, "\(answer)")
+      question.addResponder(named: "two") { $0 * 3 }
+      let other = try await question.first(1)
+      try require(other == 3 && question.unlock(named: "one") == 1 && !question.isLocked(token), "\(other)")
+      let responders = await question.responders
+      try require(responders.map(\.name) == ["one", "two"], "\(responders)")
+      try require(question.contains(token) && question.contains(named: "two"), "responders are missing")
+      try require(question.remove(named: "one") == 1 && !question.contains(token), "other removals")
+      try require(!question.isFinished, "an end")
+      question.finish()
+      try require(question.isFinished, "no end")
+    }
+  }
 }

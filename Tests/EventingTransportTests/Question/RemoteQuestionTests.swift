@@ -85,22 +85,31 @@ import Testing
     }
   }
 
-  @Test func requestsInFlightAreBounded() throws {
+  /// Each responder answers one query at a time, so only several of them can be at work together.
+  @Test(arguments: [1, 2, 3]) func requestsInFlightAreBounded(inFlight: Int) throws {
+    let peaks = Guarded<Set<Int>>([])
     try simulate { clock in
       let question = RemoteQuestion<Int, Int>(
         "double", over: InMemoryTransport(clock: clock), codec: .json, answerCodec: .json)
-      let running = Notes<Int>()
-      question.addResponder { number async throws in
-        running.note(number)
-        try await clock.sleep(for: .seconds(1))
-        return number
+      let running = Guarded((now: 0, most: 0))
+      for responder in 0..<3 {
+        question.addResponder { number async throws in
+          guard number % 3 == responder else { return nil }
+          running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+          try await clock.sleep(for: .seconds(1))
+          running.withLock { $0.now -= 1 }
+          return number
+        }
       }
-      try await question.listen(inFlight: 2)
+      try await question.listen(inFlight: inFlight)
       let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 1...4 { group.addTask { try await question.first(number, within: .seconds(60)) } }
+        for number in 1...6 { group.addTask { try await question.first(number, within: .seconds(60)) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
-      try require(answers.sorted() == [1, 2, 3, 4], "\(answers)")
+      let most = running.withLock { $0.most }
+      try require(answers.sorted() == Array(1...6) && most <= inFlight, "\(answers), \(most) at a time")
+      peaks.withLock { _ = $0.insert(most) }
     }
+    #expect(peaks.withLock { $0.max() } == inFlight)
   }
 }

@@ -1,0 +1,21 @@
+/// The entrance of a pipeline, which one call of a forward keeps closed.
+///
+/// While the entrance is closed, the next call of the forward does not begin. It opens when the
+/// payload has its place in the order of the target, or when the call ends.
+final class Entrance: Sendable {
+  /// The entrance that the current call keeps closed; `nil` outside pipelines.
+  static let ofCall = TaskLocal<Entrance?>(wrappedValue: nil)
+  /// The largest number of calls of one pipeline that run at the same time.
+  static let limit = 64
+
+  private let lane: ConcurrentLane
+  private let turn: UInt64
+
+  init(_ lane: ConcurrentLane, turn: UInt64) {
+    self.lane = lane
+    self.turn = turn
+  }
+
+  /// Lets the next call begin. Has no effect after the first time, and after the end of the call.
+  func open() { lane.openEntrance(of: turn) }
+}

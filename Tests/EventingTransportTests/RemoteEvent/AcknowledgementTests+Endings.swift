@@ -1,0 +1,90 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+/// R3: handlers that end, or are kept from the occurrence, while their calls wait.
+extension AcknowledgementTests {
+  private final class Owner: Sendable {}
+
+  enum Ending: CaseIterable, Sendable { case removal, use, owner }
+
+  /// The first call runs, and the others wait on the lane, when the handler ends.
+  @Test(arguments: Ending.allCases) func callsOfAHandlerThatHasEndedAreHandled(ending: Ending) throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (notes, again) = (Notes<Int>(), Notes<Int>())
+      let owner = Guarded<Owner?>(Owner())
+      @Sendable func handle(_ number: Int) async {
+        notes.note(number)
+        try? await clock.sleep(for: .seconds(1))
+      }
+      // A function of its own, so that no variable keeps the owner.
+      func releaseOwner() {
+        _ = owner.withLock { owner in
+          defer { owner = nil }
+          return owner
+        }
+      }
+      func addOwnedHandler() {
+        guard let owner = owner.withLock({ $0 }) else { return }
+        event.addHandler(owner: owner) { _, number async in await handle(number) }
+      }
+      var token: HandlerToken?
+      switch ending {
+      case .removal: token = event.addHandler { number async in await handle(number) }
+      case .use: event.add(Handler { number async in await handle(number) }.once())
+      case .owner: addOwnedHandler()
+      }
+      for number in 1...3 { try await event.publish(number) }
+      try await event.listen(
+        as: "one", startingAt: .first, retry: .immediately(attempts: 1), deadLetter: "dead")
+      try await clock.sleep(for: .milliseconds(100))
+      if let token { event.remove(token) }
+      releaseOwner()
+      try await clock.sleep(for: .seconds(10))
+      event.addHandler { again.note($0) }
+      try await clock.sleep(for: .seconds(10))
+      try require(notes.values == [1], "\(notes.values)")
+      try require(again.values == [], "\(again.values)")
+    }
+  }
+
+  @Test func anInterceptorThatStopsHasHandledTheMessage() throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (seen, notes) = (Notes<Int>(), Notes<Int>())
+      event.intercept(priority: 1) { number in
+        seen.note(number)
+        return number % 2 == 0 ? .proceed : .stop
+      }
+      event.addHandler { notes.note($0) }
+      try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      for number in 1...4 { try await event.publish(number) }
+      try await clock.sleep(for: .seconds(100))
+      try require(seen.values == [1, 2, 3, 4] && notes.values == [2, 4], "\(seen.values) \(notes.values)")
+    }
+  }
+
+  /// R11: the calls run, and another member gets the messages, too.
+  @Test func callsThatWaitWhenADrainEndsRunNevertheless() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let (event, other) = (RemoteEvent<Int>("numbers", over: bus), RemoteEvent<Int>("numbers", over: bus))
+      let (handled, given) = (Notes<Int>(), Notes<Int>())
+      event.addHandler { number async in
+        try? await clock.sleep(for: .seconds(1))
+        handled.note(number)
+      }
+      other.addHandler { given.note($0) }
+      let listening = try await event.listen(as: "one")
+      for number in 1...4 { try await event.publish(number) }
+      try await clock.sleep(for: .milliseconds(100))
+      await listening.drain(within: .milliseconds(1_500))
+      try require(handled.values == [1] && clock.now.offset == .milliseconds(1_600), "\(handled.values), \(clock.now)")
+      try await other.listen(as: "one")
+      try await clock.sleep(for: .seconds(10))
+      try require(given.values == [2, 3, 4] && handled.values == [1, 2, 3, 4], "\(given.values) \(handled.values)")
+    }
+  }
+}
