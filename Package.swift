@@ -80,7 +80,11 @@ let package = Package(
     // Small programs and a model of their expected results, for a test and for the fuzzer.
     .target(name: "EventingPrograms", dependencies: ["Eventing"], path: "Tests/EventingPrograms"),
     .testTarget(
-      name: "EventingTests", dependencies: ["Eventing", "EventingFoundation", "EventingPrograms", "EventingTesting"],
+      name: "EventingTests",
+      // The code of the guides uses the bridges where their frameworks exist.
+      dependencies: [
+        "Eventing", "EventingCombine", "EventingFoundation", "EventingPrograms", "EventingSwiftUI", "EventingTesting",
+      ],
       sources: testedSources),
     .testTarget(
       name: "EventingInspectionTests", dependencies: ["Eventing", "EventingInspection", "EventingTesting"]),

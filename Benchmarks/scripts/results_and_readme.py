@@ -51,7 +51,7 @@ def publish(folder, workloads):
         beneath.setdefault(path.stem, []).append(f"![{path.stem}](plots/{path.name})")
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        print(f"Measured on {day} on this machine: {machine}. The figures are medians, and hold for this machine.\n")
+        print(f"Measured on {day} on the machine of this run: {machine}. The figures are medians, and hold for that machine.\n")
         print(" · ".join(f"[{name}](#{name})" for name in measured) + " · [the budget](#the-budget)\n")
         results_tables.render(folder, beneath=beneath)
     put(PACKAGE / "RESULTS.md", "tables", text.getvalue())

@@ -19,7 +19,7 @@
       var receiver: Receiver?
       var demand = Subscribers.Demand.none
       /// The values that wait for delivery. Each was subtracted from the demand.
-      var enqueued: [Downstream.Input] = []
+      var enqueued = ValueQueue<Downstream.Input>()
       /// The latest value that arrived without demand, if `keepsLatest`.
       var latest: Downstream.Input?
       /// Whether a thread is calling the subscriber.
@@ -85,7 +85,7 @@
       let released = state.withLock { state in
         defer {
           state.receiver = nil
-          state.enqueued = []
+          state.enqueued = ValueQueue()
           state.latest = nil
         }
         return state
@@ -98,7 +98,8 @@
 
     private enum Step: Sendable {
       case value(Downstream.Input, to: Receiver)
-      case completion(of: Receiver)
+      /// Carries the value that is dropped, so that it is released after the unlock.
+      case completion(of: Receiver, dropped: Downstream.Input?)
     }
 
     /// Delivers the enqueued values, unless another thread delivers already. That thread then
@@ -110,7 +111,7 @@
           let demand = receiver.subscriber.receive(value)
           state.withLock { $0.isDelivering = false }
           if demand > 0 { request(demand) }
-        case .completion(let receiver):
+        case .completion(let receiver, _):
           receiver.subscriber.receive(completion: Subscribers.Completion<Never>.finished)
           state.withLock { $0.isDelivering = false }
         }
@@ -120,15 +121,39 @@
     /// Returns the next call of the subscriber, and marks the subscription as delivering.
     private static func nextStep(_ state: inout State) -> Step? {
       guard !state.isDelivering, let receiver = state.receiver else { return nil }
-      if !state.enqueued.isEmpty {
+      if let value = state.enqueued.popFirst() {
         state.isDelivering = true
-        return .value(state.enqueued.removeFirst(), to: receiver)
+        return .value(value, to: receiver)
       }
       if !state.isFinished { return nil }
       state.isDelivering = true
-      state.receiver = nil
-      state.latest = nil
-      return .completion(of: receiver)
+      defer {
+        state.receiver = nil
+        state.latest = nil
+      }
+      return .completion(of: receiver, dropped: state.latest)
+    }
+  }
+
+  /// A queue of values. Both ends are amortized O(1).
+  private struct ValueQueue<Value: Sendable>: Sendable {
+    /// The values from `head` on. The places before it are `nil`.
+    private var values: [Value?] = []
+    private var head = 0
+
+    mutating func append(_ value: Value) { values.append(value) }
+
+    /// Removes and returns the first value; `nil` if the queue is empty.
+    mutating func popFirst() -> Value? {
+      guard head < values.count else { return nil }
+      let value = values[head].take()
+      head += 1
+      // Only empty places are removed, so that nothing is released here.
+      if head == values.count || head >= 64 && head * 2 >= values.count {
+        values.removeFirst(head)
+        head = 0
+      }
+      return value
     }
   }
 

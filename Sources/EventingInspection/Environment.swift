@@ -4,6 +4,8 @@
   import Glibc
 #elseif canImport(Musl)
   import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Starts an inspection for the environment variable `EVENTING_INSPECT`. Called by a constructor,

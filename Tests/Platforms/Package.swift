@@ -15,13 +15,17 @@ let package = Package(
     .target(name: "Combine", dependencies: [.product(name: "OpenCombine", package: "OpenCombine")]),
     // The few declarations of SwiftUI that the bridge uses.
     .target(name: "SwiftUI"),
+    // The few declarations of os that `SignpostObserver` uses, which record.
+    .target(name: "os"),
     // Links to the sources of the products EventingCombine and EventingSwiftUI.
     .target(name: "CombineBridge", dependencies: ["Combine", .product(name: "Eventing", package: "swift-eventing")]),
     .target(name: "SwiftUIBridge", dependencies: ["SwiftUI", .product(name: "Eventing", package: "swift-eventing")]),
+    // A link to the observer of the product EventingFoundation.
+    .target(name: "SignpostBridge", dependencies: ["os", .product(name: "Eventing", package: "swift-eventing")]),
     .testTarget(
       name: "PlatformTests",
       dependencies: [
-        "Combine", "CombineBridge", "SwiftUI", "SwiftUIBridge",
+        "Combine", "CombineBridge", "SignpostBridge", "SwiftUI", "SwiftUIBridge", "os",
         .product(name: "Eventing", package: "swift-eventing"),
       ]),
   ],

@@ -81,7 +81,8 @@ public struct Inbox: Sendable {
   /// If such a message is delivered again, it is handled again. So keep records at least as long as
   /// the engine keeps messages, and as the longest wait in an outbox.
   ///
-  /// - time: The time before which records are deleted.
+  /// - Parameters:
+  ///   - time: The time before which records are deleted.
   ///   - db: A connection that may write.
   /// - Returns: The number of deleted records.
   /// - Throws: The error of the database.

@@ -24,15 +24,20 @@ final class TrackedReads: Sendable {
     keyPath = lease.keyPath
   }
 
-  /// Whether a read was tracked.
-  var isTracked: Bool { lease.isTracked.load(ordering: .relaxed) }
+  /// Whether any read was tracked.
+  var isTracked: Bool { lease.hashCount.load(ordering: .relaxed) != 0 }
 
   /// Notes a read of the calling thread.
   ///
-  /// - Returns: Whether any read was tracked.
+  /// A thread that does not track its reads is no reader: it must not make the reads those of
+  /// several threads. Otherwise the closure of the one reader would be told of its own change.
+  ///
+  /// - Returns: Whether this read was tracked. If another thread makes its first tracked read
+  ///   meanwhile, an untracked read may count as tracked.
   func add() -> Bool {
+    let before = lease.hashCount.load(ordering: .relaxed)
     registrar.access(TrackedSubject.shared, keyPath: keyPath)
-    guard isTracked else { return false }
+    guard lease.hashCount.load(ordering: .relaxed) != before else { return false }
     let (isFirst, reader) = thread.compareExchange(expected: 0, desired: Thread.current, ordering: .relaxed)
     if !isFirst, reader != Thread.current { thread.store(1, ordering: .relaxed) }
     return true
@@ -82,14 +87,14 @@ final class TrackedReads: Sendable {
 
 /// An argument of a key path, which exists while a closure may have to be told of a change.
 final class ReadLease: Hashable, Sendable {
-  /// Whether Observation has hashed the key path, as it does for a tracked read.
-  let isTracked = Atomic<Bool>(false)
+  /// The number of times that Observation has hashed the key path, as it does for a tracked read.
+  let hashCount = Atomic<UInt>(0)
 
   var keyPath: any KeyPath<TrackedSubject, Void> & Sendable { \TrackedSubject[self] }
 
   static func == (one: ReadLease, other: ReadLease) -> Bool { one === other }
   func hash(into hasher: inout Hasher) {
-    isTracked.store(true, ordering: .relaxed)
+    hashCount.wrappingAdd(1, ordering: .relaxed)
     hasher.combine(ObjectIdentifier(self))
   }
 }

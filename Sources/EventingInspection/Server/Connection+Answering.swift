@@ -1,6 +1,6 @@
 import Eventing
 
-// The requests of a client: see the protocol's section 3.
+// The requests of a client: see section 3 of `Inspector/PROTOCOL.md`.
 extension Connection {
   /// Answers a line.
   func answer(_ line: ArraySlice<UInt8>, at now: UInt64) {

@@ -1,7 +1,7 @@
 import Eventing
 import Synchronization
 
-// The request `trace` of a client: see the protocol's section 3.
+// The request `trace` of a client: see section 3 of `Inspector/PROTOCOL.md`.
 extension Connection {
   private static let lastTrace = Atomic<UInt64>(0)
 

@@ -6,6 +6,8 @@ import CEventingInspection
   import Glibc
 #elseif canImport(Musl)
   import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Calls on descriptors that never block and raise no signal.

@@ -1,6 +1,6 @@
 import Eventing
 
-/// The limits for clients: see the protocol's section 6.
+/// The limits for clients: see section 6 of `Inspector/PROTOCOL.md`.
 struct Limits: Sendable {
   static let second: UInt64 = 1_000_000_000
 

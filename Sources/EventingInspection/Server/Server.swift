@@ -8,6 +8,8 @@ import Synchronization
   import Glibc
 #elseif canImport(Musl)
   import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// The thread of one inspection: it accepts clients, reads counters and answers. Nothing of it runs

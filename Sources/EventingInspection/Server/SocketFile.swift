@@ -6,6 +6,8 @@ import Eventing
   import Glibc
 #elseif canImport(Musl)
   import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// A Unix socket that listens, and its file.

@@ -136,10 +136,10 @@ extension InMemoryTransport {
 
   /// Makes the engine reachable again.
   ///
-  /// - isForgetful: Whether the engine has lost its record of begun messages, as a broker that
-  ///   crashed. Then all messages without a verdict are redelivered, and verdicts on their earlier
-  ///   deliveries have no effect. An incident of the kind ``TransportIncident/Kind/repeated`` names
-  ///   each group that had any.
+  /// - Parameter isForgetful: Whether the engine has lost its record of begun messages, as a broker
+  ///   that crashed. Then all messages without a verdict are redelivered, and verdicts on their
+  ///   earlier deliveries have no effect. An incident of the kind
+  ///   ``TransportIncident/Kind/repeated`` names each group that had any.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
     let (isNew, repetitions, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected

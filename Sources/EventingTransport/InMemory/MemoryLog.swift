@@ -26,9 +26,12 @@ struct MemoryLog: Sendable {
   /// Returns the position of a stored id.
   func position(of id: String) -> UInt64? { positions[id] }
 
-  /// Appends a message. Returns its position.
+  /// Appends a message.
   ///
-  /// - needs: The number of groups that must handle the message.
+  /// - Parameters:
+  ///   - message: The message.
+  ///   - needs: The number of groups that must handle the message.
+  /// - Returns: The position of the message.
   mutating func append(_ message: RemoteMessage, needs: Int) -> UInt64 {
     let position = end
     end += 1

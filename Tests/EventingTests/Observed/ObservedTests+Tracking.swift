@@ -155,6 +155,20 @@ extension ObservedTests {
     #expect(told.values == [3])
   }
 
+  /// Checks that a read outside tracking, by another thread, does not count as a second reader.
+  @Test func aTrackedClosureIsNotToldOfItsOwnSetAfterAnUntrackedReadByAnotherThread() {
+    let (value, told) = (Observed(0), Recorder<Int>())
+    withObservationTracking {
+      _ = value.value
+      startThread { _ = value.value }.wait()
+      value.value = 1
+    } onChange: {
+      told.record(value.value)
+    }
+    value.value = 2
+    #expect(told.values == [2])
+  }
+
   /// Checks that each reader receives the last change, however many threads set the value
   /// meanwhile.
   @Test func readersFollowSetsFromManyThreads() async {

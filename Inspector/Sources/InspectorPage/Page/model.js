@@ -1,4 +1,4 @@
-// The state of the app, as its messages report it: see sections 4 and 5 of INSPECTION-PROTOCOL.
+// The state of the app, as its messages report it: see sections 4 and 5 of Inspector/PROTOCOL.md.
 
 const seconds = 120;
 const parts = ["events", "handlers", "graph", "waits", "warnings"];

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// The recipes 14 to 25.
+/// Recipes about time, load, values and structure.
 extension CookbookGuideTests {
   @Test func searching() async {
     let (search, calls) = (Event<String>("search"), Recorder<String>())

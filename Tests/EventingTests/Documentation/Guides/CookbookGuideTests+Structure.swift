@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// The recipes 26 to 29.
+/// Recipes about read-only values, several events, the last payloads and cancelled calls.
 extension CookbookGuideTests {
   // swift-format-ignore
   final class Player: Sendable {

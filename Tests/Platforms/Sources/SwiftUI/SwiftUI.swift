@@ -41,22 +41,43 @@ extension ModifiedContent: View where Content: View, Modifier: ViewModifier {
 
 /// A view with a modifier, whose body a test evaluates as SwiftUI would.
 @MainActor public protocol ModifiedView {
-  var evaluated: any View { get }
+  func evaluated(with states: ViewStates) -> any View
 }
 
 extension ModifiedContent: ModifiedView where Content: View, Modifier: ViewModifier {
-  public var evaluated: any View { modifier.body(content: _ViewModifier_Content()) }
+  public func evaluated(with states: ViewStates) -> any View {
+    ViewStates.$current.withValue(states) { modifier.body(content: _ViewModifier_Content()) }
+  }
+}
+
+/// The states of one view, which SwiftUI keeps from one update to the next. A view of the tests has
+/// one `State` of each type at most.
+// Safe: views are evaluated on the main actor.
+@safe public final class ViewStates: @unchecked Sendable {
+  @TaskLocal static var current: ViewStates?
+  private var values: [ObjectIdentifier: Any] = [:]
+
+  public init() {}
+
+  fileprivate func value<Value>(_ initial: Value) -> Value {
+    if let value = values[ObjectIdentifier(Value.self)] as? Value { return value }
+    values[ObjectIdentifier(Value.self)] = initial
+    return initial
+  }
 }
 
 /// A view with a task. A test starts the task, as SwiftUI would when the view appears.
 public protocol ViewWithTask {
   var action: @Sendable () async -> Void { get }
+  /// Returns whether SwiftUI would let the task of an earlier update run on.
+  func continues(_ earlier: any ViewWithTask) -> Bool
 }
 
 public struct TaskView<Content: View, ID: Equatable>: ViewWithTask {
   public let content: Content
   public let id: ID
   public let action: @Sendable () async -> Void
+  public func continues(_ earlier: any ViewWithTask) -> Bool { (earlier as? TaskView<Content, ID>)?.id == id }
 }
 
 // The conformance is in an extension, as that of `ModifiedContent`, so that the type itself is not
@@ -82,7 +103,7 @@ extension View {
   private let initial: Value
   public init(wrappedValue: Value) { initial = wrappedValue }
   public var wrappedValue: Value {
-    get { initial }
+    get { ViewStates.current?.value(initial) ?? initial }
     nonmutating set { fatalError("no view stores \(newValue)") }
   }
   public var projectedValue: Binding<Value> { fatalError("no view") }
@@ -108,4 +129,29 @@ extension State: Sendable where Value: Sendable {}
   public subscript<Subject>(dynamicMember keyPath: WritableKeyPath<Value, Subject>) -> Binding<Subject> {
     fatalError("no view")
   }
+}
+
+// The declarations that the guide "With SwiftUI" uses.
+
+public struct LocalizedStringKey: ExpressibleByStringInterpolation {
+  public init(stringLiteral value: String) {}
+}
+
+public struct Text: View {
+  public init(_ key: LocalizedStringKey) {}
+  public var body: Never { fatalError("no view") }
+}
+
+public struct Slider<Label: View, ValueLabel: View>: View {
+  public var body: Never { fatalError("no view") }
+}
+
+public struct EmptyView: View {
+  public init() {}
+  public var body: Never { fatalError("no view") }
+}
+
+extension Slider where Label == EmptyView, ValueLabel == EmptyView {
+  nonisolated public init<Value: BinaryFloatingPoint>(value: Binding<Value>, in bounds: ClosedRange<Value> = 0...1)
+  where Value.Stride: BinaryFloatingPoint {}
 }

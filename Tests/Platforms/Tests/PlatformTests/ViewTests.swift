@@ -48,7 +48,7 @@ import Testing
       MainActor.assertIsolated()
       seen.withLock { $0.append(value) }
     }
-    let evaluated = try #require((view as? any ModifiedView)?.evaluated as? any ViewWithTask)
+    let evaluated = try evaluate(view, ViewStates())
     #expect(event.handlerCount == 0)
     let task = Task { [action = evaluated.action] in await action() }
     #expect(await eventually { event.handlerCount == 1 })
@@ -59,6 +59,50 @@ import Testing
     event.post(4)
     #expect(event.handlerCount == 0)
     #expect(seen.withLock { $0 } == [1, 2, 3])
+  }
+
+  /// Evaluates a view with a modifier, as SwiftUI does for each update.
+  private func evaluate(_ view: some View, _ states: ViewStates) throws -> any ViewWithTask {
+    try #require((view as? any ModifiedView)?.evaluated(with: states) as? any ViewWithTask)
+  }
+
+  @Test func aViewCallsTheClosureOfItsLastUpdate() async throws {
+    let (event, seen, states) = (Event<Int>(), ConditionLock<[String]>([]), ViewStates())
+    func update(_ name: String) throws -> any ViewWithTask {
+      let view = Level(level: Observed(0)).onEvent(event) { value in seen.withLock { $0.append("\(name) \(value)") } }
+      return try evaluate(view, states)
+    }
+    let first = try update("first")
+    let task = Task { [action = first.action] in await action() }
+    #expect(await eventually { event.handlerCount == 1 })
+    event.post(1)
+    #expect(await eventually { seen.withLock { $0.count } == 1 })
+    // The event is the one of before, so the task of the first update goes on.
+    #expect(try update("second").continues(first))
+    event.post(2)
+    #expect(await eventually { seen.withLock { $0.count } == 2 })
+    #expect(seen.withLock { $0 } == ["first 1", "second 2"])
+    task.cancel()
+    await task.value
+  }
+
+  @Test func anUpdateWithAnotherEventListensToThatOne() async throws {
+    let (one, two, seen, states) = (Event<Int>(), Event<Int>(), ConditionLock<[Int]>([]), ViewStates())
+    func update(_ event: Event<Int>) throws -> any ViewWithTask {
+      try evaluate(Level(level: Observed(0)).onEvent(event) { value in seen.withLock { $0.append(value) } }, states)
+    }
+    let (first, second) = (try update(one), try update(two))
+    #expect(try !second.continues(first) && update(two).continues(second))
+    // SwiftUI cancels the task of the first update and starts that of the second.
+    let task = Task { [action = second.action] in await action() }
+    #expect(await eventually { two.handlerCount == 1 })
+    one.post(1)
+    two.post(2)
+    #expect(await eventually { seen.withLock { $0.count } == 1 })
+    #expect(seen.withLock { $0 } == [2])
+    #expect(one.handlerCount == 0)
+    task.cancel()
+    await task.value
   }
 
   @Test func viewsThatListenAreMade() {

@@ -40,6 +40,14 @@ final class Demanding<Input: Sendable>: Subscriber, Sendable {
 
   func request(_ demand: Subscribers.Demand) { held.withLock { $0 }?.subscription.request(demand) }
   func cancel() { held.withLock { $0 }?.subscription.cancel() }
+  /// Releases the values that were received.
+  func forget() {
+    let values = log.withLock { log in
+      defer { log.values = [] }
+      return log.values
+    }
+    withExtendedLifetime(values) {}
+  }
   /// Releases the subscription.
   func drop() { held.withLock { $0 = nil } }
 

@@ -1,0 +1,1 @@
+../../../../Sources/EventingFoundation/SignpostObserver.swift
