@@ -19,7 +19,7 @@ extension AppLinkDelegate {
 
 /// A connection to an app that comes back when the app does.
 public final class AppLink: Sendable {
-  private let path: String
+  private let connect: @Sendable () throws(LinkError) -> LineSocket
   private let control: Bool
   private let subscription: [(name: String, json: String)]?
   private let delegate: any AppLinkDelegate
@@ -40,11 +40,29 @@ public final class AppLink: Sendable {
   ///   - interval: The milliseconds between two updates; `nil` for none.
   ///   - parts: The parts of an update.
   ///   - delegate: Told of everything.
-  public init(
+  public convenience init(
     path: String, control: Bool = false, interval: Int? = 250,
     parts: [String] = ["events", "handlers", "graph", "waits", "warnings"], delegate: any AppLinkDelegate
   ) {
-    (self.path, self.control, self.delegate) = (path, control, delegate)
+    self.init(
+      control: control, interval: interval, parts: parts, delegate: delegate,
+      connect: { () throws(LinkError) in try LineSocket(path: Self.newest(path)) })
+  }
+
+  /// Makes a link to an app that is not found by a path, such as a ``ReplayedApp``.
+  ///
+  /// - Parameters:
+  ///   - control: Whether locking and unlocking are wanted.
+  ///   - interval: The milliseconds between two updates; `nil` for none.
+  ///   - parts: The parts of an update.
+  ///   - delegate: Told of everything.
+  ///   - connect: A closure that connects to the app.
+  public init(
+    control: Bool = false, interval: Int? = 250,
+    parts: [String] = ["events", "handlers", "graph", "waits", "warnings"], delegate: any AppLinkDelegate,
+    connect: @escaping @Sendable () throws(LinkError) -> LineSocket
+  ) {
+    (self.connect, self.control, self.delegate) = (connect, control, delegate)
     subscription = interval.map {
       [("interval", "\($0)"), ("parts", "[\(parts.map(\.asJSON).joined(separator: ","))]")]
     }
@@ -80,7 +98,7 @@ public final class AppLink: Sendable {
   private func once(_ connected: () -> Void) -> String {
     var buffer = LineBuffer()
     let session: AppSession
-    do { session = try AppSession(path: Self.newest(path), control: control, buffer: &buffer) } catch {
+    do { session = try AppSession(connect(), control: control, buffer: &buffer) } catch {
       return "\(error)"
     }
     let ended = state.withLock { state in

@@ -21,16 +21,15 @@ public final class AppSession: Sendable {
     var lines: [JSONSlice] = []
   }
 
-  /// Connects to an app and says hello.
+  /// Says hello to an app.
   ///
   /// - Parameters:
-  ///   - path: Where the app's socket lies.
+  ///   - socket: The connection to the app.
   ///   - control: Whether locking and unlocking are wanted.
   ///   - buffer: What was read behind the app's answer.
-  /// - Throws: `LinkError` if nothing listens, or what listens does not answer as it should within
-  ///   5 s.
-  init(path: String, control: Bool, buffer: inout LineBuffer) throws(LinkError) {
-    socket = try LineSocket(path: path)
+  /// - Throws: `LinkError` if the app does not answer as it should within 5 s.
+  init(_ socket: LineSocket, control: Bool, buffer: inout LineBuffer) throws(LinkError) {
+    self.socket = socket
     socket.limitReading(to: 5)
     hello = try Hello(Self.line(of: socket, &buffer))
     try socket.write(#"{"id":1,"do":"hello","protocol":1,"client":"inspector","control":\#(control)}"#)

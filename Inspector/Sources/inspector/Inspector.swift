@@ -13,11 +13,11 @@ struct Inspector: AsyncParsableCommand {
       The program links EventingInspection and listens: try Inspection.serve(at: "/tmp/app.sock"), or the environment \
       variable EVENTING_INSPECT=/tmp/app-%p.sock.
 
-      Recordings of payloads are made inside the app, since payloads do not leave it through the socket: \
-      EventRecording(to: "monday.jsonl") writes one, EventReplay("monday.jsonl").run(into:) replays it. \
-      The documentation of EventingInspection shows both.
+      record keeps what the page shows, and replay shows it again. Recordings of payloads are made inside the app, \
+      since payloads do not leave it through the socket: EventRecording(to: "monday.jsonl") writes one, \
+      EventReplay("monday.jsonl").run(into:) replays it. The documentation of EventingInspection shows both.
       """,
-    subcommands: [Show.self, Trace.self], defaultSubcommand: Show.self)
+    subcommands: [Show.self, Trace.self, Record.self, Replay.self], defaultSubcommand: Show.self)
 }
 
 /// Where the app listens.
@@ -43,20 +43,28 @@ struct Show: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let signals = Signals()
-    if top { return await Top(path: app.socket, interval: interval).run(until: signals) }
+    if top {
+      let table = Top(interval: interval)
+      let link = AppLink(path: app.socket, interval: interval, parts: Top.parts, delegate: table)
+      return await table.run(link, until: Signals())
+    }
     let feed = Feed()
     let link = AppLink(path: app.socket, control: control, interval: interval, delegate: feed)
-    let server = try PageServer(port: port, link: link, feed: feed)
-    link.start()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await server.run { print(server.url, terminator: "\n", flushed: true) } }
-      group.addTask { await signals.wait() }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
-    link.end()
+    try await serve(link, feed, port: port, until: Signals())
   }
+}
+
+/// Serves the page until a signal.
+func serve(_ link: AppLink, _ feed: Feed, port: UInt16, until signals: Signals) async throws {
+  let server = try PageServer(port: port, link: link, feed: feed)
+  link.start()
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    group.addTask { try await server.run { print(server.url, terminator: "\n", flushed: true) } }
+    group.addTask { await signals.wait() }
+    defer { group.cancelAll() }
+    try await group.next()
+  }
+  link.end()
 }
 
 /// Prints and flushes, since the output may be a pipe that is read line by line.

@@ -4,11 +4,13 @@ import Synchronization
 
 /// Draws the table again and again until a signal.
 final class Top: AppLinkDelegate {
-  private let path: String
   private let interval: Int
   private let state = Mutex((model: AppModel(), title: "not connected yet"))
 
-  init(path: String, interval: Int) { (self.path, self.interval) = (path, interval) }
+  /// Creates a table.
+  ///
+  /// - Parameter interval: The milliseconds between two tables, 250 at least.
+  init(interval: Int) { self.interval = interval }
 
   func connected(_ session: AppSession) {
     state.withLock { $0 = (AppModel(), "\(session.hello.program) (\(session.hello.pid))") }
@@ -18,9 +20,11 @@ final class Top: AppLinkDelegate {
 
   func disconnected(_ reason: String) { state.withLock { $0.title = "not connected: \(reason)" } }
 
+  /// The parts of an update that the table shows.
+  static let parts = ["events", "warnings"]
+
   /// Draws until a signal. A terminal gets its former contents back; a pipe gets table after table.
-  func run(until signals: Signals) async {
-    let link = AppLink(path: path, interval: interval, parts: ["events", "warnings"], delegate: self)
+  func run(_ link: AppLink, until signals: Signals) async {
     link.start()
     let isTerminal = isatty(STDOUT_FILENO) == 1
     if isTerminal { print("\u{1b}[?1049h\u{1b}[?25l", terminator: "", flushed: true) }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the inspector's page in a headless Chromium. The inspected app is a fake one that this script controls.
+"""Checks the inspector's page in a headless Chromium. The inspected app is a fake one that this script controls; afterwards, it is
+a program that links EventingInspection, with faults on demand.
 
-  page.py PROGRAMS PICTURES    PROGRAMS: the folder with inspector and fake-app; PICTURES: the folder for screenshots
+  page.py PROGRAMS SHOP PICTURES    PROGRAMS: the folder with inspector and fake-app; SHOP: the program watched-shop;
+                                    PICTURES: the folder for screenshots
 
 Ends with 1 if a check fails. Ends every process that it started.
 """
@@ -14,7 +16,7 @@ import time
 
 from chromium import Chromium
 
-programs, pictures = sys.argv[1], sys.argv[2]
+programs, shop, pictures = sys.argv[1:4]
 os.makedirs(pictures, exist_ok=True)
 folder = tempfile.mkdtemp(prefix="inspector-page-")
 socket = f"{folder}/app.sock"
@@ -133,7 +135,7 @@ def stuck(page, app):
 
 def views(page, app):
     page.value("document.getElementById('tab-graph').click()")
-    page.until("document.querySelectorAll('#graph path.edge').length === 8", "the edges")
+    page.until("document.querySelectorAll('#graph path.edge').length === 10", "the edges")
     page.until("new Set([...document.querySelectorAll('#graph path.edge')].map((edge) => edge.getAttribute('stroke-width'))).size > 2", "widths by rate")
     page.picture(f"{pictures}/graph-light.png")
     page.value("document.getElementById('tab-graph').focus()")
@@ -235,6 +237,60 @@ def thousand(page, app):
     page.picture(f"{pictures}/thousand.png")
 
 
+def warned(code):
+    return f"[...document.querySelectorAll('#warning-list .code')].some((each) => each.textContent === {code!r})"
+
+
+def watched(page):
+    """Checks that each fault of a real program is on the page in time. Saves the pictures of the documentation."""
+    app, line = start(shop, f"{folder}/shop.sock")
+    assert line.startswith("listens"), line
+    inspector, url = start(f"{programs}/inspector", f"{folder}/shop.sock")
+    page.call("Page.navigate", url=url)
+    page.until(row("orders placed", " !== undefined"), "the events of a program")
+    page.until(f"Number({row('orders placed', '.children[1].textContent.replaceAll(/,/g, String())')}) > 20", "the rate of a program")
+    time.sleep(float(os.environ.get("TRADE_SECONDS", "0")))  # for a longer history in the pictures
+    begin = time.monotonic()
+    script(app, "stick")
+    page.until(warned("stuck"), "a stuck handler")
+    print(f"a handler of a program that hangs was shown after {time.monotonic() - begin:.2f} s")
+    check(time.monotonic() - begin < 10, "expected a stuck handler within some seconds, on a busy machine, too")
+    for fault, code in [("drop", "dropping"), ("defer", "deferred")]:
+        script(app, fault)
+        page.until(warned(code), code)
+    for name in ("light", "dark"):
+        page.scheme(name)
+        page.picture(f"{pictures}/shop-{name}.png")
+    page.scheme("light")
+    page.value(f"{row('payments')}.querySelector('button').click()")
+    page.until(f"{text('#detail tbody')}.includes('WatchedShop') || {text('#detail tbody')}.includes('watched_shop')", "the handler's file and line")
+    page.picture(f"{pictures}/shop-detail.png")
+    page.value("document.getElementById('tab-graph').click()")
+    page.until(f"{text('#graph')}.includes('warehouse') && {text('#graph')}.includes('log lines')", "the shared lane and the forward")
+    page.picture(f"{pictures}/shop-graph.png")
+    page.value("document.getElementById('tab-waits').click()")
+    page.until(f"{text('#waits')}.includes('print the receipt')", "a send that waits for the handler that hangs")
+    page.picture(f"{pictures}/shop-waits.png")
+    trace = f"{folder}/shop.json"
+    command = [f"{programs}/inspector", "trace", f"{folder}/shop.sock", "-s", "1", "-o", trace]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    check(made.returncode == 0, f"expected a trace, got {made.stdout}{made.stderr}")
+    checker = os.path.join(os.path.dirname(__file__), "../../../.ci/check-trace")
+    made = subprocess.run([sys.executable, checker, trace], capture_output=True, text=True, timeout=60)
+    check(made.returncode == 0, f"expected a trace that obeys its format, got {made.stdout}{made.stderr}")
+    print(f"a trace of the program: {made.stdout.strip()}")
+    page.value("document.getElementById('tab-timeline').click()")
+    page.value("document.getElementById('record').click()")
+    page.until(f"/occurrences, [1-9]/.test({text('#timeline [role=status]')})", "a trace of the program")
+    page.picture(f"{pictures}/shop-timeline.png")
+    page.value("document.getElementById('tab-events').click()")
+    script(app, "free")
+    script(app, "flood")
+    page.until(warned("flood"), "a flood")
+    stop(inspector)
+    stop(app)
+
+
 def main():
     app = start_app()
     inspector, url = start(f"{programs}/inspector", socket, "--control")
@@ -258,6 +314,7 @@ def main():
         page.call("Page.navigate", url=url.split("#")[0] + "#0123")
         page.until(f"{text('#status-text')}.includes('no valid token')", "a page without data for a wrong token")
         check(page.value("document.querySelectorAll('#event-table tbody tr').length") == 0, "expected no data without the token")
+        watched(page)
         # Each request without the token is refused with 401, which the browser logs.
         complaints = [each for each in page.complaints if "401" not in each and "ERR_INCOMPLETE_CHUNKED" not in each]
         check(complaints == [], f"the browser complains: {complaints}")

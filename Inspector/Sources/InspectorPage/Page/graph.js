@@ -3,6 +3,26 @@ import { edgeRateOf, eventName, handlerName, model } from "./model.js";
 
 const [width, height, gapX, gapY, margin, most] = [190, 40, 130, 16, 16, 150];
 
+/**
+ * Returns the edges of the graph. A lane is shown if several handlers share it, each with an edge from its event: a lane
+ * that serves one handler connects nothing.
+ */
+function connections() {
+  const [lanes, reached] = [new Map(), new Set()];
+  for (const row of model.graph.values()) {
+    if (row.kind === "lane") lanes.set(row.to, (lanes.get(row.to) ?? 0) + 1);
+    else reached.add(row.to);
+  }
+  const shown = [...model.graph.entries()].filter(([, row]) => row.kind !== "lane" || lanes.get(row.to) > 1);
+  for (const [, row] of [...shown]) {
+    const handler = row.kind === "lane" && !reached.has(row.from) ? model.handlers.get(Number(row.from.split(":")[1])) : undefined;
+    if (!handler) continue;
+    const edge = { from: `event:${handler.event}`, to: row.from, kind: "handler", count: null, label: null };
+    shown.push([JSON.stringify([edge.from, edge.to, edge.kind, edge.label]), edge]);
+  }
+  return shown;
+}
+
 /** Shows which events forward to which, in columns from left to right. The width of a line is its rate. */
 export class GraphView {
   constructor(host, choose) {
@@ -18,7 +38,7 @@ export class GraphView {
   }
 
   render() {
-    const entries = [...model.graph.entries()];
+    const entries = connections();
     const isEmpty = entries.length === 0;
     for (const each of [this.frame, this.details, this.note]) each.hidden = isEmpty;
     this.empty.hidden = !isEmpty;

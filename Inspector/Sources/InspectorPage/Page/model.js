@@ -37,7 +37,9 @@ class Meter {
   now(time) {
     this.trim(time);
     const [from, count] = this.samples[0];
-    // An event that has not changed for more than a second has one sample, and the rate 0.
+    // A page that was just opened has one sample. It knows the seconds before from the history.
+    if (this.samples.length === 1 && time - from < 1e9) return this.slots[(Math.floor(time / 1e9) - 1 + seconds) % seconds];
+    // An event that has not changed for more than a second has one sample, too, and the rate 0.
     return (Math.max(0, this.count - count) * 1e9) / Math.max(2e8, time - from);
   }
   /** Returns the rates of the last 119 whole seconds, and the current rate. */
@@ -74,7 +76,8 @@ function forget() {
 }
 
 export function update(message) {
-  if (message.whole && message.n !== model.number) for (const part of parts) model[part].clear();
+  // The inspector itself sends everything as update 0 to a page that was too slow, several times if need be.
+  if (message.whole && (message.n === 0 || message.n !== model.number)) for (const part of parts) model[part].clear();
   if (message.n !== model.number) model.before = model.time;
   model.number = message.n;
   model.time = message.t;
