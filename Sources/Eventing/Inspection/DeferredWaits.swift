@@ -1,14 +1,15 @@
-/// The waits that ended without the handlers that wait for them, while inspections look.
+/// The last waits that ended without the handlers that wait for them, while inspections look.
 ///
-/// Such a wait is short, since it does not wait. So a poll seldom finds it among the waits.
+/// Such a wait is short, since it does not wait. So a poll seldom finds it among the waits, and it
+/// may have ended before a client came.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
     let deferred: [UInt64]
   }
 
-  /// The number of remembered waits, above which no new one is.
-  private static let most = 1_024
+  /// The number of remembered waits, above which the oldest one is forgotten.
+  static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
   /// The last wait of each event and each set of handlers. Its `since` is the time of its end.
@@ -21,7 +22,12 @@ package enum DeferredWaits {
       !wait.deferred.isEmpty
     else { return }
     let key = Key(event: wait.event, deferred: wait.deferred)
-    waits.withLock { waits in if waits.count < most || waits[key] != nil { waits[key] = wait } }
+    waits.withLock { waits in
+      if waits.count >= most, waits[key] == nil, let oldest = waits.min(by: { $0.value.id < $1.value.id }) {
+        waits[oldest.key] = nil
+      }
+      waits[key] = wait
+    }
   }
 
   static func removeAll() { waits.withLock { $0 = [:] } }
