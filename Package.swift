@@ -87,7 +87,10 @@ let package = Package(
       ],
       sources: testedSources),
     .testTarget(
-      name: "EventingInspectionTests", dependencies: ["Eventing", "EventingInspection", "EventingTesting"]),
+      name: "EventingInspectionTests",
+      dependencies: [
+        "Eventing", "EventingFoundation", "EventingInspection", "EventingTesting", "EventingTransport",
+      ]),
     .testTarget(name: "EventingTransportTests", dependencies: ["Eventing", "EventingTesting", "EventingTransport"]),
     .testTarget(
       name: "EventingNATSTests", dependencies: ["Eventing", "EventingNATS", "EventingTesting", "EventingTransport"]),

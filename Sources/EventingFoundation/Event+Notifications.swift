@@ -66,18 +66,18 @@ extension EventSource {
     to center: NotificationCenter, as name: Notification.Name, object: (any AnyObject & Sendable)? = nil,
     userInfo: @escaping @Sendable (Payload) -> [AnyHashable: Any]? = { _ in nil }
   ) -> HandlerToken {
-    forward(to: center, until: object) { [weak object] payload in
+    forward(to: center, as: name, until: object) { [weak object] payload in
       PostedNotification(name, object: object, userInfo: userInfo(payload))
     }
   }
 
   nonisolated func forward(
-    to center: NotificationCenter, until object: (any AnyObject & Sendable)? = nil,
+    to center: NotificationCenter, as name: Notification.Name? = nil, until object: (any AnyObject & Sendable)? = nil,
     _ notification: @escaping @Sendable (Payload) -> PostedNotification
   ) -> HandlerToken {
     let center = Center(center)
-    return forwardOut(until: object, notification) { notification, transit in
-      let passage = Passage(notification, center.id, transit)
+    return forwardOut(until: object, as: "notifications", label: name?.rawValue, notification) { notification, way in
+      let passage = Passage(notification, center.id, way)
       Passage.$current.withValue(passage) { center.post(notification) }
       passage.end()
     }

@@ -14,10 +14,12 @@ import Synchronization
 /// handler is added to it, or when it is given to ``include(_:)``. Payloads never leave the
 /// process.
 ///
-/// While no client is connected, an event and a handler join a table when they are made, and
-/// nothing else is done. A client has counters read, by one thread of the inspection's own. It
-/// slows no post. While a client is connected, a `send` that suspends takes part in the graph of
-/// waits, so that it can be shown for which handlers it waits.
+/// An event and a handler join a table when they are made. A `send` that suspends takes part in the
+/// graph of waits, so that it can be shown for which handlers it waits, also to a client that comes
+/// later. A client has counters read, by one thread of the inspection's own. It slows no post.
+///
+/// In a release build, a plain inline handler has no file and line: its record has no room for
+/// them. A name tells it from others.
 ///
 /// Dropping an inspection changes nothing: ``end()``, or the end of the process, closes the socket
 /// and removes its file.

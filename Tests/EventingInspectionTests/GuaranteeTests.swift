@@ -35,7 +35,6 @@ import Testing
     let events = (0..<(isMeasured ? 1_000 : 100)).map { _ in Event<Int>() }
     for event in events { for _ in 0..<10 { event.addHandler { _ in } } }
     let poller = Poller()
-    poller.wake()
     poller.poll()
     let mine = Set(events.map(\.identity.number))
     #expect(poller.events.filter { mine.contains($0.id) }.allSatisfy { $0.handlers.count == 10 })

@@ -120,11 +120,7 @@ import Testing
 
   @Test func aWaitNamesItsEventAndItsHandlers() async throws {
     EventRegistry.start()
-    WaitWatch.begin()
-    defer {
-      WaitWatch.end()
-      EventRegistry.stop()
-    }
+    defer { EventRegistry.stop() }
     let event = Event<Int>()
     let (began, goOn) = (Signal(), Signal())
     let hasBegun = Task { [next = began.payloads()] in for await _ in next { return } }

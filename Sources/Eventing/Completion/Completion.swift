@@ -148,7 +148,9 @@ import Synchronization
   }
 
   /// Creates the completion of an occurrence for which nothing waits any more.
-  private init(withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?) {
+  init(
+    withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?, _ notes: CompletionNotes? = nil
+  ) {
     purpose = .post
     sender = nil
     self.context = context
@@ -157,6 +159,7 @@ import Synchronization
     root = nil
     ownAccount = nil
     isTracked = false
+    unsafe self.notes = notes
   }
 
   /// The account of the occurrence, which all events share that it was forwarded to.

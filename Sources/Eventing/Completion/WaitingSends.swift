@@ -1,9 +1,9 @@
 import Synchronization
 
 /// The sends, tickets and barriers that tasks wait for, while ``EventDiagnostics`` look for calls
-/// that hang.
+/// that hang, or the ``EventRegistry`` is on.
 ///
-/// Without such diagnostics a wait costs two loads of atomic counters.
+/// Otherwise a wait costs two loads of atomic counters.
 enum WaitingSends {
   fileprivate struct Entry {
     let completion: Completion
@@ -30,7 +30,7 @@ enum WaitingSends {
   /// Whether waits are noted.
   static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
 
-  /// Changes the number of diagnostics that look.
+  /// Changes the number of diagnostics and inspections that look.
   static func watch(_ change: Int) {
     if watchers.wrappingAdd(change, ordering: .relaxed).newValue == 0 { DeferredWaits.removeAll() }
   }
@@ -42,7 +42,7 @@ enum WaitingSends {
 
   /// Notes that a task waits for a completion.
   ///
-  /// Inspections and diagnostics watch: see ``WaitWatch``.
+  /// Inspections and diagnostics watch: see ``EventRegistry``.
   static func begin(_ completion: Completion) {
     if isWatched { note(completion, nil, waiters: 1) }
   }

@@ -70,10 +70,13 @@ extension EventSource {
   /// - Parameters:
   ///   - object: The forward ends when this object is released; `nil` for no such object. It is
   ///     held weakly.
+  ///   - place: The name of the destination, for inspections.
+  ///   - label: The difference to other ways to the destination, for inspections.
   ///   - transform: A closure that makes a result; `nil` forwards nothing.
   ///   - body: A closure that receives the result, on the thread that delivers.
   package nonisolated func forwardOut<Other>(
-    until object: (any AnyObject & Sendable)?, _ transform: @escaping @Sendable (Payload) -> Other?,
+    until object: (any AnyObject & Sendable)?, as place: String, label: String? = nil,
+    _ transform: @escaping @Sendable (Payload) -> Other?,
     _ body: @escaping @Sendable (Other, ForwardingContext) -> Void
   ) -> HandlerToken {
     var handler = Handler<Payload>(
@@ -88,6 +91,7 @@ extension EventSource {
       })
     handler.options.owner = object.map { Owner($0) }
     handler.options.isForward = true
+    handler.options.bridge = Bridge(to: place, label: label)
     return attach(handler)
   }
 }
@@ -101,12 +105,13 @@ extension EventSource {
   ///
   /// - Parameters:
   ///   - owner: The forward ends when this object is released.
+  ///   - place: The name of the destination, for inspections.
   ///   - transform: A closure that makes a result of a payload and of the way that it came along,
   ///     if a transport brought it. It runs where the event delivers. `nil` forwards nothing.
   ///   - body: A closure that takes the result away. It calls `entered` when later results cannot
   ///     overtake this one. Any thread may call `entered`.
   package nonisolated func forwardAway<Other: Sendable>(
-    ownedBy owner: some AnyObject & Sendable,
+    ownedBy owner: some AnyObject & Sendable, as place: String,
     _ transform: @escaping @Sendable (Payload, (any Sendable)?) -> Other?,
     _ body: @escaping @Sendable (Other, _ entered: @escaping @Sendable () -> Void) async throws -> Void
   ) -> HandlerToken {
@@ -119,6 +124,7 @@ extension EventSource {
     }
     forward.options.owner = Owner(owner)
     forward.options.isForward = true
+    forward.options.bridge = Bridge(to: place, label: nil)
     return attach(forward)
   }
 }

@@ -1,16 +1,16 @@
 /// Sends that returned without waiting for handlers that wait for the sender, while inspections
 /// look.
 ///
-/// Such a send returns at once, so a poll seldom finds it among the waits. The last one of each
-/// kind is kept here.
+/// Such a send returns at once, so a poll seldom finds it among the waits, and it may have returned
+/// before a client came. The last one of each kind is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
     let deferred: [UInt64]
   }
 
-  /// The number of remembered waits, above which no new one is.
-  private static let most = 1_024
+  /// The number of remembered waits, above which the oldest one is forgotten.
+  static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
   /// The last wait of each event and each set of handlers. Its `since` is the time of its end.
@@ -23,7 +23,12 @@ package enum DeferredWaits {
       !wait.deferred.isEmpty
     else { return }
     let key = Key(event: wait.event, deferred: wait.deferred)
-    waits.withLock { waits in if waits.count < most || waits[key] != nil { waits[key] = wait } }
+    waits.withLock { waits in
+      if waits.count >= most, waits[key] == nil, let oldest = waits.min(by: { $0.value.id < $1.value.id }) {
+        waits[oldest.key] = nil
+      }
+      waits[key] = wait
+    }
   }
 
   static func removeAll() { waits.withLock { $0 = [:] } }

@@ -4,6 +4,8 @@ package final class EventReading {
   package internal(set) var sequence: UInt64 = 0
   /// The number of occurrences that wait in the event's queue.
   package internal(set) var waiting = 0
+  /// Whether posts are slowed down: see ``OverloadControl``.
+  package internal(set) var isOverloaded = false
   /// The number of handlers that have not ended.
   package internal(set) var handlerCount = 0
   /// The number of occurrences that reached no handler; `nil` if the event does not count them.

@@ -6,6 +6,9 @@ import Synchronization
 /// and a delivery do nothing for it. While it is on, an event joins when it is made, when a handler
 /// is added to it, or by ``include(_:)``. The registry keeps no event alive.
 ///
+/// While it is on, each `send` that suspends takes part in the wait graph, and takes the mutex of a
+/// table when it begins and when it ends. So what hung before a client came can be shown.
+///
 /// **For other modules of the package.** This is the whole interface of the folder:
 ///
 /// - ``EventRegistry``: ``start()`` and ``stop()`` count; ``events`` are the living events.
@@ -13,8 +16,7 @@ import Synchronization
 ///   into an ``EventReading``. It takes the core's mutex for a walk over the handlers, runs no
 ///   delivery, and enqueues nothing. ``EventReading`` says which fields are exact.
 /// - ``HandlerReading/info`` has what never changes of a handler: read it once.
-/// - ``PolledWait/all()`` reads the waits that are noted between ``WaitWatch/begin()`` and
-///   ``WaitWatch/end()``.
+/// - ``PolledWait/all()`` reads the waits that began while the registry was on.
 /// - ``GraphEdge/all(of:)`` reads forwards, buses, keys and lanes.
 /// - ``InspectedEvent/trace(with:)`` tells a ``TraceSink`` of each occurrence and call of an event,
 ///   with causes, until ``EventTracing/end()``.
@@ -47,10 +49,12 @@ package enum EventRegistry {
   package static func start() {
     _ = InspectionClock.now
     users.wrappingAdd(1, ordering: .relaxed)
+    WaitingSends.watch(+1)
   }
 
   /// Ends what ``start()`` began. The last call empties the registry.
   package static func stop() {
+    WaitingSends.watch(-1)
     guard users.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
     let gone = entries.withLock { entries -> ([RegisteredEvent], [RegisteredBus]) in
       defer { (entries.events, entries.buses) = ([:], []) }

@@ -4,12 +4,16 @@ import Dispatch
 package struct GraphEdge: Hashable, Sendable {
   package enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
 
-  /// An end of an edge: `event:12`, `handler:7`, `lane:3`, `bus:1`.
+  /// An end of an edge: `event:12`, `handler:7`, `lane:3`, `bus:1`, `out:notifications`.
   package struct Place: Hashable, Sendable, CustomStringConvertible {
-    package enum Kind: String, Sendable { case event, handler, lane, bus }
+    package enum Kind: String, Sendable { case event, handler, lane, bus, out }
     package let kind: Kind
-    package let number: UInt64
-    package var description: String { "\(kind.rawValue):\(number)" }
+    /// The number, or the name of a place that is no part of the events of the process.
+    package let text: String
+    package var description: String { "\(kind.rawValue):\(text)" }
+
+    init(kind: Kind, text: String) { (self.kind, self.text) = (kind, text) }
+    init(kind: Kind, number: UInt64) { self.init(kind: kind, text: "\(number)") }
   }
 
   package let from: Place
@@ -27,7 +31,10 @@ package struct GraphEdge: Hashable, Sendable {
       var edges: [GraphEdge] = []
       let source = Place(kind: .event, number: event.id)
       let itself = Place(kind: .handler, number: handler.id)
-      if details?.options.isForward == true, let target = details?.options.owner?.object as? any CoreHolder {
+      if let bridge = details?.options.bridge {
+        let to = Place(kind: .out, text: bridge.place)
+        edges.append(GraphEdge(from: source, to: to, kind: .bridge, count: handler.calls, label: bridge.label))
+      } else if details?.options.isForward == true, let target = details?.options.owner?.object as? any CoreHolder {
         let to = Place(kind: .event, number: target.core.anchor.number)
         edges.append(GraphEdge(from: source, to: to, kind: .forward, count: handler.calls, label: nil))
       }
@@ -55,6 +62,15 @@ package struct GraphEdge: Hashable, Sendable {
   }
 }
 
+/// A place outside of the events of the process that a handler forwards to.
+@usableFromInline final class Bridge: Sendable {
+  let place: String
+  /// The difference to other ways to the place; `nil` if there is none.
+  let label: String?
+
+  init(to place: String, label: String?) { (self.place, self.label) = (place, label) }
+}
+
 extension HandlerReading {
   /// The key that the handler listens to, if it is text or a number. No description that a client
   /// wrote runs here.
@@ -70,7 +86,8 @@ extension HandlerReading {
 }
 
 extension ExecutionPlace {
-  fileprivate var laneLabel: String? {
+  /// The name of a lane that several handlers may share; `nil` for other places.
+  var laneLabel: String? {
     switch self {
     case .main: "main"
     case .queue(let queue, _): queue.label

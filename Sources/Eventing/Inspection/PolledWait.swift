@@ -25,15 +25,6 @@ package struct PolledWait: Equatable, Sendable {
   package static func all() -> [PolledWait] { (WaitingSends.polled + WaitsForNext.all).sorted { $0.id < $1.id } }
 }
 
-/// Lets waits be noted.
-///
-/// Meanwhile each `send` that suspends takes part in the wait graph, and takes the mutex of a table
-/// when it begins and when it ends. A `send` that does not suspend, and a post, pay nothing.
-package enum WaitWatch {
-  package static func begin() { WaitingSends.watch(1) }
-  package static func end() { WaitingSends.watch(-1) }
-}
-
 extension Completion {
   /// Returns the wait for this completion; `nil` if its event is not known.
   func polledWait(id: UInt64, since: UInt64, at anchor: EventAnchor?) -> PolledWait? {

@@ -20,6 +20,8 @@ extension RegisteredEvent {
     let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
+    // A drain that took a batch out of the queue does not slow posts down.
+    reading.isOverloaded = unsafe (pendingWork?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
     var waiting = 0
     if let pendingWork {
       waiting = unsafe pendingWork.mailbox.occurrenceCount + pendingWork.drained.left(at: sequence)
@@ -38,7 +40,6 @@ extension RegisteredEvent {
 
   /// Reads the counters of the handlers that a walk found.
   private func readHandlers(_ reading: EventReading, _ pendingWork: PendingWork?) {
-    let failedCounts = anchor.failureReference.load()?.counts ?? [:]
     let before = reading.handlers
     reading.handlers.removeAll(keepingCapacity: true)
     var isRestless = reading.hasKeys
@@ -51,7 +52,7 @@ extension RegisteredEvent {
       if let owner = record.details?.options.owner { handler.owner = owner.object == nil ? .gone : .alive }
       let isOver = flags & HandlerFlags.ended != 0
       handler.isLocked = flags & HandlerFlags.lockedByCaller != 0
-      (handler.held, handler.failed) = (found.held, failedCounts[record.id] ?? 0)
+      handler.held = found.held
       if let target = found.target {
         if known?.lane == nil { handler.lane = LaneNumbers.number(of: target) }
         let counters = target.counters
@@ -78,6 +79,11 @@ extension RegisteredEvent {
       }
       if !isOver, handler.owner != .gone { living += 1 }
       reading.handlers.append(handler)
+    }
+    // After the ends: a call that failed does not look as if it had succeeded.
+    if let failures = anchor.failureReference.load() {
+      let counts = failures.counts
+      for index in reading.handlers.indices { reading.handlers[index].failed = counts[reading.handlers[index].id] ?? 0 }
     }
     reading.found.removeAll(keepingCapacity: true)  // here, after the mutex, may be the last reference
     (reading.handlerCount, reading.isRestless) = (living, isRestless)

@@ -83,36 +83,6 @@ package struct TracedCall: Sendable {
   static let last = Atomic<UInt64>(0)
 }
 
-/// The place of the call that runs in a delivery, or in a call on a lane. What is sent meanwhile
-/// finds its cause there.
-///
-/// One cell is bound for a delivery, and not one for each call: a binding takes about 40 ns. So a
-/// task that an inline handler starts, and that posts after the handler has returned, finds the
-/// call that runs then, or none.
-final class CallCell: Sendable {
-  /// The number of the call; 0 if none runs.
-  let call = Atomic<UInt64>(0)
-
-  @TaskLocal static var current: CallCell?
-}
-
-/// When an occurrence was sent, and by which call.
-struct TraceOrigin: Sendable {
-  let postedAt = InspectionClock.now
-  let cause = CallCell.current?.call.load(ordering: .relaxed) ?? 0
-}
-
-/// The notes of a completion for inspections and traces. Immutable.
-final class CompletionNotes: Sendable {
-  let origin: TraceOrigin?
-  let kind: PolledWait.Kind?
-  let anchor: EventAnchor?
-
-  init(origin: TraceOrigin?, kind: PolledWait.Kind?, anchor: EventAnchor?) {
-    (self.origin, self.kind, self.anchor) = (origin, kind, anchor)
-  }
-}
-
 /// A trace of one event, until it is ended. Dropping it changes nothing.
 package final class EventTracing: Sendable {
   let sink: any TraceSink
@@ -121,7 +91,13 @@ package final class EventTracing: Sendable {
   /// The number of the event.
   let event: UInt64
 
+  private static let running = Atomic<Int>(0)
+
+  /// Whether some event is traced. One relaxed load.
+  static var areRunning: Bool { running.load(ordering: .relaxed) > 0 }
+
   init(_ sink: any TraceSink, _ core: EventCore) {
+    EventTracing.running.wrappingAdd(1, ordering: .relaxed)
     self.sink = sink
     self.core = core
     event = core.identity(named: nil).number
@@ -132,6 +108,7 @@ package final class EventTracing: Sendable {
   /// Ends the trace. Deliveries that begin after the return are not traced.
   package func end() {
     if isOver.exchange(true, ordering: .relaxed) { return }
+    EventTracing.running.wrappingSubtract(1, ordering: .relaxed)
     core?.forgetObservers()
   }
 }
@@ -179,6 +156,14 @@ extension RegisteredEvent {
     unsafe record._withUnsafeGuaranteedRef { record in
       record.details?.options.name ?? SourceLine.text(record.source.fileID, record.source.line)
         ?? "handler \(record.id)"
+    }
+  }
+
+  /// The name of the handler's lane, if several handlers may share it; otherwise `nil`.
+  package var laneName: String? {
+    unsafe record._withUnsafeGuaranteedRef { record in
+      guard case .actor? = record.details?.place else { return record.details?.place.laneLabel }
+      return record.details?.options.owner?.object.map { "\(type(of: $0))" }
     }
   }
 }

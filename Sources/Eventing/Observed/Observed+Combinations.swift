@@ -95,7 +95,7 @@ extension Observed.Storage {
   /// - Returns: The memberships, for ``collect(_:)`` after the mutex.
   func push(_ new: Value, _ completion: Completion?) -> [CombinationMembership<Value>] {
     let memberships = unsafe memberships
-    for membership in memberships { membership.push(new, completion?.withoutWaiting) }
+    for membership in memberships { membership.push(new, completion?.forFurtherOccurrence) }
     return memberships
   }
 

@@ -202,7 +202,7 @@ extension Observed {
     private func setInside(_ new: Value, ifStill seen: UInt64?, _ own: UInt) -> Bool {
       let core = event.core
       let pendingWork = core.pendingWork
-      let completion = completionOfSender
+      let completion = Completion.ofSetter
       let isPriorTold = unsafe pendingWork.priorHandlerCount > 0
       if isPriorTold { lend(Change(old: value, new: new, isPrior: true)) { core.deliverQueued($0, nil) } }
       core.mutex.lock()
@@ -240,7 +240,7 @@ extension Observed {
       var isNested = false
       var memberships: [CombinationMembership<Value>] = []
       var reads: TrackedReads?
-      let completion = completionOfSender
+      let completion = Completion.ofSetter
       let isOverloaded = event.core.enqueue { pendingWork in
         if let seen, unsafe version != seen { return false }
         keepReplayValue()
@@ -268,9 +268,6 @@ extension Observed {
       unsafe pendingWork.replayValue.isCurrent = false
     }
 
-    /// A completion that carries the task-local values of the caller; `nil` if none are carried.
-    private var completionOfSender: Completion? { CarriedContext.isCarrying ? Completion(.post) : nil }
-
     /// Enqueues a change, preceded by its announcement unless that was delivered already. The
     /// caller holds `core.mutex`.
     private func append(
@@ -281,7 +278,7 @@ extension Observed {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
           // The announcement has a completion of its own: lanes may hold this one while the change
           // gets its observers.
-          unsafe pendingWork.mailbox.append($0, completion?.withoutWaiting, by: thread)
+          unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }
       lend(change) { unsafe pendingWork.mailbox.append($0, completion, by: thread) }

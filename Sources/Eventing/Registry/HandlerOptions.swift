@@ -15,8 +15,10 @@
   @usableFromInline var wantsReplayValue = false
   /// Whether the handler is also called before a value changes.
   @usableFromInline var wantsPrior = false
-  /// Whether the handler forwards to its owner, an event.
+  /// Whether the handler forwards to its owner, an event, or out of the events of the process.
   @usableFromInline var isForward = false
+  /// The place that the handler forwards to, if it is no event; `nil` otherwise.
+  @usableFromInline var bridge: Bridge?
 
   /// The modifiers that change when calls are made, and how; `nil` for none.
   @usableFromInline var modifierBox: ModifierBox?

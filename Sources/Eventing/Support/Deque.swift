@@ -48,6 +48,12 @@ package struct Deque<Element> {
     return nil
   }
 
+  /// Returns the first element that matches; `nil` if none does. O(n)
+  func first(where isMatch: (Element) -> Bool) -> Element? {
+    for i in head..<elements.count { if let element = elements[i], isMatch(element) { return element } }
+    return nil
+  }
+
   /// Changes the last element, if there is one.
   mutating func updateLast(_ change: (inout Element) -> Void) {
     guard head < elements.count, var last = elements[elements.count - 1] else { return }

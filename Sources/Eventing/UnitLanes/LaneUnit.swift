@@ -62,6 +62,9 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     if let completion { unsafe completions = [completion] }
   }
 
+  /// Whether the call has begun and has not ended. The caller holds `scheduler.mutex`.
+  var isInCall: Bool { unsafe stage == .running || stage == .delayed }
+
   override var handlerID: UInt64? { lane.record.id }
   override var eventAnchor: EventAnchor? { lane.anchor }
 

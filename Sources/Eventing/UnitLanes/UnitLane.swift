@@ -117,7 +117,10 @@ import Synchronization
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)
     let count = max(0, calls.load(ordering: .relaxed) - ended)
-    return RunningCount(count: count, oldest: UInt64(ended + 1))
+    // Calls may begin and end while the oldest one hangs, so the number of ends does not name it.
+    if count == 0 { return RunningCount(count: 0, oldest: 0) }
+    let oldest = scheduler.mutex.withLock { unsafe units.first { unsafe $0.isInCall }.map { unsafe $0.turn } }
+    return RunningCount(count: count, oldest: oldest ?? 0)
   }
 
   // MARK: The end, barriers and locks

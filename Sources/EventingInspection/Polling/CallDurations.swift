@@ -18,6 +18,8 @@ final class CallDurations {
     let begunAt: UInt64
   }
 
+  /// The ring in which the calls of an event are counted.
+  private var counted: [UInt64: TraceRing] = [:]
   private var places: [(ring: TraceRing, place: Place)] = []
   private var openCalls: [UInt64: OpenCall] = [:]
   private var histograms: [UInt64: DurationHistogram] = [:]
@@ -33,6 +35,9 @@ final class CallDurations {
   func read() {
     let rings = RunningTraces.rings
     if rings.isEmpty, places.isEmpty { return }
+    if places.contains(where: { old in !rings.contains { $0 === old.ring } }) {
+      counted = counted.filter { entry in rings.contains { $0 === entry.value } }
+    }
     places = rings.map { ring in places.first { $0.ring === ring } ?? (ring, Place()) }
     for index in places.indices { read(&places[index].place, places[index].ring) }
     if openCalls.count > Self.mostOpen || places.isEmpty { openCalls = [:] }
@@ -45,11 +50,19 @@ final class CallDurations {
   }
 
   private func read(_ place: inout Place, _ ring: TraceRing) {
-    for chunk in ring.contents.chunks where chunk.number >= place.chunk {
+    for chunk in ring.contents(from: place.chunk).chunks {
       let first = chunk.number == place.chunk ? place.record : 0
-      for record in chunk.records.dropFirst(first) { add(record) }
+      for record in chunk.records.dropFirst(first) where isCounted(record, in: ring) { add(record) }
       place = Place(chunk: chunk.number, record: chunk.records.count)
     }
+  }
+
+  /// Returns whether the records of an event are counted in this ring: two traces of one event tell
+  /// of each of its calls.
+  private func isCounted(_ record: TraceRecord, in ring: TraceRing) -> Bool {
+    let known = counted[record.event]
+    if known == nil { counted[record.event] = ring }
+    return known == nil || known === ring
   }
 
   private func add(_ record: TraceRecord) {
@@ -74,7 +87,7 @@ final class CallDurations {
 
   func forget(_ handler: UInt64) { histograms[handler] = nil }
 
-  func removeAll() { (places, openCalls, histograms, changed) = ([], [:], [:], []) }
+  func removeAll() { (places, counted, openCalls, histograms, changed) = ([], [:], [:], [:], []) }
 }
 
 /// The durations of the timed calls of one handler, in nanoseconds.

@@ -37,8 +37,10 @@ struct PolledHandler {
   var runningAt: UInt64?
   /// The backlog at a poll at least a second ago, and when that poll was.
   var before: (at: UInt64, waiting: Int)
-  /// The counts of the last poll that saw no new failure.
-  var base: (calls: Int, failed: Int)
+  /// The most calls that any poll saw end without a failure.
+  private var successes = 0
+  /// The number of failures at the last poll that saw a call succeed.
+  private(set) var failedBefore = 0
   /// The durations of the calls; `nil` unless the event is, or was, traced.
   var timing: CallTiming?
   /// When a poll last saw a new drop.
@@ -49,9 +51,19 @@ struct PolledHandler {
     self.version = version
     info = reading.info
     before = (now, 0)
-    base = (0, 0)
     if reading.dropped > 0 { droppedAt = now }
     if reading.running ?? 0 > 0 { runningAt = now }
+    noteSuccesses(reading)
+  }
+
+  /// Notes the failures so far if a call has succeeded since the last poll.
+  ///
+  /// A failure is counted a moment after the end of its call, so that a poll between the two sees a
+  /// success too many. The most successes of all polls grow by that at most once.
+  mutating func noteSuccesses(_ reading: HandlerReading) {
+    let ended = reading.ended - reading.failed
+    guard ended > successes else { return }
+    (successes, failedBefore) = (ended, reading.failed)
   }
 }
 

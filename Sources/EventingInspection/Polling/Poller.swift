@@ -20,25 +20,13 @@ final class Poller {
   /// The last tick whose gone rows are not all in ``gone``.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
-  private var isWatching = false
 
   /// The largest number of gone rows that are remembered: a client that misses one starts anew.
   static let mostGone = 4_096
 
-  deinit { rest() }
-
-  /// Begins to have waits noted. Called before the first poll for a client.
-  func wake() {
-    if isWatching { return }
-    isWatching = true
-    WaitWatch.begin()
-  }
-
   /// Forgets everything: no client is connected.
   func rest() {
-    guard isWatching else { return }
-    isWatching = false
-    WaitWatch.end()
+    guard revision != nil else { return }
     (events, waits, busEdges, gone, revision) = ([], [], [], [], nil)
     warnings.removeAll()
     durations.removeAll()
@@ -46,9 +34,11 @@ final class Poller {
   }
 
   /// Reads all counters.
-  func poll() {
+  ///
+  /// - Parameter now: The time on the ``InspectionClock``.
+  func poll(at now: UInt64 = InspectionClock.now) {
     tick += 1
-    polledAt = InspectionClock.now
+    polledAt = now
     findEvents()
     var (parents, hasGone): ([UInt64: UInt64], Bool) = ([:], false)
     for polled in events {
@@ -199,7 +189,7 @@ final class Poller {
     let old = handler.reading
     if reading == old { return false }
     if reading.dropped > old.dropped { handler.droppedAt = polledAt }
-    if reading.failed == old.failed { handler.base = (reading.calls, reading.failed) }
+    handler.noteSuccesses(reading)
     if reading.running ?? 0 == 0 {
       handler.runningAt = nil
     } else if handler.runningAt == nil || reading.oldestCall != old.oldestCall {

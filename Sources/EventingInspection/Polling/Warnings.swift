@@ -30,11 +30,13 @@ final class Warnings {
 
   private var known: [Key: PolledWarning] = [:]
   private var last: UInt64 = 0
+  /// Whether a poll for the clients that are connected has looked.
+  private var hasLooked = false
 
   /// All warnings, by number.
   var all: [PolledWarning] { known.values.sorted { $0.id < $1.id } }
 
-  func removeAll() { known = [:] }
+  func removeAll() { (known, hasLooked) = ([:], false) }
 
   /// Looks at what a poll saw.
   func find(in poller: Poller) {
@@ -55,14 +57,14 @@ final class Warnings {
           .backlog, polled, count: reading.waiting, limit: Self.backlogLimit,
           "\(reading.waiting) occurrences wait for \(title(polled)), and their number grows.")
       }
-      if reading.waiting > Self.backlogLimit {
+      if reading.isOverloaded {
         found(
           .flood, polled, count: reading.waiting, limit: Self.backlogLimit,
           "Posts to \(title(polled)) are slowed down, because \(reading.waiting) occurrences wait.")
       }
       let sent = reading.sequence - min(reading.sequence, polled.event.sequenceBefore)
       if sent > 0, !polled.wasHeard, now.since(polled.event.joinedAt) >= 10 * Self.second,
-        reading.handlerCount > 0 || !polled.event.wasEverHandled
+        reading.handlerCount > 0 || !polled.event.wasEverHandled && polled.event.kind != .observed
       {
         found(
           .unheard, polled, count: Int(clamping: sent), limit: 0,
@@ -76,8 +78,11 @@ final class Warnings {
         }
       }
     }
-    // One that has ended is found for a second, and then stays as every warning does.
-    let ended = DeferredWaits.last.filter { now.since($0.since) < Self.second }
+    // One that has ended is found for a second, and then stays as every warning does. The first
+    // poll finds all that are remembered: they may have ended before a client came.
+    let isFirst = !hasLooked
+    hasLooked = true
+    let ended = DeferredWaits.last.filter { isFirst || now.since($0.since) < Self.second }
     for wait in poller.waits.map(\.wait) + ended {
       for handler in wait.deferred {
         let text =
@@ -114,8 +119,8 @@ final class Warnings {
       let text = "\(Self.title(handler)) of \(title(polled)) dropped occurrences, \(reading.dropped) in all."
       found(.dropping, reading.dropped, 0, text)
     }
-    let (calls, failed) = (reading.calls - handler.base.calls, reading.failed - handler.base.failed)
-    if failed >= 10, failed >= calls {
+    let failed = reading.failed - handler.failedBefore
+    if failed >= 10 {
       found(.failing, failed, 10, "The last \(failed) calls of \(Self.title(handler)) of \(title(polled)) all failed.")
     }
   }

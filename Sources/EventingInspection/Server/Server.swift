@@ -154,10 +154,7 @@ final class Server: Sendable {
         close(descriptor)
         continue
       }
-      if connections.isEmpty {
-        poller.wake()
-        poller.poll()
-      }
+      if connections.isEmpty { poller.poll() }
       let connection = Connection(descriptor, poller, limits, allowsControl: allowsControl, at: now)
       connection.greet(hello())
       connections.append(connection)

@@ -13,6 +13,10 @@ public import Foundation
 /// records lie in a ring of fixed size, so that the newest stay. A post never waits for a reader
 /// of the trace.
 ///
+/// What a task sends that a handler started has that call as its cause while the call runs. After
+/// an inline handler has returned, the cause is the next inline call of the delivery, or none. So
+/// do not rely on the causes of such tasks.
+///
 /// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` has made a text of their type.
 /// Dropping a trace ends it.
 public final class EventTrace: Sendable {
@@ -21,7 +25,7 @@ public final class EventTrace: Sendable {
     var tracings: [EventTracing] = []
   }
 
-  private let ring: TraceRing
+  let ring: TraceRing
   private let sink: RingSink
   private let traced = Guarded(Traced())
 
@@ -107,6 +111,6 @@ public final class EventTrace: Sendable {
   /// The records that the trace has now, as a file.
   var file: ChromeTraceFile {
     let events = traced.withLock { traced in traced.events.map { event in event } }
-    return ChromeTraceFile(TraceSpans(ring.contents, until: InspectionClock.now), events)
+    return ChromeTraceFile(TraceSpans(ring.contents(), until: InspectionClock.now), events)
   }
 }

@@ -36,7 +36,7 @@ final class RingSink: TraceSink {
       }
     var record = record(kind, event.number, sequence, at: InspectionClock.now)
     record.handler = handler.id
-    ring.append(record) { handler.name }
+    ring.append(record) { TraceRing.HandlerNames(handler: handler.name, lane: handler.laneName) }
   }
 
   private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler, at time: UInt64) {
@@ -44,7 +44,7 @@ final class RingSink: TraceSink {
     record.handler = handler.id
     record.call = call.number
     record.detail = call.lane ?? 0
-    ring.append(record) { handler.name }
+    ring.append(record) { TraceRing.HandlerNames(handler: handler.name, lane: handler.laneName) }
   }
 
   private func record(

@@ -8,6 +8,12 @@ final class TraceRing: Sendable {
   /// The bytes of a chunk. Texts and names count with theirs.
   static let chunkBytes = 65_536
 
+  /// The names of a handler and of its lane; without the latter, no other handler shares the lane.
+  struct HandlerNames: Sendable {
+    var handler = ""
+    var lane: String?
+  }
+
   /// Records, with the texts and the names that belong to them.
   struct Chunk: Sendable {
     /// The number of chunks before this one, the overwritten ones included.
@@ -15,7 +21,7 @@ final class TraceRing: Sendable {
     var records: [TraceRecord] = []
     var payloads: [String] = []
     /// The names of the handlers of the chunk's records.
-    var handlers: [UInt64: String] = [:]
+    var handlers: [UInt64: HandlerNames] = [:]
     /// Some of the handlers that have a name in `handlers`, at the last digits of their numbers.
     /// A look here costs a tenth of a look into the dictionary.
     var named = [UInt64](repeating: 0, count: 64)
@@ -64,11 +70,13 @@ final class TraceRing: Sendable {
   /// The number of beginnings that were overwritten.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
-  /// The chunks that the ring holds now, the oldest first.
-  var contents: (chunks: [Chunk], overwritten: Int) {
+  /// Returns the chunks that the ring holds now, the oldest first.
+  ///
+  /// - Parameter first: The number of the first chunk that is wanted.
+  func contents(from first: Int = 0) -> (chunks: [Chunk], overwritten: Int) {
     state.withLock { state in
       var chunks: [Chunk] = []
-      state.filled.forEach { chunk in chunks.append(chunk) }
+      state.filled.forEach { chunk in if chunk.number >= first { chunks.append(chunk) } }
       return (chunks + [state.current.copy], state.overwritten)
     }
   }
@@ -78,9 +86,9 @@ final class TraceRing: Sendable {
   /// - Parameters:
   ///   - record: The record.
   ///   - payload: The text of the payload; `nil` for none.
-  ///   - name: Returns the name of the handler. Called without the mutex, for the first record of a
-  ///     handler in a chunk.
-  func append(_ record: TraceRecord, payload: String? = nil, name: () -> String = { "" }) {
+  ///   - names: Returns the names of the handler. Called without the mutex, for the handler's first
+  ///     record in a chunk.
+  func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
     let (needsName, gone) = state.withLock { state -> (Bool, Chunk?) in
       let gone = state.makeRoom(most)
       state.add(record, payload)
@@ -88,10 +96,10 @@ final class TraceRing: Sendable {
     }
     withExtendedLifetime(gone) {}  // released after the mutex
     guard needsName else { return }
-    let name = name()
+    let names = names()
     state.withLock { state in
-      guard state.current.handlers.updateValue(name, forKey: record.handler) == nil else { return }
-      state.current.bytes += name.utf8.count + 64
+      guard state.current.handlers.updateValue(names, forKey: record.handler) == nil else { return }
+      state.current.bytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
     }
   }
 }

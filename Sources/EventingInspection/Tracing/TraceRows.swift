@@ -25,7 +25,7 @@ struct TraceRows {
       var ofLane = slots[call.lane] ?? []
       let slot = ofLane.firstIndex { $0.freeAt <= call.begin } ?? ofLane.count
       if slot == ofLane.count {
-        names.append("lane \(call.lane)\(slot == 0 ? "" : ", slot \(slot + 1)"): \(call.name)")
+        names.append("lane \(call.lane)\(slot == 0 ? "" : ", slot \(slot + 1)"): \(call.laneName ?? call.name)")
         ofLane.append((names.count, 0))
       }
       ofLane[slot].freeAt = call.end

@@ -24,6 +24,8 @@ struct TraceSpans {
     let thread: UInt
     /// The number of the lane; 0 for a call that ran inline.
     let lane: UInt64
+    /// The name of a lane that handlers share.
+    let laneName: String?
     let begin: UInt64
     var end: UInt64
     var outcome = Outcome.running
@@ -71,7 +73,8 @@ struct TraceSpans {
 
   private mutating func add(_ record: TraceRecord, _ chunk: TraceRing.Chunk, until end: UInt64) {
     let id = OccurrenceID(event: record.event, sequence: record.sequence)
-    var name: String { chunk.handlers[record.handler] ?? "handler \(record.handler)" }
+    var names: TraceRing.HandlerNames? { chunk.handlers[record.handler] }
+    var name: String { names?.handler ?? "handler \(record.handler)" }
     switch record.kind {
     case .occurrenceBegan:
       occurrencePlaces[id] = occurrences.count
@@ -87,7 +90,8 @@ struct TraceSpans {
       calls.append(
         Call(
           number: record.call, handler: record.handler, name: name, event: record.event, sequence: record.sequence,
-          thread: record.thread, lane: record.detail, begin: record.time, end: max(end, record.time)))
+          thread: record.thread, lane: record.detail, laneName: names?.lane,
+          begin: record.time, end: max(end, record.time)))
     case .callReturned, .callThrew:
       guard let place = callPlaces[record.call] else { return }
       calls[place].end = record.time

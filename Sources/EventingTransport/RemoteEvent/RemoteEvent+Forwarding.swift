@@ -29,7 +29,7 @@ extension EventSource {
     to target: RemoteEvent<Other>, _ transform: @escaping @Sendable (Payload) -> Other?
   ) -> HandlerToken {
     let (subject, identity) = (target.subject, target.channel.transport.identity)
-    return forwardAway(ownedBy: target) { payload, origin -> Leaving<Other>? in
+    return forwardAway(ownedBy: target, as: subject) { payload, origin -> Leaving<Other>? in
       let way = origin as? RemoteWay ?? RemoteWay()
       guard !way.contains(subject, over: identity) else { return nil }
       return transform(payload).map { Leaving(payload: $0, key: nil, way: way) }

@@ -1,0 +1,60 @@
+import EventingTesting
+import Testing
+
+@testable import Eventing
+@testable import EventingInspection
+
+/// S7: the causes of changes of observed values, which have a way of their own into the queue.
+@Suite struct ObservedTraceTests {
+  /// Returns the handler that caused each occurrence of an event; `nil` for none.
+  private func causes(of event: UInt64, in json: TraceJSON) -> [Int?] {
+    let handlers = Dictionary(
+      uniqueKeysWithValues: json.calls.map { ($0.number("call") ?? 0, $0.number("handler") ?? 0) })
+    return json.occurrences.filter { $0.number("event") == Int(event) }.map { occurrence in
+      occurrence.number("cause").flatMap { handlers[$0] }
+    }
+  }
+
+  @Test(arguments: [false, true]) func aChangeInsideAHandlerHasItsCause(isUpdated: Bool) throws {
+    let (x, v) = (Event<Int>("x"), Observed(0))
+    let a = x.addHandler(named: "a") { number in v.value = number }
+    let b = v.addHandler(named: "b") { (change: Change<Int>) in
+      guard let new = change.new, new < 3 else { return }
+      if isUpdated { v.update { $0 += 1 } } else { v.value = new + 1 }
+    }
+    let trace = EventTrace(of: x, v)
+    x.post(1)
+    trace.stop()
+    let json = try TraceJSON(trace)
+    #expect(json.faults.isEmpty)
+    let id = v.inspected.events[0].id
+    #expect(causes(of: id, in: json) == [Int(a.id), Int(b.id), Int(b.id)])
+  }
+
+  @Test func aChangeOfACombinationHasItsCause() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (x, first, second) = (Event<Int>("x"), Observed(0), Observed(0))
+    let known = Set(EventRegistry.events.map(\.id))
+    let pairs = combineLatest(first, second)
+    let b = pairs.addHandler(named: "b") { pair in if pair.0 > 0, pair.0 < 3 { first.value = pair.0 + 1 } }
+    let combination = try #require(
+      EventRegistry.events.first { event in
+        !known.contains(event.id) && "\(event.type)".contains("LatestValues<Int, Int, ")
+          && event.anchor.core?.livingRecords(where: { record, _ in record.id == b.id }).isEmpty == false
+      })
+    let a = x.addHandler(named: "a") { number in first.value = number }
+    // The values are not traced.
+    let trace = EventTrace(of: x)
+    let sink = EventTrace(of: [combination], lastMegabytes: 1)
+    x.post(1)
+    trace.stop()
+    sink.stop()
+    let calls = try TraceJSON(trace).calls + TraceJSON(sink).calls
+    let handlers = Dictionary(calls.map { ($0.number("call") ?? 0, $0.number("handler") ?? 0) }) { first, _ in first }
+    let spans = TraceSpans(sink.ring.contents(), until: InspectionClock.now)
+    let causes = spans.occurrences.map { handlers[Int($0.cause)] }
+    #expect(causes == [Int(a.id), Int(b.id), Int(b.id)])
+    _ = (second, pairs)
+  }
+}
