@@ -224,44 +224,49 @@
     }
 
     /// Memory and threads stay as they are when listenings come and go while messages arrive.
+    /// In a process of its own, because other tests take memory meanwhile.
     @Test func listeningsComeAndGoUnderLoad() async throws {
-      let server = try NATSServer()
-      let nats = try await server.connect()
-      let stream = try await nats.stream("TEST", subjects: ["test.>"])
-      let plain = nats.plain
-      let isOver = Guarded(false)
-      async let load: Void = {
-        while !isOver.withLock({ $0 }) {
-          _ = try? await plain.publish(RemoteMessage(body: [UInt8](repeating: 1, count: 100)), to: "load")
-          _ = try? await stream.publish(RemoteMessage(body: [UInt8](repeating: 1, count: 100)), to: "test.load")
+      await #expect(processExitsWith: .success) {
+        let server = try NATSServer()
+        let nats = try await server.connect()
+        let stream = try await nats.stream("TEST", subjects: ["test.>"])
+        let plain = nats.plain
+        let isOver = Guarded(false)
+        async let load: Void = {
+          while !isOver.withLock({ $0 }) {
+            _ = try? await plain.publish(RemoteMessage(body: [UInt8](repeating: 1, count: 100)), to: "load")
+            _ = try? await stream.publish(RemoteMessage(body: [UInt8](repeating: 1, count: 100)), to: "test.load")
+          }
+        }()
+        var (threads, memory) = (0, [Int]())
+        for round in 0..<2_000 {
+          let isStream = round.isMultiple(of: 3)
+          let event = RemoteEvent<[UInt8]>(
+            isStream ? "test.load" : "load", over: isStream ? stream : plain, codec: .bytes)
+          event.addHandler { _ in }
+          let listening = try await event.listen(as: round.isMultiple(of: 2) ? "one" : nil)
+          if round.isMultiple(of: 5) { await listening.drain(within: .seconds(1)) } else { listening.cancel() }
+          if round == 200 { threads = SubscriptionTests.threadCount() }
+          if [200, 1_100, 1_999].contains(round) { memory.append(SubscriptionTests.residentPages()) }
         }
-      }()
-      var (threads, memory) = (0, [Int]())
-      for round in 0..<2_000 {
-        let isStream = round.isMultiple(of: 3)
-        let event = RemoteEvent<[UInt8]>(
-          isStream ? "test.load" : "load", over: isStream ? stream : plain, codec: .bytes)
-        event.addHandler { _ in }
-        let listening = try await event.listen(as: round.isMultiple(of: 2) ? "one" : nil)
-        if round.isMultiple(of: 5) { await listening.drain(within: .seconds(1)) } else { listening.cancel() }
-        if round == 200 { threads = threadCount() }
-        if [200, 1_100, 1_999].contains(round) { memory.append(residentPages()) }
+        try await eventually("expected about \(threads) threads, got \(SubscriptionTests.threadCount())") {
+          SubscriptionTests.threadCount() <= threads + 8
+        }
+        let grown = (memory[2] - memory[1]) / 256
+        #expect(grown <= 4, "expected the memory to stay as it is, got \(grown) MB more: \(memory.map { $0 / 256 })")
+        isOver.withLock { $0 = true }
+        await load
+        await nats.close()
       }
-      try await eventually("expected about \(threads) threads, got \(threadCount())") { threadCount() <= threads + 8 }
-      let grown = (memory[2] - memory[1]) / 256
-      #expect(grown <= 4, "expected the memory to stay as it is, got \(grown) MB more: \(memory.map { $0 / 256 })")
-      isOver.withLock { $0 = true }
-      await load
-      await nats.close()
     }
 
     /// The pages of 4 KiB that the process has in memory.
-    private func residentPages() -> Int {
+    private static func residentPages() -> Int {
       let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
       return words.count > 1 ? Int(words[1]) ?? 0 : 0
     }
 
-    private func threadCount() -> Int {
+    private static func threadCount() -> Int {
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }
   }
