@@ -110,7 +110,10 @@ import Synchronization
         if let completion = call.completion, completion.isAwaited {
           completion.moveOutstanding(of: self, on: executionSlot)
         }
-        await run(call, executionSlot)
+        let invocation = Invocation(executionSlot)
+        var isShared = false
+        _ = await unsafe run(call, Unmanaged.passUnretained(invocation), &isShared)
+        invocation.end()
       case .follower(.barrier(let completion)): pass(completion, except: executionSlot)
       case .follower: break
       }

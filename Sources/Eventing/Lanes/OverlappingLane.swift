@@ -106,28 +106,38 @@ import Synchronization
   }
 
   /// Runs a call, unless its claim is refused, and concludes it.
-  final func run(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) async {
+  ///
+  /// - Parameter isShared: Set to whether a task that the call has started still holds the
+  ///   invocation.
+  /// - Returns: Whether the call is over. False if the lane has paused, and has put the call back.
+  @inline(__always) final func run(
+    _ call: OverlappingCall, _ invocation: Unmanaged<Invocation>, _ isShared: inout Bool
+  ) async -> Bool {
     while true {
-      let outcome = await callOnce(call, executionSlot)
+      let outcome = unsafe await callOnce(call, invocation, &isShared)
+      let executionSlot = unsafe invocation._withUnsafeGuaranteedRef { $0.executionSlot }
       if case .skipped = outcome {
         switch refused(call, at: executionSlot) {
         case .skip: break
         case .retry: continue
-        case .pause: return
+        case .pause: return false
         }
       }
-      return conclude(outcome, call.completion, at: executionSlot)
+      conclude(outcome, call.completion, at: executionSlot)
+      return true
     }
   }
 
-  private final func callOnce(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) async -> HandlerOutcome {
-    let invocation = Invocation(executionSlot)
+  @inline(__always) private final func callOnce(
+    _ call: OverlappingCall, _ invocation: Unmanaged<Invocation>, _ isShared: inout Bool
+  ) async -> HandlerOutcome {
     let body = unsafe body
-    let outcome = await Context.invocation.withValue(invocation) {
-      await callNow(call.payload.borrowed, body, call.completion, on: nil)
+    return await Context.invocation.withValue(unsafe invocation.takeUnretainedValue()) {
+      let references = unsafe RuntimeSPI.references(to: invocation)
+      let outcome = await callNow(call.borrowed, body, call.completion, on: nil)
+      if unsafe RuntimeSPI.references(to: invocation) != references { isShared = true }
+      return outcome
     }
-    invocation.end()
-    return outcome
   }
 
   /// Lets a barrier pass when each call that runs now has ended.
@@ -197,16 +207,31 @@ import Synchronization
 }
 
 /// One call of an overlapping lane, on its way through a task.
-// Safe: `completion` changes only while no task has the call.
+// Safe: the payload and `completion` change only while no task has the call.
 final class OverlappingCall: @unchecked Sendable {
-  let payload: OwnedPayload
+  @exclusivity(unchecked) private var payload: OwnedPayload
   private(set) var completion: Completion?
 
   init(_ payload: consuming OwnedPayload, _ completion: Completion?) {
-    self.payload = payload
+    unsafe self.payload = payload
     self.completion = completion
   }
 
+  /// The payload, borrowed. Valid until the call is emptied.
+  var borrowed: BorrowedPayload { unsafe payload.borrowed }
+
   /// Removes the waiters: nothing waits for this call any more.
   func detachWaiters() { completion = completion?.withoutWaiting }
+
+  /// Destroys the payload of a call that is over. Not under a mutex.
+  func empty() {
+    completion = nil
+    unsafe payload.empty()
+  }
+
+  /// Makes a call that was emptied the call of another occurrence.
+  func refill(_ payload: BorrowedPayload, _ completion: Completion?) {
+    self.completion = completion
+    unsafe self.payload.fill(copying: payload)
+  }
 }

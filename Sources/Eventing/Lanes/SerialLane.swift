@@ -175,7 +175,7 @@ public import Synchronization
       let call = OverlappingCall(OwnedPayload(copying: payload, type), completion)
       Scheduling.task(priority: nil, on: executor) {
         unsafe self.conclude(
-          await self.callNow(call.payload.borrowed, self.body, call.completion, on: nil), call.completion, at: self)
+          await self.callNow(call.borrowed, self.body, call.completion, on: nil), call.completion, at: self)
       }
       return true
     }

@@ -2,6 +2,19 @@ import Synchronization
 
 /// The lane of a `.task` handler: each call has a task of its own.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
+  /// The number of ended calls that are kept for the next ones.
+  private static let mostFreeCalls = 64
+
+  /// Ended calls, each with its memory and with an invocation that nothing else refers to.
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var freeCalls: [TaskCall] = []
+
+  /// A call with its invocation, and so with its execution slot.
+  private struct TaskCall {
+    let call: OverlappingCall
+    let invocation: Invocation
+  }
+
   @usableFromInline init(
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
@@ -13,23 +26,18 @@ import Synchronization
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let completion = tally.completionForLane()
     tally.taken &+= 1
-    let call = OverlappingCall(OwnedPayload(copying: payload, type), completion)
-    let executionSlot = makeSlot()
-    mutex.withLock { occupy(executionSlot) }
-    if let completion, completion.isAwaited { completion.expect(executionSlot) }
+    let call = makeCall(payload, completion)
+    if let completion, completion.isAwaited { completion.expect(call.invocation.executionSlot) }
     if let completion, completion.purpose == .send {
-      completion.adopt(priority: priority) { await self.runOnce(call, executionSlot) }
+      completion.adopt(priority: priority) { await self.runOnce(call) }
     } else {
-      start(call, executionSlot)
+      start(call)
     }
   }
 
   /// Starts a task for a post on the fast path: see ``SerialLane/takePost(_:)``. Isolation: core.
   func takePost(_ payload: BorrowedPayload) {
-    let completion = CarriedContext.isCarrying ? Completion(.post) : nil
-    let executionSlot = makeSlot()
-    mutex.withLock { occupy(executionSlot) }
-    start(OverlappingCall(OwnedPayload(copying: payload, type), completion), executionSlot)
+    start(makeCall(payload, CarriedContext.isCarrying ? Completion(.post) : nil))
   }
 
   @usableFromInline override func sendBarrier(_ completion: Completion) {
@@ -47,20 +55,47 @@ import Synchronization
       unsafe isPaused = false
       while let item = takeItem() { if case .call(let call) = item { calls.append(call) } }
     }
-    for call in calls {
-      let executionSlot = makeSlot()
-      mutex.withLock { occupy(executionSlot) }
-      start(call, executionSlot)
+    for call in calls { start(occupied(call)) }
+  }
+
+  /// Returns a call that has an execution slot.
+  private func makeCall(_ payload: BorrowedPayload, _ completion: Completion?) -> TaskCall {
+    let free = mutex.withLock { () -> TaskCall? in
+      guard let free = unsafe freeCalls.popLast() else { return nil }
+      occupy(free.invocation.executionSlot)
+      return free
     }
+    guard let free else { return occupied(OverlappingCall(OwnedPayload(copying: payload, type), completion)) }
+    free.call.refill(payload, completion)
+    return free
   }
 
-  private func start(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) {
-    Scheduling.task(priority: priority, on: executor) { await self.runOnce(call, executionSlot) }
+  /// Gives a call an execution slot of its own.
+  private func occupied(_ call: OverlappingCall) -> TaskCall {
+    let executionSlot = makeSlot()
+    mutex.withLock { occupy(executionSlot) }
+    return TaskCall(call: call, invocation: Invocation(executionSlot))
   }
 
-  private func runOnce(_ call: OverlappingCall, _ executionSlot: ExecutionSlot) async {
-    await run(call, executionSlot)
-    let (waiting, isLast) = mutex.withLock { (vacate(executionSlot), takeEnd()) }
+  private func start(_ call: TaskCall) {
+    Scheduling.plainTask(priority: priority, on: executor) { await self.runOnce(call) }
+  }
+
+  /// Runs a call, and keeps it for another one if nothing refers to its invocation any more.
+  ///
+  /// A wait at the execution slot belongs to an invocation, or to a completion that the slot
+  /// returns here. So a slot that is used again is not taken for that of the ended call.
+  private func runOnce(_ taken: TaskCall) async {
+    let executionSlot = taken.invocation.executionSlot
+    var isShared = false
+    let isOver = await unsafe run(taken.call, Unmanaged.passUnretained(taken.invocation), &isShared)
+    let isFree = isOver && !isShared
+    if isFree { taken.call.empty() } else { taken.invocation.end() }
+    let (waiting, isLast) = mutex.withLock { () -> ([Completion], Bool) in
+      let waiting = vacate(executionSlot)
+      if isFree, waiting.isEmpty, unsafe freeCalls.count < Self.mostFreeCalls { unsafe freeCalls.append(taken) }
+      return (waiting, takeEnd())
+    }
     if isLast { closeLate() }
     for completion in waiting { completion.arrive(executionSlot, nil) }
   }

@@ -5,6 +5,8 @@
 @safe @usableFromInline struct OwnedPayload: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
   private let layout: PayloadLayout
+  /// Whether the memory holds a payload.
+  private var isFilled = true
 
   /// Copies a borrowed payload.
   init(copying payload: BorrowedPayload, _ type: PayloadType) {
@@ -27,8 +29,20 @@
   }
 
   @usableFromInline deinit {
-    unsafe layout.destroy(address)
+    if isFilled { unsafe layout.destroy(address) }
     unsafe address.deallocate()
+  }
+
+  /// Destroys the payload, and keeps the memory for the next one.
+  mutating func empty() {
+    isFilled = false
+    unsafe layout.destroy(address)
+  }
+
+  /// Copies a borrowed payload into the memory of one that was destroyed.
+  mutating func fill(copying payload: BorrowedPayload) {
+    unsafe layout.copy(payload, to: address)
+    isFilled = true
   }
 
   /// The payload, borrowed. Valid as long as this `OwnedPayload` exists.

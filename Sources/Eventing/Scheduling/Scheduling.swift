@@ -24,6 +24,21 @@ public import Dispatch
   @usableFromInline package static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
+    plainTask(priority: priority, on: executor, body)
+  }
+
+  /// Starts a task, like ``task(priority:on:_:)``. It is inlined, so that the closure of a frequent
+  /// caller is the task's own, and not wrapped in another one.
+  @inline(__always) static func plainTask(
+    priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
+  ) {
+    if executor != nil || isSimulated { return placedTask(priority: priority, on: executor, body) }
+    Task.detached(priority: priority.map(Self.priority)) { await body() }
+  }
+
+  @inline(never) private static func placedTask(
+    priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
+  ) {
     let priority = priority.map(Self.priority)
     if let simulation = currentSimulation {
       Task.detached(executorPreference: simulation, priority: priority) {

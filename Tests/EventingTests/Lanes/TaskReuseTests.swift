@@ -1,0 +1,69 @@
+import Testing
+
+@testable import Eventing
+
+/// Tests of the ended calls that the lane of a `.task` handler keeps for the next ones.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskReuseTests {
+  @Test func callsInARowShareAnExecutionSlot() async {
+    let event = Event<Int>()
+    let slots = Recorder<ExecutionSlot>()  // retained, so that no two have one address
+    event.addHandler(on: .task) { _ in
+      await Task.yield()
+      if let invocation = Context.invocation.get() { slots.record(invocation.executionSlot) }
+    }
+    for number in 0..<100 { await event.send(number) }
+    #expect(slots.values.count == 100)
+    #if !EVENTING_NO_RUNTIME_SPI
+      #expect(Set(slots.values.map(ObjectIdentifier.init)).count < 100)
+    #endif
+  }
+
+  @Test func aCallThatLeavesATaskBehindIsNotUsedAgain() async {
+    let event = Event<Int>()
+    let (inside, gate, leftover) = (Gate(), Gate(), Recorder<Task<Bool, Never>>())
+    event.addHandler(on: .task) { number in
+      if number == 1 {
+        leftover.record(
+          Task {
+            await inside.opened()
+            return Invocation.current == nil  // its call is over, whatever runs now
+          })
+      } else {
+        inside.open()
+        await gate.opened()
+      }
+    }
+    event.post(1)
+    await event.quiesce()
+    event.post(2)
+    #expect(await leftover.values.first?.value == true)
+    gate.open()
+    await event.quiesce()
+  }
+
+  @Test func thePayloadOfAnEndedCallIsGone() async {
+    let event = Event<Recorder<Int>>()
+    event.addHandler(on: .task) { $0.record(1) }
+    for _ in 0..<3 {
+      weak let payload = { () -> Recorder<Int> in
+        let payload = Recorder<Int>()
+        event.post(payload)
+        return payload
+      }()
+      await event.quiesce()
+      #expect(payload == nil)
+    }
+  }
+
+  @Test func aCallThatIsUsedAgainHasThePayloadOfItsOccurrence() async {
+    let event = Event<[Int]>()
+    let seen = Recorder<Int>()
+    event.addHandler(on: .task) { seen.record($0[0]) }
+    for number in 0..<200 {
+      event.post([number])
+      if number % 20 == 0 { await event.quiesce() }
+    }
+    await event.quiesce()
+    #expect(seen.values.sorted() == Array(0..<200))
+  }
+}
