@@ -69,7 +69,7 @@ extension EventSource {
     _ transform: @escaping @Sendable (Payload) -> (key: Key, payload: Other)?
   ) -> HandlerToken {
     let (subject, identity) = (target.subject, target.channel.transport.identity)
-    return forwardAway(ownedBy: target) { payload, origin -> Leaving<Other>? in
+    return forwardAway(ownedBy: target, as: subject) { payload, origin -> Leaving<Other>? in
       guard let (key, payload) = transform(payload) else { return nil }
       let (way, word) = (origin as? RemoteWay ?? RemoteWay(), SubjectWord.escaped(key.remoteText))
       guard !way.contains("\(subject).\(word)", over: identity) else { return nil }

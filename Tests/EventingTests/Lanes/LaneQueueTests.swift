@@ -15,7 +15,7 @@
       }
     }
 
-    private func number(_ call: OverlappingCall) -> Int { call.payload.borrowed.payload() }
+    private func number(_ call: OverlappingCall) -> Int { call.borrowed.payload() }
 
     /// Appends calls, takes all of them out, and puts them back in reverse.
     private func takeAndPutBack(_ count: Int, _ queue: inout LaneQueue) {
