@@ -44,7 +44,7 @@ final class SenderLog: @unchecked Sendable {
   func keep(_ ticket: Ticket, of payload: StressPayload) { tickets.append((Int(payload.index), ticket)) }
 
   /// Awaits the reports of all tickets.
-  func settle() async {
+  func awaitReports() async {
     for (index, ticket) in tickets { reports.append((index, await ticket.report)) }
     tickets = []
   }

@@ -186,7 +186,7 @@ class AnyTrial: @unchecked Sendable {
     context.director.begin(.quiesce)
     let ran = await eventually(within: 60) { errands.value == 0 }
     checks.expect(.g20, ran, "\(errands.value) blocks never ran")
-    for senderLog in senderLogs { await senderLog.settle() }
+    for senderLog in senderLogs { await senderLog.awaitReports() }
     settled.start = Clock.now
     await subject.quiesce()
     await subject.quiesce()  // delivers the occurrences that handlers posted meanwhile

@@ -54,7 +54,7 @@ import Testing
       let event = Event<Int>("leaves")
       event.forward(to: NotificationCenter(), as: Notification.Name("shop.order"))
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let row = try #require(try await client.rows("graph", events: [event.identity.number]).first)
       #expect(row["to"] as? String == "out:notifications" && row["kind"] as? String == "bridge")
       #expect(row["label"] as? String == "shop.order" && row["count"] as? Int == 0)

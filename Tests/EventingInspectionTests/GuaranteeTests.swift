@@ -14,7 +14,7 @@ import Testing
       let event = Event<Int>("fast")
       event.addHandler { _ in }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       for number in 0..<3 {
         event.post(number)
         _ = try await client.rows("handlers", events: [event.identity.number])
@@ -115,7 +115,7 @@ import Testing
     close(first.descriptor)  // as if the program had died
     #expect(FileManager.default.fileExists(atPath: path))
     let inspection = try Serving.start(at: path)
-    try await TestClient(path).greet()
+    try await TestClient(path).sayHello()
     first.remove()
     #expect(FileManager.default.fileExists(atPath: path), "the file of the one before is another one")
     inspection.end()
@@ -155,7 +155,7 @@ import Testing
       keyed[Secret2()].addHandler { _ in }
       inspection.include(keyed)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       event.post(Secret())
       keyed.post(Secret(), to: Secret2())
       let row = try #require(try await client.rows("events", events: [event.identity.number]).first)

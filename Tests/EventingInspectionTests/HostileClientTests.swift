@@ -11,7 +11,7 @@ import Testing
   private func expectService(_ inspection: Inspection) async throws {
     #expect(await eventually { inspection.counts.clients < 8 })
     let client = try TestClient(inspection.path)
-    try await client.greet()
+    try await client.sayHello()
     #expect(try await client.request(["do": "warnings"])["ok"] as? Bool == true)
   }
 
@@ -20,7 +20,7 @@ import Testing
       var random = Steps(state: seed)
       for greets in [false, true] {
         let client = try TestClient(inspection.path)
-        if greets { try await client.greet() }
+        if greets { try await client.sayHello() }
         try await client.send((0..<200_000).map { _ in UInt8.random(in: 0...255, using: &random) })
         #expect(await client.closing())
       }
@@ -35,7 +35,7 @@ import Testing
       let good = #"{"id":1,"do":"snapshot","parts":["events","handlers"],"events":[1,2,3]}"#
       for _ in 0..<20 {
         let client = try TestClient(inspection.path)
-        try await client.greet()
+        try await client.sayHello()
         var bytes = Array(good.utf8)
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           let at = Int.random(in: 0..<bytes.count, using: &random)
@@ -57,7 +57,7 @@ import Testing
   @Test func halfALineWaitsForItsRest() async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       for byte in #"{"id":"half","do":"warnings"}"#.utf8 { try await client.send([byte]) }
       try await client.send("\r\n\n\n")
       #expect(try await client.line()["id"] as? String == "half")
@@ -67,7 +67,7 @@ import Testing
   @Test func aLineOfTenMegabytesIsNotKept() async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       try await client.send([UInt8](repeating: 0x78, count: 10_000_000))
       #expect(await client.closing())
       let last = try #require(client.received.split(separator: 10).last)
@@ -112,7 +112,7 @@ import Testing
       let event = Event<Int>("floods")
       for number in 0..<500 { event.addHandler(named: "handler with a long name \(number)") { _ in } }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       for id in 2..<6 {
         try await client.send(
           #"{"id":\#(id),"do":"subscribe","interval":1,"events":[\#(event.identity.number)]}"# + "\n")
@@ -137,7 +137,7 @@ import Testing
       let event = Event<Int>("slow")
       for number in 0..<500 { event.addHandler(named: "handler with a long name \(number)") { _ in } }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       try await client.send(#"{"id":2,"do":"subscribe","interval":1,"events":[\#(event.identity.number)]}"# + "\n")
       #expect(
         await eventually {
@@ -160,7 +160,7 @@ import Testing
   @Test func aFloodOfRequestsIsNotRead() async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let flood = String(repeating: #"{"id":1,"do":"warnings"}"# + "\n", count: 2_000)
       let start = ContinuousClock.now
       try await client.send(flood)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ServerTests {
   @Test func theServerSpeaksFirst() async throws {
     try await Serving.with { inspection in
-      let hello = try await TestClient(inspection.path).greet()
+      let hello = try await TestClient(inspection.path).sayHello()
       #expect(hello["push"] as? String == "hello" && hello["protocol"] as? Int == 1)
       #expect(hello["pid"] as? Int == Int(getpid()) && hello["control"] as? Bool == false)
       let limits = try #require(hello["limits"] as? [String: Int])
@@ -23,7 +23,7 @@ import Testing
       event.attach(Handler(on: .main) { (_: Int) in }.named("lane").tagged("b", "a"))
       event.post(1)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let id = event.identity.number
       let row = try #require(try await client.rows("events", events: [id]).first)
       let keys = "busyAt finished handlers id kind locked madeAt name of sequence type unheard waiting"
@@ -47,7 +47,7 @@ import Testing
       let (event, still) = (Event<Int>("changes"), Event<Int>("still"))
       let token = event.addHandler { _ in }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let ids = [event.identity.number, still.identity.number]
       let answer = try await client.request([
         "do": "subscribe", "interval": 50, "parts": ["events", "handlers"], "events": ids,
@@ -99,7 +99,7 @@ import Testing
       let event = Event<Int>("long")
       let tokens = (0..<100).map { number in event.addHandler(named: "handler \(number)") { _ in } }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let rows = try await client.rows("handlers", events: [event.identity.number])
       #expect(rows.map { $0["id"] as? UInt64 } == tokens.map(\.id))
       #expect(client.received.split(separator: 10).allSatisfy { $0.count < 4_096 })
@@ -109,7 +109,7 @@ import Testing
   @Test func errorsNameTheirCause() async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       func code(_ request: [String: Any]) async throws -> String? {
         (try await client.request(request)["error"] as? [String: Any])?["code"] as? String
       }
@@ -133,7 +133,7 @@ import Testing
       let calls = Guarded(0)
       let token = event.addHandler { _ in calls.withLock { $0 += 1 } }
       let client = try TestClient(inspection.path)
-      try await client.greet(control: true)
+      try await client.sayHello(control: true)
       let lock: [String: Any] = ["event": event.identity.number, "handler": token.id]
       #expect(try await client.request(lock.merging(["do": "lock"]) { $1 })["found"] as? Bool == true)
       event.post(1)
@@ -145,7 +145,7 @@ import Testing
           return calls.withLock { $0 } > 0
         })
       let without = try TestClient(inspection.path)
-      try await without.greet()
+      try await without.sayHello()
       let refused = try await without.request(lock.merging(["do": "lock"]) { $1 })
       #expect((refused["error"] as? [String: Any])?["code"] as? String == "control")
     }
@@ -158,7 +158,7 @@ import Testing
       let token = event.addHandler(named: "slow", on: .inOrder) { (_: Int) async in for await _ in mayGoOn { return } }
       event.post(1)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       var warnings: [[String: Any]] = []
       while warnings.isEmpty {
         warnings = (try await client.rows("warnings", events: [event.identity.number])).filter {
@@ -180,7 +180,7 @@ import Testing
   ]) func aKeyOfTheWrongTypeIsNamed(line: String) async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       try await client.send(line + "\n")
       let answer = try await client.line()
       let error = try #require(answer["error"] as? [String: Any])
@@ -198,7 +198,7 @@ import Testing
         for await _ in waiting.0 { return }
       }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let sending = Task { await event.send(1) }
       for await _ in waiting.1 { break }
       var rows: [[String: Any]] = []
@@ -218,7 +218,7 @@ import Testing
       inspection.include(ping)
       inspection.include(pong)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       _ = try await client.rows("waits")  // from now on waits are noted
       let token = ping.addHandler(named: "to pong") { (number: Int) async in await pong.send(number) }
       pong.addHandler(named: "to ping") { (number: Int) async in if number < 2 { await ping.send(number + 1) } }
@@ -241,7 +241,7 @@ import Testing
       let (event, asked) = (Event<Int>("answers"), Event<Int>("asked"))
       inspection.include(event)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       _ = try await client.rows("waits")  // from now on waits are noted
       let token = asked.addHandler { (_: Int) async in _ = try? await event.next(within: .seconds(1_000)) { $0 > 1 } }
       asked.post(1)
@@ -267,7 +267,7 @@ import Testing
       event?.addHandler { _ in }
       let id = try #require(event?.identity.number)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       _ = try await client.request(["do": "subscribe", "interval": 50, "parts": ["events"], "events": [id]])
       var isThere = false
       while !isThere {
@@ -300,7 +300,7 @@ import Testing
       for _ in 0..<101 { event.addHandler { _ in } }
       for number in 0..<20 { event.post(number) }
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       var codes: Set<String> = []
       let isComplete = try await {
         for _ in 0..<2_000 {
@@ -322,7 +322,7 @@ import Testing
   @Test func clientsAreToldOfTheEnd() async throws {
     let inspection = try Serving.start()
     let client = try TestClient(inspection.path)
-    try await client.greet()
+    try await client.sayHello()
     inspection.end()
     inspection.end()
     #expect(!FileManager.default.fileExists(atPath: inspection.path))

@@ -51,7 +51,7 @@ final class TestClient {
   }
 
   /// Says hello, and returns the server's first line.
-  @discardableResult func greet(control: Bool = false) async throws -> [String: Any] {
+  @discardableResult func sayHello(control: Bool = false) async throws -> [String: Any] {
     let hello = try await line()
     let answer = try await request(["do": "hello", "protocol": 1, "client": "test", "control": control])
     #expect(answer["ok"] as? Bool == true)

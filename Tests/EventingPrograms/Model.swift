@@ -37,12 +37,12 @@ final class Model {
 
   func send(_ payload: Int) -> Report {
     let report = deliver(payload)
-    settle()
+    drain()
     return report
   }
 
   /// Makes the queued adds and delivers the queued posts, in their order.
-  func settle() {
+  func drain() {
     while !waiting.isEmpty {
       switch waiting.removeFirst() {
       case .join(let numbers):

@@ -53,7 +53,7 @@ package struct Program: Sendable {
         case .perform(let action):
           world.perform(action)
           world.model.perform(action)
-          world.model.settle()
+          world.model.drain()
         case .send(let payload):
           let report = await world.event.send(payload)
           let expected = world.model.send(payload)

@@ -7,7 +7,7 @@ extension UnitLane {
   /// freed, or waits for another attempt.
   func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
     // Before the unit ends: nothing that waits for it may find the payload alive.
-    if case .ended(let outcome) = result { settle(unit, outcome) }
+    if case .ended(let outcome) = result { reportOutcome(unit, outcome) }
     var (ended, barriers): ([LaneUnit], [Completion]) = ([], [])
     var (isOver, isIdle) = (false, false)
     // Before another unit may have the slot or the key.
@@ -61,7 +61,7 @@ extension UnitLane {
 
   /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys
   /// the payloads.
-  func settle(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
+  func reportOutcome(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
     let node = unit.node
     var completions = unsafe unit.completions
     // A batch that did not begin.

@@ -83,7 +83,7 @@ import Synchronization
   /// Tells the observers that a unit was skipped, and releases its payloads. Not under a mutex.
   private func skip(_ unit: LaneUnit) {
     if let error = unsafe unit.lastError {
-      settle(unit, failure(error, unit))
+      reportOutcome(unit, failure(error, unit))
       return unit.arriveBarriers()
     }
     var completions: [Completion?] = unsafe unit.completions
@@ -119,7 +119,7 @@ import Synchronization
     let count = max(0, calls.load(ordering: .relaxed) - ended)
     // Calls may begin and end while the oldest one hangs, so the number of ends does not name it.
     if count == 0 { return RunningCount(count: 0, oldest: 0) }
-    let oldest = scheduler.mutex.withLock { unsafe units.first { unsafe $0.isInCall }.map { unsafe $0.turn } }
+    let oldest = scheduler.mutex.withLock { unsafe units.first { $0.isInCall }.map { unsafe $0.turn } }
     return RunningCount(count: count, oldest: oldest ?? 0)
   }
 

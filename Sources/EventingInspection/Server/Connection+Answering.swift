@@ -11,7 +11,7 @@ extension Connection {
       return mistake(nil, "request", "expected an \"id\": an integer, or a text of at most 64 bytes")
     }
     guard case .text(let name)? = json["do"] else { return mistake(id, "request", "expected a \"do\"") }
-    if !hasGreeted { return greet(id, name, json) }
+    if !hasSaidHello { return sendHello(id, name, json) }
     switch name {
     case "hello": mistake(id, "request", "expected one hello")
     case "snapshot", "warnings":
@@ -26,13 +26,13 @@ extension Connection {
     fill()
   }
 
-  private func greet(_ id: RequestID, _ name: String, _ json: JSONValue) {
+  private func sendHello(_ id: RequestID, _ name: String, _ json: JSONValue) {
     guard name == "hello", case .integer(let version)? = json["protocol"] else {
       malformed += 1
       return fail("hello", "expected a hello with a \"protocol\"", id, closes: true)
     }
     guard version == 1 else { return fail("version", "expected protocol 1", id, closes: true, supported: true) }
-    hasGreeted = true
+    hasSaidHello = true
     hasControl = allowsControl && json["control"] == .bool(true)
     var line = JSONWriter()
     line.beginAnswer(id)
@@ -153,7 +153,7 @@ extension Connection {
   func mistake(_ id: RequestID?, _ code: String, _ message: String) {
     mistakes += 1
     malformed += 1
-    if hasGreeted {
+    if hasSaidHello {
       fail(code, message, id, closes: mistakes >= limits.mistakes)
     } else {
       fail("hello", "expected a hello first", id, closes: true)

@@ -21,7 +21,7 @@ final class Connection {
   /// The trace that the client has begun, with its number.
   var trace: (id: UInt64, trace: EventTrace)?
   var mistakes = 0
-  var hasGreeted = false
+  var hasSaidHello = false
   var hasControl = false
   /// Whether the connection ends as soon as all that waits is sent.
   var isEnding = false
@@ -61,7 +61,7 @@ final class Connection {
 
   /// The time of the next check for a hello, output or an update that is due.
   func deadline(at now: UInt64) -> UInt64 {
-    var next = hasGreeted ? UInt64.max : openedAt + limits.helloTime
+    var next = hasSaidHello ? UInt64.max : openedAt + limits.helloTime
     if wantsToWrite { next = min(next, tookAt + limits.idleTime) }
     if isOverBudget(at: now) { next = min(next, window.start + Limits.second) }
     return subscriptions.reduce(next) { min($0, $1.nextAt) }
@@ -71,11 +71,11 @@ final class Connection {
   var interval: UInt64? { subscriptions.map(\.interval).min() }
 
   /// Sends the server's first line.
-  func greet(_ hello: [UInt8]) { enqueue(hello) }
+  func sendHello(_ hello: [UInt8]) { enqueue(hello) }
 
   /// Makes the updates that are due, and ends a connection without a hello.
   func tick(at now: UInt64) {
-    if !hasGreeted, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
+    if !hasSaidHello, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
     if !wantsToWrite { tookAt = now }
     for index in subscriptions.indices where now >= subscriptions[index].nextAt {
       let id = subscriptions[index].id

@@ -78,7 +78,7 @@ final class Server: Sendable {
       }
       for connection in connections where connection.isClosed {
         (lostMalformed, lostMissed) = (lostMalformed + connection.malformed, lostMissed + connection.missed)
-        if !connection.hasGreeted { refusedCount.wrappingAdd(1, ordering: .relaxed) }
+        if !connection.hasSaidHello { refusedCount.wrappingAdd(1, ordering: .relaxed) }
       }
       let closed = connections.filter(\.isClosed)
       connections.removeAll { $0.isClosed }
@@ -156,7 +156,7 @@ final class Server: Sendable {
       }
       if connections.isEmpty { poller.poll() }
       let connection = Connection(descriptor, poller, limits, allowsControl: allowsControl, at: now)
-      connection.greet(hello())
+      connection.sendHello(hello())
       connections.append(connection)
     }
     return true

@@ -49,16 +49,16 @@
         }
         let begun = begin(item.message)
         if let verdict = begun.knownVerdict {
-          settle(item, verdict)
+          applyVerdict(item, verdict)
         } else {
-          Scheduling.task(priority: nil, on: nil) { self.settle(item, await begun.verdict) }
+          Scheduling.task(priority: nil, on: nil) { self.applyVerdict(item, await begun.verdict) }
         }
         count += 1
         if count.isMultiple(of: 1_024) { await Task.yield() }
       }
     }
 
-    private func settle(_ item: Inflow.Item, _ verdict: Verdict) {
+    private func applyVerdict(_ item: Inflow.Item, _ verdict: Verdict) {
       let isWaiting = waits(for: verdict)  // computed before there is room for another message
       let wasInHand = inflow.finish(item)
       if wasInHand { apply(verdict, to: item) }

@@ -10,7 +10,7 @@ struct ListenOptions: Sendable {
   var deadLetter: String?
   var deduplication: Deduplication = .none
   /// Whether a message that reaches no handler counts as handled: true for keyed events.
-  var acceptsNobody = false
+  var acceptsNoHandler = false
 
   var retry: RetryPolicy {
     givenRetry ?? .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)

@@ -109,7 +109,7 @@ final class Listener: Sendable {
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
     let isHandled =
       outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped
-      && (outcome.delivered + outcome.leftOut > 0 || options.acceptsNobody)
+      && (outcome.delivered + outcome.leftOut > 0 || options.acceptsNoHandler)
     seen?.end(message.identity, isHandled: isHandled)
     if isHandled { return .done }
     if outcome.failures.isEmpty { return .release(after: Listener.pause) }

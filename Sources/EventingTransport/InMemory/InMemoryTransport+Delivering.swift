@@ -43,15 +43,15 @@ extension InMemoryTransport {
         if !state.withLock({ $0.isPending(delivery, of: subscription) }) { continue }
       }
       if delivery.isLost {
-        settle(delivery, of: subscription, .release(after: InMemoryTransport.redelivery))
+        applyVerdict(delivery, of: subscription, .release(after: InMemoryTransport.redelivery))
         continue
       }
       let begun = subscription.begin(delivery.message)
       if let verdict = begun.knownVerdict {
-        settle(delivery, of: subscription, verdict)
+        applyVerdict(delivery, of: subscription, verdict)
       } else {
         Scheduling.task(priority: nil, on: EventContext.executor) {
-          self.settle(delivery, of: subscription, await begun.verdict)
+          self.applyVerdict(delivery, of: subscription, await begun.verdict)
         }
       }
       count += 1
@@ -60,11 +60,11 @@ extension InMemoryTransport {
   }
 
   /// Carries out a verdict.
-  private func settle(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
-    let settled = state.withLock { $0.settle(delivery, of: subscription, verdict, faults) }
-    for drainer in settled.drainers { drainer.resume() }
-    for other in settled.woken { startPump(other) }
-    if let reason = settled.rejection {
+  private func applyVerdict(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
+    let result = state.withLock { $0.applyVerdict(delivery, of: subscription, verdict, faults) }
+    for drainer in result.drainers { drainer.resume() }
+    for other in result.woken { startPump(other) }
+    if let reason = result.rejection {
       let group = subscription.options.group.map { "the group \($0)" } ?? "a listener without a group"
       let position = delivery.message.position.map { " at \($0)" } ?? ""
       tell(
@@ -74,14 +74,14 @@ extension InMemoryTransport {
             "expected \(group) to handle the message\(position); it was given up at attempt \(delivery.message.attempt): \(reason)"
         ))
     }
-    if let pause = settled.pause {
+    if let pause = result.pause {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
         try? await clock.sleep(for: pause)
         guard let self else { return }
         if state.withLock({ $0.endPause(subscription.id) }) { startPump(subscription) }
       }
     }
-    if let delay = settled.delay, let group = subscription.group, let position = delivery.message.position {
+    if let delay = result.delay, let group = subscription.group, let position = delivery.message.position {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
         try? await clock.sleep(for: delay)
         guard let self else { return }

@@ -75,7 +75,7 @@ extension MemoryState {
   }
 
   /// The consequences of a verdict, which are carried out after the unlock.
-  struct Settled: Sendable {
+  struct VerdictResult: Sendable {
     var woken: [MemorySubscription] = []
     var drainers: [CheckedContinuation<Void, Never>] = []
     /// The delay before redelivery of the message.
@@ -87,61 +87,61 @@ extension MemoryState {
   }
 
   /// Records a verdict.
-  mutating func settle(
+  mutating func applyVerdict(
     _ delivery: Delivery, of subscription: MemorySubscription, _ verdict: Verdict, _ faults: MemoryFaults
-  ) -> Settled {
-    var settled = Settled()
+  ) -> VerdictResult {
+    var result = VerdictResult()
     let id = subscription.id
     if case .release(let delay) = verdict, delay > .zero, subscription.options.inFlight == 1, subscription.group != nil,
       members[id] != nil
     {
       members[id]?.isPaused = true
-      settled.pause = delay
+      result.pause = delay
     }
     if members[id] != nil {
       members[id]?.inHand -= 1
       if members[id]?.isOpen == false, members[id]?.isIdle == true {
-        settled.drainers = members[id]?.drainers ?? []
+        result.drainers = members[id]?.drainers ?? []
         members[id]?.drainers = []
       }
       list(id)
-      if wake(id) { settled.woken.append(subscription) }
+      if wake(id) { result.woken.append(subscription) }
     }
     guard let group = subscription.group else {
-      if case .reject(let reason) = verdict { settled.rejection = reason }
-      return settled
+      if case .reject(let reason) = verdict { result.rejection = reason }
+      return result
     }
     guard let position = delivery.message.position, let found = groups[group]?.pending[position],
       found.delivery == delivery.number
-    else { return settled }
+    else { return result }
     groups[group]?.pending[position] = nil
     members[id]?.taken.remove(position)
     switch verdict {
     case .done:
       if mustRepeat(position, group, faults) {
         groups[group]?.repeated.insert(position)
-        settled.woken += comeAgain(position, group)
+        result.woken += comeAgain(position, group)
       } else {
         end(position, group)
       }
     case .reject(let reason):
-      settled.rejection = reason
+      result.rejection = reason
       end(position, group)
     case .retry(let delay):
       groups[group]?.failures[position, default: 0] += 1
-      settled.delay = delay
+      result.delay = delay
     // One message at a time means order. So the message stays before all others, and another member
     // may take it at once, while this one pauses.
-    case .release(let delay): settled.delay = settled.pause == nil ? delay : .zero
+    case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
-    guard let delay = settled.delay else { return settled }
+    guard let delay = result.delay else { return result }
     if delay > .zero {
       groups[group]?.delayed.insert(position)
     } else {
-      settled.delay = nil
-      settled.woken += comeAgain(position, group)
+      result.delay = nil
+      result.woken += comeAgain(position, group)
     }
-    return settled
+    return result
   }
 
   /// Ends the pause of a subscription. Returns whether its pump must be started.

@@ -54,7 +54,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   ) async throws -> Listening {
     let options = ListenOptions(
       group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
-      deduplication: deduplication, acceptsNobody: true)
+      deduplication: deduplication, acceptsNoHandler: true)
     let event = event
     let prefix = subject.utf8.count + 1
     return try await channel.listen(options, isKeyed: true, isReady: { event.mayDeliver }) { message in

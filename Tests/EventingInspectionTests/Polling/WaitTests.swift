@@ -19,7 +19,7 @@ import Testing
       for await _ in waiting.0 { break }
       #expect(await eventually { PolledWait.all().contains { $0.event == event.identity.number } })
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let rows = try await client.rows("waits", events: [event.identity.number])
       #expect(rows.first?["kind"] as? String == "send" && rows.first?["handlers"] as? [UInt64] == [token.id])
       goOn.post()
@@ -67,7 +67,7 @@ import Testing
       for await _ in waiting.1 { return }
     }
     let ticket = event.submit(1)
-    let waits = [Task { _ = try? await ticket.report }, Task { await event.quiesce() }]
+    let waits = [Task { _ = await ticket.report }, Task { await event.quiesce() }]
     for await _ in waiting.0 { break }
     var found: [PolledWait] = []
     _ = await eventually {
@@ -83,7 +83,7 @@ import Testing
   func theIntervalIsClamped(asked: Int, given: Int) async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let answer = try await client.request(["do": "subscribe", "interval": asked, "parts": ["waits"]])
       #expect(answer["interval"] as? Int == given)
     }

@@ -15,7 +15,7 @@ import Testing
       inspection.include(event)
       inspection.include(other)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let ids = [event.identity.number, other.identity.number]
       func rows() async throws -> [[String: Any]] { try await client.rows("handlers", events: ids) }
       await event.send(1)

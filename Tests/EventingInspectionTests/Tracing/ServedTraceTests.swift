@@ -12,7 +12,7 @@ import Testing
       event.addHandler(on: .background) { _ in }
       inspection.include(event)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let id = event.identity.number
       let began = try await client.request(["do": "trace", "action": "start", "events": [id], "megabytes": 1_000])
       #expect(began["megabytes"] as? Int == 64)
@@ -39,7 +39,7 @@ import Testing
   @Test func requestsThatAreNoTraceAreRefused() async throws {
     try await Serving.with { inspection in
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       for (request, code) in [
         (["do": "trace"], "request"), (["do": "trace", "action": "start"], "request"),
         (["do": "trace", "action": "start", "events": [] as [Int]], "request"),
@@ -59,7 +59,7 @@ import Testing
       event.addHandler { _ in }
       inspection.include(event)
       let client = try TestClient(inspection.path)
-      try await client.greet()
+      try await client.sayHello()
       let began = try await client.request(["do": "trace", "action": "start", "events": [event.identity.number]])
       let trace = try #require(began["trace"] as? Int)
       for number in 1...3_000 { event.post(number) }

@@ -14,7 +14,7 @@ import Testing
     try Simulation.run(seeds: 1...50, by: .priorities(changes: 3), body)
   }
 
-  private static func expect<Value: Equatable>(_ value: Value, _ expected: Value, line: Int = #line) throws {
+  static func expect<Value: Equatable>(_ value: Value, _ expected: Value, line: Int = #line) throws {
     if value != expected { throw RunError(description: "line \(line): expected \(expected), got \(value)") }
   }
   struct RunError: Error, CustomStringConvertible { let description: String }

@@ -76,7 +76,7 @@ struct Linearizability {
 
   private mutating func go(_ given: Node) -> Bool {
     var node = given
-    let other = node.event.settle(outline)
+    let other = node.event.drain(outline)
     guard seen.insert(node).inserted else { return false }
     limit -= 1
     guard limit >= 0 else { return false }

@@ -136,7 +136,7 @@ struct SequentialEvent: Hashable {
   /// states.
   ///
   /// - Returns: The alternative state, if there is such a choice; otherwise `nil`.
-  mutating func settle(_ outline: Outline) -> SequentialEvent? {
+  mutating func drain(_ outline: Outline) -> SequentialEvent? {
     for handler in members.indices {
       while let first = members[handler].lane.first, members[handler].isSilent, !outline.isCalled(handler, first) {
         members[handler].lane.removeFirst()

@@ -11,7 +11,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
 /// change of a handler must take effect with the very next occurrence.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneFastPathTests {
   /// An event with a handler on a lane, after a few posts that open the fast path.
-  private struct Settled {
+  private struct WarmEvent {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let token: HandlerToken
@@ -31,74 +31,74 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
   }
 
   @Test(arguments: kinds) func theLockOfTheHandlerIsSeen(kind: SerialKind) async {
-    let settled = await Settled(kind)
-    settled.event.lock(settled.token)
-    settled.event.post(1)
-    settled.event.unlock(settled.token)  // 1 is skipped at its post, although its call would begin later
-    for number in 2...4 { settled.event.post(number) }
-    #expect(await settled.later() == [2, 3, 4])
-    #expect(await settled.event.handlers.map(\.skippedCount) == [1])
+    let warm = await WarmEvent(kind)
+    warm.event.lock(warm.token)
+    warm.event.post(1)
+    warm.event.unlock(warm.token)  // 1 is skipped at its post, although its call would begin later
+    for number in 2...4 { warm.event.post(number) }
+    #expect(await warm.later() == [2, 3, 4])
+    #expect(await warm.event.handlers.map(\.skippedCount) == [1])
   }
 
   @Test(arguments: kinds) func theLockOfTheEventIsSeen(kind: SerialKind) async {
-    let settled = await Settled(kind)
-    settled.event.lock()
-    settled.event.post(1)
-    settled.event.unlock()
-    for number in 2...4 { settled.event.post(number) }
-    #expect(await settled.later() == [2, 3, 4])
+    let warm = await WarmEvent(kind)
+    warm.event.lock()
+    warm.event.post(1)
+    warm.event.unlock()
+    for number in 2...4 { warm.event.post(number) }
+    #expect(await warm.later() == [2, 3, 4])
   }
 
   @Test(arguments: kinds) func aLockThatHoldsIsSeen(kind: SerialKind) async {
-    let settled = await Settled(kind)
-    settled.event.lock(settled.token, holding: .upTo(2))
-    for number in 1...3 { settled.event.post(number) }
-    #expect(await settled.later() == [])
-    settled.event.post(4)
-    settled.event.unlock(settled.token)
-    for number in 5...7 { settled.event.post(number) }
-    #expect(await settled.later() == [1, 2, 5, 6, 7])
+    let warm = await WarmEvent(kind)
+    warm.event.lock(warm.token, holding: .upTo(2))
+    for number in 1...3 { warm.event.post(number) }
+    #expect(await warm.later() == [])
+    warm.event.post(4)
+    warm.event.unlock(warm.token)
+    for number in 5...7 { warm.event.post(number) }
+    #expect(await warm.later() == [1, 2, 5, 6, 7])
   }
 
   @Test(arguments: kinds) func theRemovalOfTheHandlerIsSeen(kind: SerialKind) async {
-    let settled = await Settled(kind)
+    let warm = await WarmEvent(kind)
     let live = LiveCount()
-    let other = add(kind, to: settled.event) { [canary = Canary(live)] _ in withExtendedLifetime(canary) {} }
-    for number in 1...2 { settled.event.post(number) }
-    #expect(settled.event.remove(settled.token))
-    #expect(settled.event.remove(other))
-    settled.event.post(3)
-    #expect(await settled.later().allSatisfy { $0 < 3 })
-    #expect(settled.event.handlerCount == 0)
+    let other = add(kind, to: warm.event) { [canary = Canary(live)] _ in withExtendedLifetime(canary) {} }
+    for number in 1...2 { warm.event.post(number) }
+    #expect(warm.event.remove(warm.token))
+    #expect(warm.event.remove(other))
+    warm.event.post(3)
+    #expect(await warm.later().allSatisfy { $0 < 3 })
+    #expect(warm.event.handlerCount == 0)
     #expect(await eventually { live.alive == 0 })
   }
 
   @Test(arguments: kinds) func aSendStillWaits(kind: SerialKind) async {
-    let settled = await Settled(kind)
+    let warm = await WarmEvent(kind)
     for number in 1...50 {
-      settled.event.post(2 * number - 1)
-      let report = await settled.event.send(2 * number)
+      warm.event.post(2 * number - 1)
+      let report = await warm.event.send(2 * number)
       #expect(report.delivered == 1)
-      #expect(settled.seen.values.last == 2 * number)
+      #expect(warm.seen.values.last == 2 * number)
     }
-    #expect(await settled.later() == Array(1...100))
+    #expect(await warm.later() == Array(1...100))
   }
 
   @Test(arguments: kinds) func interceptorsAndObserversAreSeen(kind: SerialKind) async {
-    let settled = await Settled(kind)
-    let stopping = settled.event.intercept(priority: 1) { $0 % 2 == 0 ? .stop : .proceed }
-    for number in 1...4 { settled.event.post(number) }
-    settled.event.remove(stopping)
-    for number in 5...6 { settled.event.post(number) }
+    let warm = await WarmEvent(kind)
+    let stopping = warm.event.intercept(priority: 1) { $0 % 2 == 0 ? .stop : .proceed }
+    for number in 1...4 { warm.event.post(number) }
+    warm.event.remove(stopping)
+    for number in 5...6 { warm.event.post(number) }
     let notes = ObserverTests.Notes()
-    let observation = settled.event.observe(with: notes)
-    for number in 7...8 { settled.event.post(number) }
-    #expect(await settled.later() == [1, 3, 5, 6, 7, 8])
+    let observation = warm.event.observe(with: notes)
+    for number in 7...8 { warm.event.post(number) }
+    #expect(await warm.later() == [1, 3, 5, 6, 7, 8])
     observation.end()
-    for number in 9...10 { settled.event.post(number) }
-    #expect(await settled.later() == [1, 3, 5, 6, 7, 8, 9, 10])
+    for number in 9...10 { warm.event.post(number) }
+    #expect(await warm.later() == [1, 3, 5, 6, 7, 8, 9, 10])
     #expect(notes.lines.values.filter { $0.hasPrefix("began") }.count == 2)
-    #expect(await settled.event.handlers.map(\.skippedCount) == [2])
+    #expect(await warm.event.handlers.map(\.skippedCount) == [2])
   }
 
   @Test(arguments: kinds) func errorsOfTheHandlerAreReportedAndItsCallsAreCounted(kind: SerialKind) async {

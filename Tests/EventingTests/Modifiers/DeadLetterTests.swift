@@ -53,7 +53,7 @@ import Testing
     #expect(letters.values == [1])
   }
 
-  @Test func nothingIsMadeForAnEventThatNobodyAsks() async {
+  @Test func noLetterIsMadeWithoutAListener() async {
     let event = Event<Int>()
     event.addHandler { _ in throw Refused() }
     _ = await event.send(1)

@@ -21,7 +21,7 @@ import Testing
   private static let places = ["inline", "background", "main", "inOrder"]
 
   /// Waits until the handlers' calls have ended. Does not end the waiting of a pace.
-  private func settle(_ seen: Recorder<Int>, _ count: Int) async {
+  private func awaitCount(_ seen: Recorder<Int>, _ count: Int) async {
     #expect(await eventually { seen.count >= count })
     for _ in 0..<200 { await Task.yield() }
   }
@@ -31,21 +31,21 @@ import Testing
     _ = add(place, to: event, seen) { $0.throttled(to: .milliseconds(100), clock: clock) }
     for payload in 1...5 { event.post(payload) }
     #expect(await eventually { clock.sleeperCount == 1 })
-    await settle(seen, 1)
+    await awaitCount(seen, 1)
     #expect(seen.values == [1])
     clock.advance(by: .milliseconds(100))
-    await settle(seen, 2)
+    await awaitCount(seen, 2)
     #expect(seen.values == [1, 5])
     #expect(await eventually { clock.sleeperCount == 1 })
     event.post(6)
     clock.advance(by: .milliseconds(100))
-    await settle(seen, 3)
+    await awaitCount(seen, 3)
     #expect(seen.values == [1, 5, 6])
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .milliseconds(100))  // after an interval without occurrences the next one is delivered at once
     #expect(await eventually { clock.sleeperCount == 0 })
     event.post(7)
-    await settle(seen, 4)
+    await awaitCount(seen, 4)
     #expect(seen.values == [1, 5, 6, 7])
     let handlers = await event.handlers
     #expect(handlers.map(\.droppedCount) == [3] && handlers.map(\.callCount) == [4])
@@ -63,7 +63,7 @@ import Testing
     #expect(seen.values == [])
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .milliseconds(100))
-    await settle(seen, 1)
+    await awaitCount(seen, 1)
     #expect(seen.values == [3])
   }
 
@@ -151,11 +151,11 @@ import Testing
     event.post(3)  // the lock holds it, while the pace keeps 2
     event.unlock(token)
     #expect(await eventually { clock.sleeperCount == 1 })
-    await settle(seen, 2)
+    await awaitCount(seen, 2)
     #expect(seen.values == [1, 3])
     event.post(4)
     clock.advance(by: .seconds(1))
-    await settle(seen, 3)
+    await awaitCount(seen, 3)
     await event.quiesce()
     #expect(seen.values == [1, 3, 4])
     #expect(await event.handlers.map(\.droppedCount) == [1])

@@ -140,7 +140,7 @@ import Testing
     await event.quiesce()
   }
 
-  private final class Parcel: Sendable {
+  private final class PayloadWithAction: Sendable {
     let number: Int
     private let onRelease: @Sendable () -> Void
 
@@ -155,7 +155,7 @@ import Testing
   /// releases that payload, its own occurrence fails and waits for its retry. The post must not end
   /// that delay.
   @Test func aPostEndsNoDelayButThatOfTheCallItReplaces() async {
-    let (event, clock, gate, seen) = (Event<Parcel>(), ManualClock(), Gate(), Recorder<Int>())
+    let (event, clock, gate, seen) = (Event<PayloadWithAction>(), ManualClock(), Gate(), Recorder<Int>())
     let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
     event.add(
       Handler { parcel async throws in
@@ -163,15 +163,15 @@ import Testing
         if parcel.number == 3 { throw RetryTests.Refused() }
         await Task.detached { await gate.opened() }.value  // ignores cancellation
       }.retrying(policy, clock: clock).restarting())
-    event.post(Parcel(1))
+    event.post(PayloadWithAction(1))
     #expect(await eventually { seen.count == 1 })
     await startThread {
       event.post(
-        Parcel(2) {
+        PayloadWithAction(2) {
           gate.open()
           for _ in 0..<10_000_000 where clock.sleeperCount == 0 { giveWay() }
         })
-      event.post(Parcel(3))
+      event.post(PayloadWithAction(3))
     }.opened()
     #expect(clock.sleeperCount == 1 && seen.values == [1, 3])
     event.removeAll()

@@ -128,7 +128,7 @@ import Testing
       let turns = (0..<2).map { index in
         startThread { for number in 1...count { event.post(number * 2 + index) } }
       }
-      let joiners = (0..<2).map { index in
+      let newHandlers = (0..<2).map { index in
         startThread {
           for round in 0..<100 {
             let log = Recorder<Int>()
@@ -141,7 +141,7 @@ import Testing
           }
         }
       }
-      for thread in turns + joiners { await thread.opened() }
+      for thread in turns + newHandlers { await thread.opened() }
       await event.quiesce()
       let all = Recorder<Int>()
       if history == .max { event.addHandler { all.record($0) } } else { event.post(-1) }

@@ -21,7 +21,7 @@ import Testing
 
     @Test func takingOneMutexAfterAnotherIsFine() async {
       await #expect(processExitsWith: .success) {
-        let (one, two) = (Kept(), Kept())
+        let (one, two) = (MutexOwner(), MutexOwner())
         for _ in 0..<3 {
           one.mutex.withLock {}
           two.mutex.withLock {}
@@ -31,6 +31,6 @@ import Testing
       }
     }
 
-    private final class Kept: Sendable { let mutex = UnfairMutex() }
+    private final class MutexOwner: Sendable { let mutex = UnfairMutex() }
   }
 #endif

@@ -13,7 +13,7 @@ struct FaultyTransport: Transport {
     // Faults of publishing.
     case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs
     // Faults of requests.
-    case repliesForNobody, changesReplies, hasNoTimeLimit
+    case repliesWithoutResponder, changesReplies, hasNoTimeLimit
     // Faults of connections, and of the engine after a restart.
     case neverCloses, staysOpen, neverVanishes, swallowsFrom(Int), beginsTwiceFrom(Int)
   }
@@ -140,7 +140,7 @@ struct FaultyTransport: Transport {
       if case .changesReplies = fault { reply.body.append(0) }
       return reply
     } catch {
-      if case .repliesForNobody = fault { return RemoteMessage() }
+      if case .repliesWithoutResponder = fault { return RemoteMessage() }
       throw error
     }
   }

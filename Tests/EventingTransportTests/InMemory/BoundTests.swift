@@ -28,7 +28,7 @@ import Testing
   }
 
   /// A message that no handler has seen is kept, and not the messages after it.
-  @Test func oneMessageThatNobodyHandlesKeepsNoOther() throws {
+  @Test func oneUnhandledMessageDelaysNoOther() throws {
     try simulate(1...2) { clock in
       let bus = InMemoryTransport(clock: clock, keeping: 10)
       let (busy, idle) = (

@@ -111,7 +111,7 @@ import Testing
     ("drain", "expected the rest again", .swallows(7)),
     ("drain", "expected what had no verdict again", .neverEnds),
     ("drain", "expected nothing new after the drain", .speaksAfterTheEnd),
-    ("requests", "expected noResponders, got a reply", .repliesForNobody),
+    ("requests", "expected noResponders, got a reply", .repliesWithoutResponder),
     ("requests", "expected the reply", .changesReplies),
     ("requests", "expected timedOut, got a reply", .hasNoTimeLimit),
     ("restart", "expected 100 messages to be stored, got 99", .refuses(40)),
@@ -143,7 +143,8 @@ import Testing
 
   /// A check of a promise that an engine does not make is left out.
   @Test(arguments: [
-    ("order", Fault.beginsTwice), ("groups", .hasNoGroups), ("requests", .repliesForNobody), ("retry", .countsNothing),
+    ("order", Fault.beginsTwice), ("groups", .hasNoGroups), ("requests", .repliesWithoutResponder),
+    ("retry", .countsNothing),
   ]) func whatIsNotPromisedIsNotChecked(name: String, fault: Fault) throws {
     try Self.run(name, fault) { engine in
       engine.promises = TransportPromises(isAtLeastOnce: false)

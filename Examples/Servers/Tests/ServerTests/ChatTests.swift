@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func aSlowClientHoldsUpNobodyAndIsToldWhatIsMissing() async throws {
+  @Test func aSlowClientDelaysNoOtherAndIsToldWhatIsMissing() async throws {
     let text = String(repeating: ".", count: 4_000)
     try await withServer(linesThatWait: 16) { server, port in
       // The small receive buffer fills soon, so the server soon notices that the client does not

@@ -79,7 +79,7 @@ import Testing
     #expect(subscriber.faults == [])
   }
 
-  @Test func theLastValueArrivesWhoeverSetsAndRequests() async {
+  @Test func theLastValueArrivesWhicheverThreadSetsAndRequests() async {
     for _ in 0..<50 {
       let (value, subscriber) = (Observed(0), Demanding<Int>(.none))
       value.publisher.subscribe(subscriber)
