@@ -263,48 +263,4 @@ extension UnitLane {
       return delay > .zero ? .delayed(delay) : nil
     }
   }
-
-  /// Decides what becomes of a unit whose claim was refused. Pauses the lane if a lock holds it.
-  private func refused(_ unit: LaneUnit) -> ClaimRefusal {
-    var detached: [DetachedUnit] = []
-    // One critical section: see DeliveryTarget.refusal(isEnding:).
-    let refusal = scheduler.mutex.withLock { () -> ClaimRefusal in
-      let refusal = self.refusal(of: unit)
-      guard case .pause = refusal else { return refusal }
-      if unsafe !isPaused {
-        unsafe isPaused = true
-        detached = detachWaiters()
-      }
-      if let own = unit.detachWaiters() { detached.append(own) }
-      return refusal
-    }
-    release(detached)
-    return refusal
-  }
-
-  /// The caller holds `scheduler.mutex`.
-  private func refusal(of unit: LaneUnit) -> ClaimRefusal {
-    let isEnding = unsafe self.isEnding
-    if unsafe unit.attempts == 0 || record.has(HandlerFlags.removed) { return refusal(isEnding: isEnding) }
-    if unit.isGivenUp.load(ordering: .acquiring) { return .skip }
-    // A once handler is used up by its first attempt, which does not end the others.
-    let flags = record.state.load(ordering: .acquiring)
-    if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
-    return flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
-  }
-
-  func failure(_ error: any Error, _ unit: LaneUnit) -> HandlerOutcome {
-    let failure = HandlerFailure(
-      HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, unit.attempts))
-    _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
-    guard let letters = anchor.deadLetters, let payload = unsafe unit.payload?.borrowed else {
-      return .failed(failure)
-    }
-    if let batch = modifiers.batch {
-      batch.forEach(payload) { letters.post($0, type, failure) }
-    } else {
-      letters.post(payload, type, failure)
-    }
-    return .failed(failure)
-  }
 }

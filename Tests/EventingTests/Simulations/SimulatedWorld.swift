@@ -86,7 +86,7 @@ final class SimulatedWorld: @unchecked Sendable {
   /// The number of sequences that have iterated over the event.
   var loops = 0
   private var random: SeededGenerator
-  private var nested = 0
+  var nested = 0
   var isClosing = false
 
   /// An actor for handlers to run on.
@@ -223,7 +223,7 @@ final class SimulatedWorld: @unchecked Sendable {
     handlers[number].mutes[last].off = tick()
   }
 
-  private func isMute(_ number: Int) -> Bool { isEventLocked || handlers[number].isLocked }
+  func isMute(_ number: Int) -> Bool { isEventLocked || handlers[number].isLocked }
 
   func begin(_ sender: Int) -> Int {
     sends.append(Send(sender: sender, call: tick()))
@@ -259,115 +259,5 @@ final class SimulatedWorld: @unchecked Sendable {
     }
     settled = max(settled, before)
   }
-  private var settled = 0
-
-  // MARK: Actions of handlers
-
-  private func called(_ number: Int, _ send: Int, _ canary: Canary) throws {
-    note(number, send)
-    defer { handlers[number].running -= 1 }
-    switch handlers[number].reaction {
-    case .posts:
-      if nested < 12 {
-        nested += 1
-        post(-1)
-      }
-    default: react(number)
-    }
-    if handlers[number].reaction == .throwsAnError, send % 3 == 0 { throw Refused() }
-    withExtendedLifetime(canary) {}
-  }
-
-  private func calledAsync(_ number: Int, _ number2: Int, _ canary: Canary) async throws {
-    note(number, number2)
-    defer { handlers[number].running -= 1 }
-    switch handlers[number].reaction {
-    case .yields:
-      await Task.yield()
-      await Task.yield()
-    case .sends:
-      if nested < 12 {
-        nested += 1
-        await send(-1)
-      }
-    case .posts:
-      if nested < 12 {
-        nested += 1
-        post(-1)
-      }
-    default:
-      react(number)
-      await Task.yield()
-    }
-    let isFirst = handlers[number].place == .retried && handlers[number].attempted.insert(number2).inserted
-    if isFirst && number2 % 3 == 1 || handlers[number].reaction == .throwsAnError && number2 % 3 == 0 {
-      if isFirst { handlers[number].failed = number2 }
-      throw Refused()
-    }
-    withExtendedLifetime(canary) {}
-  }
-
-  private func calledWithBatch(_ number: Int, _ batch: [Int], _ canary: Canary) async throws {
-    if batch.isEmpty || batch.count > 2 { fail("H5: handler \(number) was called with \(batch.count) payloads") }
-    for (place, send) in batch.enumerated() {
-      if place > 0 { handlers[number].running -= 1 }
-      note(number, send, isInBatch: place > 0)
-    }
-    defer { handlers[number].running -= 1 }
-    react(number)
-    await Task.yield()
-    withExtendedLifetime(canary) {}
-  }
-
-  private func react(_ number: Int) {
-    guard !isClosing else { return }
-    switch handlers[number].reaction {
-    case .postsAndLocks:
-      if nested < 12 {
-        nested += 1
-        post(-1)
-        toggleLock(below(handlers.count))
-        post(-1)
-      }
-    case .removesItself: if handlers[number].calls.count == 2 { remove(number) }
-    case .adds: if handlers.count < 16 { add(pick(places)) }
-    case .lockOther: toggleLock(below(handlers.count))
-    case .removesOther: if handlers[number].calls.count == 3 { remove(below(handlers.count)) }
-    case .nothing, .yields, .posts, .sends, .throwsAnError: break
-    }
-  }
-
-  /// Checks and records a call. Each call begins with this.
-  private func note(_ number: Int, _ send: Int, isInBatch: Bool = false) {
-    let now = tick()
-    let handler = handlers[number]
-    if sends[send].call < handler.addCall, !mode.replays {
-      fail("G6: handler \(number) was called with \(send), sent before it was added")
-    }
-    if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
-    if isMute(number) { fail("G9: handler \(number), \(handler.place), was called with \(send) under a lock") }
-    if handler.place == .retried, handlers[number].failed == send {
-      // This is the second attempt: no other call may have come between the two.
-      handlers[number].failed = nil
-      if handler.calls.last?.send != send { fail("H1: handler \(number) was called between two attempts") }
-      handlers[number].running += 1
-      return
-    }
-    if handler.isOnce, !handler.calls.isEmpty, !isInBatch {
-      fail("G8: handler \(number) was called again, with \(send)")
-    }
-    handlers[number].failed = nil
-    if handler.calls.contains(where: { $0.send == send }) {
-      fail("G21: handler \(number) was called twice with \(send)")
-    }
-    if handler.running > 0, handler.place.isInOrder, handler.place != .inline {
-      fail("G13: handler \(number) was called while a call of it was running")
-    }
-    if handler.running >= 2, handler.place == .concurrent { fail("G13: three calls of handler \(number)") }
-    if send < settled, !mode.holds, !mode.replays {
-      fail("G7: handler \(number) was called with \(send) after quiesce")
-    }
-    handlers[number].calls.append((send, now))
-    handlers[number].running += 1
-  }
+  var settled = 0
 }

@@ -1,0 +1,51 @@
+/// An occurrence that waits for the pace of a handler.
+struct PacedOccurrence: PayloadHeader {
+  let sequence: UInt64
+  private(set) var completion: Completion?
+  /// The sender, the time and the forwarding path of the occurrence, and whether it is a `send`
+  /// that a lock held; `nil` if the occurrence has none of these. So the header of most posts is
+  /// cheap to copy and to destroy.
+  private let details: Details?
+
+  private final class Details: Sendable {
+    let instant: StableInstant?
+    weak let sender: (any AnyObject & Sendable)?
+    let path: ForwardingPath?
+    let isLateSend: Bool
+
+    init(_ tally: borrowing DeliveryTally) {
+      (instant, path, isLateSend) = (tally.instant, tally.path, tally.isLateSend)
+      sender = tally.sender
+    }
+  }
+
+  init(_ tally: borrowing DeliveryTally, _ completion: Completion?) {
+    sequence = tally.sequence
+    self.completion = completion
+    let isPlain = tally.instant == nil && tally.sender == nil && tally.path == nil && !tally.isLateSend
+    details = isPlain ? nil : Details(tally)
+  }
+
+  /// A post without anything else.
+  init(_ sequence: UInt64, _ completion: Completion?) {
+    self.sequence = sequence
+    self.completion = completion
+    details = nil
+  }
+
+  /// The occurrence, for which nothing waits any more.
+  var withoutWaiting: PacedOccurrence {
+    var copy = self
+    copy.completion = completion?.withoutWaiting
+    return copy
+  }
+
+  /// Returns a tally for the later delivery.
+  ///
+  /// - Parameter payload: The payload, if it is one of the event.
+  func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
+    DeliveryTally(
+      payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,
+      isLateSend: details?.isLateSend == true)
+  }
+}

@@ -1,0 +1,124 @@
+// The slots of a scheduler, each of which runs one unit, or the calls of one handler. No function
+// here is called under a mutex.
+
+extension UnitScheduler {
+  /// Starts as many turns as there are free slots.
+  func startUnits() {
+    while true {
+      var ended: [LaneUnit] = []
+      guard let start = mutex.withLock({ takeStart(&ended) }) else { return }
+      run(start)
+    }
+  }
+
+  /// Enqueues a turn of a serial lane, and starts it if the slot is free.
+  func enqueue(_ turns: SharedTurns) {
+    var ended: [LaneUnit] = []
+    mutex.lock()
+    append(turns)
+    let start = takeStart(&ended)
+    mutex.unlock()
+    if let start { run(start) }
+  }
+
+  func run(_ start: Start) {
+    register(start)
+    run(start.turn, on: start.slot)
+  }
+
+  /// Enters a new slot into the wait graph.
+  func register(_ start: Start) {
+    if start.isNew { WaitGraph.mutex.withLock { unsafe slots.append(start.slot) } }
+  }
+
+  /// Runs one unit in the calling task, delays between attempts included.
+  func runAsChild(_ unit: LaneUnit, on slot: ExecutionSlot) async {
+    while true {
+      let invocation = Invocation(slot)
+      let result = await Context.invocation.withValue(invocation) { await unit.lane.run(unit, slot, on: nil) }
+      invocation.end()
+      if case .delayed(let delay) = result, await unit.lane.sleep(unit, on: slot, for: delay) { continue }
+      if let next = unit.lane.finish(unit, unit.lane.givenUp(unit, result), slot) { run(next, on: slot) }
+      return
+    }
+  }
+
+  /// Runs one turn, and the turns that follow it, in a block or task of its own.
+  func run(_ turn: LaneTurn, on slot: ExecutionSlot) {
+    switch driver {
+    case .queue(let queue):
+      Scheduling.block(on: queue) { self.drain(turn, slot, isMain: Scheduling.isMainQueue(queue)) }
+    case .mainBlocks: Scheduling.mainBlock { self.drain(turn, slot, isMain: true) }
+    case .mainTasks:
+      Scheduling.task(priority: nil, on: executor) { await self.drain(turn, slot, on: MainActor.shared) }
+    case .tasks(let priority):
+      Scheduling.task(priority: priority, on: executor) { await self.drain(turn, slot, on: nil) }
+    }
+  }
+
+  /// Drains the lane of a synchronous handler. Its turns are units: no such handler shares a lane.
+  private func drain(_ first: LaneTurn, _ slot: ExecutionSlot, isMain: Bool) {
+    if case .mainBlocks = driver { Scheduling.checkMain() }
+    var quota = DrainQuota(isMain: isMain)
+    var turn = first
+    while let unit = turn.unit {
+      if quota.isOver { return run(turn, on: slot) }
+      quota.left &-= 1
+      guard let next = unit.lane.finish(unit, unit.lane.runNow(unit, slot), slot) else { return }
+      turn = next
+    }
+  }
+
+  private func drain(_ first: LaneTurn, _ slot: ExecutionSlot, on place: isolated (any Actor)?) async {
+    var isMain = false
+    if case .mainTasks = driver { isMain = true }
+    var quota = DrainQuota(isMain: isMain)
+    var turn: LaneTurn? = first
+    while let current = turn { turn = await drainBound(current, slot, &quota, on: place) }
+  }
+
+  /// Runs turns under one binding of ``Context/invocation``, until there is none, or a call leaves
+  /// a task behind. Returns the next turn.
+  private func drainBound(
+    _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
+  ) async -> LaneTurn? {
+    let invocation = unsafe Unmanaged.passRetained(Invocation(slot))
+    return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
+      // The closure is isolated to the actor that it captures: see SerialLane.drainBound.
+      _ = place
+      let references = unsafe RuntimeSPI.references(to: invocation)
+      var turn: LaneTurn? = first
+      while let current = turn {
+        if quota.isOver {
+          run(current, on: slot)
+          turn = nil
+          break
+        }
+        switch current {
+        case .unit(let unit):
+          quota.left &-= 1
+          let result = await unit.lane.run(unit, slot, on: place)
+          turn = unit.lane.finish(unit, result, slot)
+        case .calls(let turns):
+          let left = await unsafe turns.lane.drain(turns, invocation, references, &quota)
+          turn = left > 0 ? .calls(turns.withCount(left)) : next(on: slot)
+        }
+        if unsafe RuntimeSPI.references(to: invocation) != references { break }
+      }
+      unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
+      return turn
+    }
+  }
+
+  /// Returns the next turn for a slot; `nil` if there is none, and the slot is free.
+  private func next(on slot: ExecutionSlot) -> LaneTurn? {
+    var ended: [LaneUnit] = []
+    switch mutex.withLock({ takeNext(slot, &ended) }) {
+    case .run(let turn): return turn
+    case .end: return nil
+    case .search:
+      Thread.spin(Thread.spinLimit)
+      return mutex.withLock { takeFound(slot, &ended) }
+    }
+  }
+}
