@@ -56,7 +56,7 @@ extension Event {
 
   /// Removes all handlers of an owner, as ``remove(_:)-(HandlerToken)`` does.
   ///
-  /// Forwards do not count as handlers of their target: see ``removeForwarding(to:)``.
+  /// Forwards do not count as handlers of their target: see `removeForwarding(to:)`.
   ///
   /// - Parameter owner: The owner, compared by identity.
   /// - Returns: The number of handlers that this call removed. In the owner's own `deinit` that is

@@ -37,7 +37,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler that receives its owner. Otherwise like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -51,7 +51,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler on the main actor that receives its owner. Otherwise like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -65,7 +65,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler on the main actor that receives its owner. Otherwise like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -79,7 +79,7 @@ extension EventSource {
   }
 
   /// Adds a handler of a signal that receives its owner. Otherwise like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -91,7 +91,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler of a signal that receives its owner. Otherwise like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -106,7 +106,7 @@ extension EventSource {
 
   /// Adds a synchronous handler of a signal on the main actor that receives its owner. Otherwise
   /// like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -120,7 +120,7 @@ extension EventSource {
 
   /// Adds an asynchronous handler of a signal on the main actor that receives its owner. Otherwise
   /// like
-  /// ``addHandler(named:on:priority:once:owner:fileID:line:_:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,

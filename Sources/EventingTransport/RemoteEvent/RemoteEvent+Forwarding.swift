@@ -43,7 +43,7 @@ extension EventSource {
   ///     placed.forward(to: ordersOfCustomers, by: \.customer)
   ///
   /// A message is not forwarded to a key that it came through. In all other respects, works like
-  /// the forward to a ``RemoteEvent``.
+  /// the forward to a `RemoteEvent`.
   ///
   /// - Parameters:
   ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
@@ -81,7 +81,7 @@ extension EventSource {
 }
 
 extension Event {
-  /// Removes all forwards from this event to a remote event, as ``Eventing/Event/remove(_:)``
+  /// Removes all forwards from this event to a remote event, as `remove(_:)`
   /// removes a handler. Returns their number. O(*n*) for *n* handlers.
   @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
     removeForwards(to: target)
