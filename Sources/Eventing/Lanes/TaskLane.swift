@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The lane of a `.task` handler: each call has a task of its own.
-// Safe: the class adds no field to those of `OverlappingLane`.
+// Safe: the field that it adds says which mutex guards it.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
   /// The number of ended calls that are kept for the next ones.
   private static let mostFreeCalls = 64
