@@ -258,7 +258,8 @@
         let grown = (memory[2] - memory[1]) / 256
         // The thread sanitizer keeps memory that was freed.
         let isSanitized = unsafe dlsym(nil, "__tsan_init") != nil
-        #expect(isSanitized || grown <= 4, "expected the memory to stay as it is, got \(grown) MB more: \(memory.map { $0 / 256 })")
+        let figures = memory.map { $0 / 256 }
+        #expect(isSanitized || grown <= 4, "expected the memory to stay as it is, got \(grown) MB more: \(figures)")
         isOver.withLock { $0 = true }
         await load
         await nats.close()
