@@ -1,0 +1,28 @@
+extension Event {
+  /// Waits until no call for an occurrence sent before is running or queued, on any lane.
+  ///
+  /// Calls of handlers that have been removed count, too. Occurrences that a lock holds do not, nor
+  /// do calls that wait on a lane which such a lock has paused, nor loops over
+  /// ``EventSource/payloads(buffering:)``.
+  ///
+  /// `quiesce` covers this event only. What this event forwarded has entered the target, or is
+  /// queued there, but its handlers may still be running: call `quiesce()` of the target next.
+  /// ``send(_:from:)`` waits for the handlers of targets, too.
+  ///
+  /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
+  /// for it. Cancellation of the task does not shorten the wait.
+  ///
+  /// - Complexity: O(handlers).
+  public nonisolated(nonsending) func quiesce() async { await core.quiesce() }
+}
+
+extension EventCore {
+  /// Waits until no call for an occurrence sent before is running or queued.
+  nonisolated(nonsending) func quiesce() async {
+    let completion = Completion(.ticket)
+    if WaitingSends.isWatched { completion.note(.quiesce, at: anchorReference.load()) }
+    WaitingSends.expect(completion, at: anchorReference.load())
+    enqueue(.barrier(completion))
+    _ = await completion.wait()
+  }
+}

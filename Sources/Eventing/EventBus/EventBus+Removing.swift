@@ -1,0 +1,14 @@
+extension EventBus {
+  /// Removes a handler of any event of the bus, or of all of them; see
+  /// ``Event/remove(_:)-(HandlerToken)``.
+  ///
+  /// - Returns: Whether this call ended the handler: `false` if it had ended, or is none of the
+  ///   bus.
+  /// - Complexity: O(events of the bus).
+  @discardableResult public func remove(_ token: HandlerToken) -> Bool {
+    for event in all {
+      if let event = event as? any BusEvent, event.core.owns(token) { return event.core.remove(token.record) }
+    }
+    return busHandlers.first { $0.owns(token) }?.end() ?? false
+  }
+}
