@@ -120,7 +120,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
     // Otherwise the steps run on a new thread, on which no task runs. On this thread the runtime
     // would take them for steps of the caller's task.
-    let (result, ended) = (Outcome<Schedule>(), DispatchSemaphore(value: 0))
+    let (result, ended) = (ResultBox<Schedule>(), DispatchSemaphore(value: 0))
     DispatchQueue(label: "simulation").async { [self] in
       owner = Thread.current
       result.result = Result { try runHere(cancelled, limit, body) }
@@ -134,7 +134,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private func runHere(_ cancelled: Int?, _ limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws
     -> Schedule
   {
-    let outcome = Outcome<Void>()
+    let outcome = ResultBox<Void>()
     schedule.cancelled = cancelled
     RuntimeHooks.install()
     let task = Task.detached(executorPreference: self) {
@@ -220,7 +220,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   }
 
   // Safe: written by the thread that runs the simulation, and read by its caller after the run.
-  private final class Outcome<Value>: @unchecked Sendable {
+  private final class ResultBox<Value>: @unchecked Sendable {
     var result: Result<Value, any Error>?
   }
 }

@@ -39,7 +39,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     }
   }
 
-  let place: Place
+  let place: HandlerPlace
   var audience = Audience.all
   var priority = 0
   let isOnce: Bool
@@ -80,7 +80,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   /// Otherwise 0.
   private let endOfRemoval = Atomic<UInt64>(0)
 
-  init(_ place: Place, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
+  init(_ place: HandlerPlace, isOnce: Bool = false, named name: String? = nil, throwsEvery: Int = 0, _ checks: Checks) {
     self.place = place
     self.isOnce = isOnce
     self.name = name
@@ -140,8 +140,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     }
     switch place {
     case .concurrent, .task:
-      if place == .concurrent, others >= Place.limit {
-        checks.violate(.g13, "\(others + 1) calls of \(self) overlap; the limit is \(Place.limit)")
+      if place == .concurrent, others >= HandlerPlace.limit {
+        checks.violate(.g13, "\(others + 1) calls of \(self) overlap; the limit is \(HandlerPlace.limit)")
       }
       while gate.exchange(true, ordering: .acquiring) { RawThread.giveWay() }
       calls.append(call)

@@ -3,7 +3,7 @@ import Eventing
 import Foundation
 
 /// The places where a handler may run, as far as the verifiers distinguish them.
-enum Place: Int, CaseIterable, Sendable {
+enum HandlerPlace: Int, CaseIterable, Sendable {
   case inline, background, queue, crowd, main, mainAsync, inOrder, isolated, concurrent, task
 
   /// Whether the handler runs one call at a time, in order.
@@ -15,8 +15,8 @@ enum Place: Int, CaseIterable, Sendable {
   /// line. A `.task` handler may have one such call on each thread of the pool.
   var mostInFlight: Int {
     switch self {
-    case .task: max(Place.limit, ProcessInfo.processInfo.activeProcessorCount)
-    case .concurrent: Place.limit
+    case .task: max(HandlerPlace.limit, ProcessInfo.processInfo.activeProcessorCount)
+    case .concurrent: HandlerPlace.limit
     default: 1
     }
   }
@@ -78,7 +78,7 @@ extension EventSource where Payload == StressPayload {
         try await handlerLog.call(payload, canary, pausing: true)
       }
     case .concurrent:
-      return addHandler(named: name, on: .concurrent(limit: Place.limit), priority: priority, once: once) {
+      return addHandler(named: name, on: .concurrent(limit: HandlerPlace.limit), priority: priority, once: once) {
         try await handlerLog.call($0, canary, pausing: true)
       }
     case .task:

@@ -28,9 +28,9 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
     let at: UInt64
   }
 
-  static let places = [Place.inline, .inline, .background, .main, .mainAsync, .inOrder]
+  static let places = [HandlerPlace.inline, .inline, .background, .main, .mainAsync, .inOrder]
 
-  let place: Place
+  let place: HandlerPlace
   let options: ChangeOptions
   private let checks: Checks
   private(set) var token: HandlerToken?
@@ -45,7 +45,7 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
   /// The number of calls that are running.
   private let inside = Atomic<Int>(0)
 
-  init(_ place: Place, _ options: ChangeOptions, _ checks: Checks) {
+  init(_ place: HandlerPlace, _ options: ChangeOptions, _ checks: Checks) {
     self.place = place
     self.options = options
     self.checks = checks

@@ -10,7 +10,7 @@ struct NetworkVerifier {
     let index: Int32
     let path: [Int]
   }
-  private struct Place {
+  private struct DeliveryInterval {
     let at: UInt64
     /// A time by which the event had delivered the occurrence to all its handlers and forwards.
     let done: UInt64
@@ -28,7 +28,7 @@ struct NetworkVerifier {
   let settled: UInt64
 
   private var checks: Checks { context.checks }
-  private var places: [Key: Place] = [:]
+  private var places: [Key: DeliveryInterval] = [:]
 
   init(
     _ network: Network, _ context: ScenarioContext, lives: [[Network.Life]], origins: [[Int]], sends: [Set<Int>],
@@ -72,7 +72,7 @@ struct NetworkVerifier {
       let done = number + 1 < arrivals.count ? arrivals[number + 1].at : settled
       let sent = context.workers[Int(arrival.senderLog)].senderLog.sent[Int(arrival.index)]
       checks.expect(.g23, places[key] == nil, "event \(node) was reached twice by \(path)")
-      places[key] = Place(at: arrival.at, done: done, sent: sent)
+      places[key] = DeliveryInterval(at: arrival.at, done: done, sent: sent)
     }
   }
 
@@ -90,7 +90,7 @@ struct NetworkVerifier {
 
   /// Checks that the occurrence had arrived at the edge's source before it passed the edge. Checks
   /// that the edge existed then.
-  private func judgeArrival(_ key: Key, _ place: Place) {
+  private func judgeArrival(_ key: Key, _ place: DeliveryInterval) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
     let source = Key(node: edge.source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())
@@ -115,7 +115,7 @@ struct NetworkVerifier {
   /// Checks that an occurrence at the source of an edge passed the edge, if the edge existed all
   /// the time. The occurrence may be missing if the edge's filter stopped it, or if it visited the
   /// target earlier.
-  private func judgeDepartures(_ key: Key, _ place: Place) {
+  private func judgeDepartures(_ key: Key, _ place: DeliveryInterval) {
     let parent = key.path.last.flatMap { last in
       places[
         Key(node: Network.edges[last].source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())]

@@ -19,7 +19,7 @@ actor Chain {
   // handlers and the visitor are inline, so the order of their event applies to all of them. The
   // results are read after `quiesce`.
   final class Results: @unchecked Sendable {
-    var outcome = Outcome()
+    var outcome = LineCounts()
     var blank = Digest()
     var blankCount = 0
     var stored = Digest()
@@ -37,7 +37,7 @@ actor Chain {
     func take(_ classified: ClassifiedLine) {
       bytes += classified.line.length
       lines += 1
-      guard lines % Outcome.block == 0 else { return }
+      guard lines % LineCounts.block == 0 else { return }
       rates.add(bytes)
       rateCount += 1
       bytes = 0
@@ -117,7 +117,7 @@ actor Chain {
   }
 
   /// Waits until all lines are processed, and returns the results.
-  func finish() async -> Outcome {
+  func finish() async -> LineCounts {
     await quiesce()
     var outcome = results.outcome
     (outcome.blank, outcome.blankCount) = (results.blank, results.blankCount)

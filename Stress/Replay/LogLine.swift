@@ -65,7 +65,7 @@ struct Digest: Sendable, Equatable {
 }
 
 /// The results of a replay. The event chain and the plain loop must compute equal results.
-struct Outcome: Sendable, Equatable {
+struct LineCounts: Sendable, Equatable {
   /// The number of lines for which one rate is computed.
   static let block = 500
 

@@ -23,7 +23,7 @@ enum Plan {
 
 /// A plain loop that processes the lines without events, as the reference.
 struct PlainLoop {
-  private(set) var outcome = Outcome()
+  private(set) var outcome = LineCounts()
   private var isAuditLocked = false
   private var hasVisitor = false
   private var waitingOnce = 0
@@ -67,7 +67,7 @@ struct PlainLoop {
     waitingOnce = 0
     blockBytes += parsed.length
     classified += 1
-    if classified % Outcome.block == 0 {
+    if classified % LineCounts.block == 0 {
       outcome.rates.add(blockBytes)
       outcome.rateCount += 1
       blockBytes = 0

@@ -35,7 +35,7 @@ enum Replay {
     return outcome == plain.outcome
   }
 
-  private static func table(_ events: Outcome, _ plain: Outcome) -> String {
+  private static func table(_ events: LineCounts, _ plain: LineCounts) -> String {
     func row(_ label: String, _ one: Int, _ other: Int, _ isSame: Bool? = nil) -> [String] {
       [label, "\(one)", "\(other)", (isSame ?? true) && one == other ? "equal" : "DIFFERENT"]
     }

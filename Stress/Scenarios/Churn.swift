@@ -47,7 +47,7 @@ struct Churn: Scenario {
   /// Adds a handler to the trial. Half of the handlers are inline, and half have no name and no
   /// priority, as in most programs.
   static func addHandler(to trial: Trial, by worker: Worker, isOnce: Bool = false) {
-    let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
+    let place = worker.random.oneIn(2) ? HandlerPlace.inline : worker.random.pick(HandlerPlace.allCases)
     let isPlain = worker.random.oneIn(2)
     let name = isPlain ? nil : "\(worker.index).\(worker.handlerLogs.count)"
     let handlerLog = HandlerLog(

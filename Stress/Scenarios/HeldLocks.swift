@@ -17,7 +17,8 @@ struct HeldLocks: Scenario {
     for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
       ($0, context.workers[$0 % context.workers.count])
     }) {
-      let place = number % 2 == 0 ? Place.inline : Place.allCases[(number / 2) % Place.allCases.count]
+      let place =
+        number % 2 == 0 ? HandlerPlace.inline : HandlerPlace.allCases[(number / 2) % HandlerPlace.allCases.count]
       let handlerLog = HandlerLog(place, throwsEvery: number % 7 == 3 ? 11 : 0, trial.checks)
       trial.add(handlerLog)
       worker.handlerLogs.append(handlerLog)

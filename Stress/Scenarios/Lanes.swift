@@ -14,12 +14,12 @@ struct Lanes: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    for place in Place.allCases {
+    for place in HandlerPlace.allCases {
       let handlerLog = HandlerLog(place, named: "\(place)", throwsEvery: place == .queue ? 13 : 0, trial.checks)
       trial.add(handlerLog)
       trial.extraHandlerLogs.append(handlerLog)
     }
-    let lanes = Place.allCases.count + 1
+    let lanes = HandlerPlace.allCases.count + 1
     await context.race(steps: 120) { worker in
       if worker.random.oneIn(3) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
     } inTask: { worker in

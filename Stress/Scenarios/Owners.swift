@@ -110,7 +110,7 @@ struct Owners: Scenario {
           isMine($0); try await handlerLog.call($1, canary, pausing: true)
         }
       case .concurrent:
-        return event.addHandler(on: .concurrent(limit: Place.limit), owner: owner) {
+        return event.addHandler(on: .concurrent(limit: HandlerPlace.limit), owner: owner) {
           isMine($0); try await handlerLog.call($1, canary, pausing: true)
         }
       default:

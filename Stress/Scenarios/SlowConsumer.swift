@@ -13,7 +13,7 @@ struct SlowConsumer: Scenario {
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
     let gate = Gate()
-    for place in Place.allCases { addHandler(place, to: trial) }
+    for place in HandlerPlace.allCases { addHandler(place, to: trial) }
     let blocked = HandlerLog(.background, trial.checks)
     blocked.reaction = { _ in if !gate.isOpen { gate.block(context.faults) } }
     trial.add(blocked)
@@ -41,7 +41,7 @@ struct SlowConsumer: Scenario {
     await trial.finish()
   }
 
-  private func addHandler(_ place: Place, to trial: Trial) {
+  private func addHandler(_ place: HandlerPlace, to trial: Trial) {
     let handlerLog = HandlerLog(place, trial.checks)
     trial.add(handlerLog)
     trial.extraHandlerLogs.append(handlerLog)

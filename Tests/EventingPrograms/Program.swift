@@ -32,7 +32,7 @@ package struct Program: Sendable {
   }
 
   /// The result of a program.
-  package struct Outcome: Sendable {
+  package struct ProgramResult: Sendable {
     package fileprivate(set) var calls = 0
     package fileprivate(set) var skips = 0
     /// The first difference from the model; `nil` if there was none.
@@ -42,8 +42,8 @@ package struct Program: Sendable {
   /// Performs the steps on an event and on the model.
   ///
   /// The two must agree after each step. At the end the event must have been released.
-  package func run() async -> Outcome {
-    var outcome = Outcome()
+  package func run() async -> ProgramResult {
+    var outcome = ProgramResult()
     weak var event: Event<Int>?
     do {
       let world = World()

@@ -4,12 +4,12 @@ import Foundation
 import OpenCombine
 import Synchronization
 
-let buses: [any Bus.Type] = [
+let buses: [any ComparedBus.Type] = [
   EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ChannelBus.self, LockedBus.self,
 ]
 
 /// This library's `Event`.
-struct EventBusOfOne: Bus {
+struct EventBusOfOne: ComparedBus {
   static let name = "swift-eventing"
   private let event = Event<Int>()
 
@@ -26,7 +26,7 @@ struct EventBusOfOne: Bus {
 }
 
 /// Foundation's `NotificationCenter`, with observers that are closures.
-struct CenterBus: Bus {
+struct CenterBus: ComparedBus {
   static let name = "NotificationCenter"
   private static let changed = Notification.Name("changed")
   private let center = NotificationCenter()
@@ -68,7 +68,7 @@ struct CenterBus: Bus {
 
 /// OpenCombine's `PassthroughSubject`.
 // Safe: a subject and its cancellables have locks of their own. `kept` is guarded by `lock`.
-final class SubjectBus: Bus, @unchecked Sendable {
+final class SubjectBus: ComparedBus, @unchecked Sendable {
   static let name = "OpenCombine"
   private let subject = PassthroughSubject<Int, Never>()
   private let lock = NSLock()
@@ -108,7 +108,7 @@ final class SubjectBus: Bus, @unchecked Sendable {
 }
 
 /// An `AsyncStream`, with one asynchronous consumer.
-final class StreamBus: Bus {
+final class StreamBus: ComparedBus {
   static let name = "AsyncStream"
   private let continuation = Mutex<AsyncStream<Int>.Continuation?>(nil)
 
@@ -125,7 +125,7 @@ final class StreamBus: Bus {
 }
 
 /// An `AsyncChannel`. A sender that cannot suspend sends from a new task.
-struct ChannelBus: Bus {
+struct ChannelBus: ComparedBus {
   static let name = "AsyncChannel"
   private let channel = AsyncChannel<Int>()
 
@@ -140,7 +140,7 @@ struct ChannelBus: Bus {
 }
 
 /// A hand-written event of 20 lines: a dictionary under a lock, copied for each send.
-final class LockedBus: Bus {
+final class LockedBus: ComparedBus {
   static let name = "naive, locked"
   private let state = Mutex<(last: Int, handlers: [Int: @Sendable (Int) -> Void])>((0, [:]))
 

@@ -99,7 +99,7 @@ let checks: [Check] = [
   },
 ]
 
-private func order(of count: Int, _ bus: any Bus) -> String {
+private func order(of count: Int, _ bus: any ComparedBus) -> String {
   let log = Log()
   for number in 0..<count { _ = bus.add { _ in log.note(number) } }
   bus.send(1)
@@ -107,7 +107,7 @@ private func order(of count: Int, _ bus: any Bus) -> String {
     ? "yes" : log.values.count == count ? "in another order" : "\(log.values.count) are called"
 }
 
-private func late(_ count: Int, _ bus: any Bus) -> String {
+private func late(_ count: Int, _ bus: any ComparedBus) -> String {
   let (isOver, late) = (Flag(), Counter())
   let sending = Thread.started { while !isOver.isSet { bus.send(1) } }
   for _ in 0..<count {
@@ -122,7 +122,7 @@ private func late(_ count: Int, _ bus: any Bus) -> String {
   return "\(late.value)"
 }
 
-private func once(_ count: Int, _ bus: any Bus) -> String {
+private func once(_ count: Int, _ bus: any ComparedBus) -> String {
   var excess = 0
   for _ in 0..<count {
     let calls = Counter()
@@ -141,7 +141,7 @@ private func once(_ count: Int, _ bus: any Bus) -> String {
   return "\(excess)"
 }
 
-private func memory(bound: Int?, _ bus: any Bus) async -> String {
+private func memory(bound: Int?, _ bus: any ComparedBus) async -> String {
   let began = Flag()
   let body: @Sendable (Int) async -> Void = { _ in
     began.set()

@@ -40,7 +40,7 @@ import Foundation
     exit(isAsExpected ? 0 : 1)
   }
 
-  private static func answer(_ check: Check, _ bus: any Bus.Type) -> String {
+  private static func answer(_ check: Check, _ bus: any ComparedBus.Type) -> String {
     if ["AsyncStream", "AsyncChannel"].contains(bus.name), !["async", "slow", "bounded"].contains(check.name) {
       return ""
     }

@@ -14,7 +14,7 @@ struct OrderByKey: Scenario {
     handlerLog.fate = context.makeFate()
     handlerLog.adding = .open
     handlerLog.token = trial.event.attach(
-      Handler(on: .concurrent(limit: Place.limit)) { payload async throws in
+      Handler(on: .concurrent(limit: HandlerPlace.limit)) { payload async throws in
         let key = keys[Int(payload.senderLog) % 64]
         key.begin(payload, handlerLog.checks)
         defer { key.end() }

@@ -11,7 +11,7 @@ struct Retrying: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    for place in [Place.inOrder, .background, .concurrent, .task] { add(place, to: trial) }
+    for place in [HandlerPlace.inOrder, .background, .concurrent, .task] { add(place, to: trial) }
     await context.race(steps: 100) { worker in
       if worker.random.oneIn(4) { worker.submit(to: trial.event) } else { worker.post(to: trial.event) }
     } inTask: { worker in
@@ -20,7 +20,7 @@ struct Retrying: Scenario {
     await trial.finish()
   }
 
-  private func add(_ place: Place, to trial: Trial) {
+  private func add(_ place: HandlerPlace, to trial: Trial) {
     let (handlerLog, canary) = (HandlerLog(place, trial.checks), Canary(.handler))
     let attempts = Attempts()
     handlerLog.fate = trial.context.makeFate()
@@ -36,7 +36,7 @@ struct Retrying: Scenario {
           try handlerLog.call(payload, canary)
         }
       default:
-        Handler(on: place == .inOrder ? .inOrder : place == .task ? .task : .concurrent(limit: Place.limit)) {
+        Handler(on: place == .inOrder ? .inOrder : place == .task ? .task : .concurrent(limit: HandlerPlace.limit)) {
           payload async throws in
           try attempt(payload)
           try await handlerLog.call(payload, canary, pausing: true)

@@ -89,7 +89,7 @@ struct Keyed: Scenario {
   }
 
   private func addHandler(to trial: KeyedTrial, by worker: Worker) {
-    let place = worker.random.oneIn(2) ? Place.inline : worker.random.pick(Place.allCases)
+    let place = worker.random.oneIn(2) ? HandlerPlace.inline : worker.random.pick(HandlerPlace.allCases)
     let handlerLog = HandlerLog(
       place, isOnce: worker.random.oneIn(6), throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
     handlerLog.audience =

@@ -8,7 +8,7 @@ import Testing
 /// both cores of the machine, so the tests run one after the other.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct OverloadTests {
   @Test(arguments: [2, 4]) func queueOfAnOverloadedEventStaysBounded(posters: Int) async {
-    let flood = Flood(posters)
+    let flood = PostingThreads(posters)
     let event = Event<Int>()
     for _ in 0..<8 { event.addHandler { _ in } }
     event.addHandler { _ in flood.delivered() }
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func queueOfAnEventOverloadedByTicketsStaysBounded() async {
-    let flood = Flood(2)
+    let flood = PostingThreads(2)
     let event = Event<Int>()
     event.addHandler { _ in flood.delivered() }
     let first = await flood.begin(event)
@@ -143,7 +143,7 @@ import Testing
 }
 
 /// Counts the posted and delivered occurrences of an event, and measures slow deliveries.
-private final class Flood: Sendable {
+private final class PostingThreads: Sendable {
   private let posters: Int
   private let nap = shortestNap()
   private let posted = Atomic<Int>(0)

@@ -8,7 +8,7 @@ import Testing
 /// guarantees imply that such an order exists. The search for it uses no guarantee.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HistoryTests {
   /// The results of a number of histories.
-  struct Outcome: Sendable {
+  struct HistoryCounts: Sendable {
     var judged = 0
     /// The number of histories without an overlap, which prove nothing.
     var sequential = 0
@@ -31,9 +31,10 @@ import Testing
   }
 
   /// Makes histories until `count` of them had an overlap, or until one has no sequential order.
-  static func outcome(of count: Int, threads: Int, first: UInt64 = .random(in: 1...UInt64(UInt32.max))) async -> Outcome
+  static func outcome(of count: Int, threads: Int, first: UInt64 = .random(in: 1...UInt64(UInt32.max))) async
+    -> HistoryCounts
   {
-    let outcome = ConditionLock(Outcome())
+    let outcome = ConditionLock(HistoryCounts())
     let last = ConditionLock<History?>(nil)
     await inRounds(
       threads, until: { outcome.withLock { $0.judged >= count || !$0.failed.isEmpty } },
@@ -46,7 +47,7 @@ import Testing
     return outcome.withLock { $0 }
   }
 
-  private static func judge(_ history: History, _ outcome: ConditionLock<Outcome>) {
+  private static func judge(_ history: History, _ outcome: ConditionLock<HistoryCounts>) {
     let operations = history.finish()
     let overlaps = operations.indices.reduce(0) { sum, index in
       sum + operations[(index + 1)...].count { operations[index].overlaps($0) }

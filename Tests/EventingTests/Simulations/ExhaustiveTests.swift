@@ -19,8 +19,8 @@ import Testing
     [[.send], [.quiesce, .remove]], [[.send], [.post], [.lock]], [[.send], [.post], [.remove]],
   ].map(Program.init)
 
-  @Test(arguments: programs, [SimulatedWorld.Place.inOrder, .background])
-  func noOrderBreaksAGuarantee(program: Program, place: SimulatedWorld.Place) async throws {
+  @Test(arguments: programs, [SimulatedWorld.HandlerKind.inOrder, .background])
+  func noOrderBreaksAGuarantee(program: Program, place: SimulatedWorld.HandlerKind) async throws {
     for holds in [false, true] {
       let explored = try await onThread {
         Result {
@@ -31,7 +31,8 @@ import Testing
     }
   }
 
-  @Sendable static func run(_ program: Program, _ place: SimulatedWorld.Place, _ mode: SimulatedWorld.Mode) async throws
+  @Sendable static func run(_ program: Program, _ place: SimulatedWorld.HandlerKind, _ mode: SimulatedWorld.Mode)
+    async throws
   {
     let world = SimulatedWorld(mode, seed: 1)
     world.add(.inline)

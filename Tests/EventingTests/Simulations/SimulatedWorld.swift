@@ -23,7 +23,7 @@ final class SimulatedWorld: @unchecked Sendable {
     let description: String
   }
 
-  enum Place: CaseIterable, Sendable {
+  enum HandlerKind: CaseIterable, Sendable {
     case inline, main, background, inOrder, isolated, concurrent, task
     // Kinds of handlers with modifiers.
     case shared, keyed, batched, retried, debounced, throttled
@@ -41,7 +41,7 @@ final class SimulatedWorld: @unchecked Sendable {
 
   struct Suspect {
     let number: Int
-    let place: Place
+    let place: HandlerKind
     let isOnce: Bool
     let reaction: Reaction
     var token: HandlerToken?
@@ -110,7 +110,9 @@ final class SimulatedWorld: @unchecked Sendable {
 
   func pick<Choice>(_ choices: [Choice]) -> Choice { choices[below(choices.count)] }
 
-  var places: [Place] { mode.isPlain ? [.inline] : mode.isModified ? [.inline] + Place.modified : Place.plain }
+  var places: [HandlerKind] {
+    mode.isPlain ? [.inline] : mode.isModified ? [.inline] + HandlerKind.modified : HandlerKind.plain
+  }
 
   var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
 
@@ -120,7 +122,7 @@ final class SimulatedWorld: @unchecked Sendable {
   ///
   /// The first handler is inline and called with every occurrence. So its calls show the order of
   /// the event.
-  func add(_ place: Place, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
+  func add(_ place: HandlerKind, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
     let number = handlers.count
     handlers.append(Suspect(number: number, place: place, isOnce: once, reaction: reaction, addCall: tick()))
     if isEventLocked { handlers[number].mutes.append((time, .max)) }

@@ -29,7 +29,7 @@ extension Harness {
   private func measure(_ floods: [FloodRun], _ parameter: String) async {
     guard !floods.isEmpty else { return }
     let rounds = await quietRounds(configuration.isQuick ? 1 : 5) { index in
-      var outcomes: [FloodRun.Outcome] = []
+      var outcomes: [FloodRun.Figures] = []
       for flood in floods {
         Watchdog.kick("flood, \(parameter), \(flood.peer.id): round \(index)")
         outcomes.append(await flood.run())

@@ -10,7 +10,7 @@ import CMeasure
 /// reads the number of posts before the number of deliveries. So a thread that is preempted between
 /// these reads sees too short a queue, never too long a one.
 struct FloodRun {
-  struct Outcome {
+  struct Figures {
     var nanosecondsPerPost: Double
     /// The peak number of posts that were made and not delivered.
     var peak: Int
@@ -35,7 +35,7 @@ struct FloodRun {
   var rounded: Int { chunksPerThread * Self.chunk * threads }
 
   /// Runs a round, and checks that every handler received every post once.
-  func run() async -> Outcome {
+  func run() async -> Figures {
     block.reset()
     let made = PaddedCounters(threads), peaks = PaddedCounters(threads)
     let caller = rig.isolatedCall.map { call in Task { await Self.callEveryMillisecond(call, expecting: handlers) } }
@@ -45,7 +45,7 @@ struct FloodRun {
     let nanoseconds = Double(cm_now() - start)
     caller?.cancel()
     let calls = await caller?.value
-    var outcome = Outcome(
+    var outcome = Figures(
       nanosecondsPerPost: nanoseconds / Double(rounded), peak: (0..<threads).map { peaks[$0] }.max() ?? 0)
     outcome.worstCall = calls?.worst
     outcome.failure = mismatch()

@@ -1,6 +1,6 @@
 /// The operations of a library that the checks use. Each is written as users of the library write
 /// it.
-protocol Bus: Sendable {
+protocol ComparedBus: Sendable {
   static var name: String { get }
 
   init()
@@ -25,5 +25,5 @@ struct Check: Sendable {
   let name: String
   let title: String
   let expected: String
-  let run: @Sendable (any Bus) async -> String
+  let run: @Sendable (any ComparedBus) async -> String
 }
