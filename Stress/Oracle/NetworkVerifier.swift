@@ -28,7 +28,7 @@ struct NetworkVerifier {
   let settled: UInt64
 
   private var checks: Checks { context.checks }
-  private var places: [Key: DeliveryInterval] = [:]
+  private var intervals: [Key: DeliveryInterval] = [:]
 
   init(
     _ network: Network, _ context: ScenarioContext, lives: [[Network.Life]], origins: [[Int]], sends: [Set<Int>],
@@ -41,10 +41,10 @@ struct NetworkVerifier {
   mutating func run() {
     for node in network.nodes.indices { collect(node) }
     judgeDirect()
-    for (key, place) in places {
+    for (key, interval) in intervals {
       context.did += 1
-      judgeArrival(key, place)
-      judgeDepartures(key, place)
+      judgeArrival(key, interval)
+      judgeDepartures(key, interval)
     }
     for (number, node) in network.nodes.enumerated() { judgeLanes(number, node) }
     judgeReports()
@@ -71,8 +71,8 @@ struct NetworkVerifier {
       let key = Key(node: node, senderLog: arrival.senderLog, index: arrival.index, path: path)
       let done = number + 1 < arrivals.count ? arrivals[number + 1].at : settled
       let sent = context.workers[Int(arrival.senderLog)].senderLog.sent[Int(arrival.index)]
-      checks.expect(.g23, places[key] == nil, "event \(node) was reached twice by \(path)")
-      places[key] = DeliveryInterval(at: arrival.at, done: done, sent: sent)
+      checks.expect(.g23, intervals[key] == nil, "event \(node) was reached twice by \(path)")
+      intervals[key] = DeliveryInterval(at: arrival.at, done: done, sent: sent)
     }
   }
 
@@ -82,7 +82,7 @@ struct NetworkVerifier {
       context.must += origins.count
       context.may += origins.count
       for (index, origin) in origins.enumerated() {
-        let isThere = places[Key(node: origin, senderLog: Int32(senderLog), index: Int32(index), path: [])] != nil
+        let isThere = intervals[Key(node: origin, senderLog: Int32(senderLog), index: Int32(index), path: [])] != nil
         checks.expect(.g21, isThere, "number \(index) of sender \(senderLog) never arrived")
       }
     }
@@ -90,14 +90,14 @@ struct NetworkVerifier {
 
   /// Checks that the occurrence had arrived at the edge's source before it passed the edge. Checks
   /// that the edge existed then.
-  private func judgeArrival(_ key: Key, _ place: DeliveryInterval) {
+  private func judgeArrival(_ key: Key, _ interval: DeliveryInterval) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
     let source = Key(node: edge.source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())
-    guard let from = places[source] else {
+    guard let from = intervals[source] else {
       return checks.violate(.g23, "event \(key.node) was reached by \(key.path), but its last source was not")
     }
-    checks.expect(.g23, from.at <= place.at, "an occurrence left event \(edge.source) before it arrived there")
+    checks.expect(.g23, from.at <= interval.at, "an occurrence left event \(edge.source) before it arrived there")
     checks.expect(.g23, edge.lets(key.index), "edge \(number) passed a payload that it filters out")
     checks.count(.g6, 1)
     let couldJoin = lives[number].filter {
@@ -115,9 +115,9 @@ struct NetworkVerifier {
   /// Checks that an occurrence at the source of an edge passed the edge, if the edge existed all
   /// the time. The occurrence may be missing if the edge's filter stopped it, or if it visited the
   /// target earlier.
-  private func judgeDepartures(_ key: Key, _ place: DeliveryInterval) {
+  private func judgeDepartures(_ key: Key, _ interval: DeliveryInterval) {
     let parent = key.path.last.flatMap { last in
-      places[
+      intervals[
         Key(node: Network.edges[last].source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())]
     }
     let entered = parent?.at ?? place.sent.start  // the earliest possible time
@@ -125,16 +125,16 @@ struct NetworkVerifier {
     for (number, edge) in Network.edges.enumerated()
     where edge.source == key.node && edge.lets(key.index) && !visited.contains(edge.target) {
       let could = lives[number].contains { life in
-        life.adding.start <= place.at && life.removing.map { place.at <= $0.end } ?? true
+        life.adding.start <= interval.at && life.removing.map { interval.at <= $0.end } ?? true
       }
       if could { context.may += 1 }
       let had = lives[number].contains { life in
-        life.adding.end < entered && life.removing.map { place.done < $0.start } ?? true
+        life.adding.end < entered && life.removing.map { interval.done < $0.start } ?? true
       }
       guard had else { continue }
       context.must += 1
       let isThere =
-        places[Key(node: edge.target, senderLog: key.senderLog, index: key.index, path: key.path + [number])] != nil
+        intervals[Key(node: edge.target, senderLog: key.senderLog, index: key.index, path: key.path + [number])] != nil
       checks.expect(
         .g23, isThere,
         "edge \(number) existed, but did not pass what arrived at \(edge.source) by \(key.path)")
@@ -173,7 +173,7 @@ struct NetworkVerifier {
         guard origin != Network.guestHouse else { continue }
         let forwards = Network.edges.indices.count { edge in
           Network.edges[edge].source == origin
-            && places[
+            && intervals[
               Key(node: Network.edges[edge].target, senderLog: Int32(worker.index), index: Int32(index), path: [edge])]
               != nil
         }
@@ -194,7 +194,7 @@ struct NetworkVerifier {
   /// - Parameter first: The number of each sender's first such payload.
   func judgeCounts(from first: [Int]) {
     var counts: [[Int]: Int] = [:]
-    for key in places.keys { counts[[key.node, Int(key.senderLog), Int(key.index)], default: 0] += 1 }
+    for key in intervals.keys { counts[[key.node, Int(key.senderLog), Int(key.index)], default: 0] += 1 }
     for (senderLog, origins) in origins.enumerated() {
       for index in first[senderLog]..<origins.count {
         let due = Network.counts(of: Int32(index), from: origins[index])

@@ -185,7 +185,7 @@ final class Observation: @unchecked Sendable {
   /// When the call began; no time if only traces are told.
   fileprivate let start: StableInstant
   /// The place of the call among the running calls; `nil` if no observer is told of it.
-  fileprivate let place: RunningCalls.Slot?
+  fileprivate let place: RunningCalls.Location?
   /// The call, as traces know it; `nil` if the event is not traced.
   fileprivate let traced: TracedCall?
 }

@@ -18,7 +18,7 @@ enum RunningCalls {
   }
 
   /// The place of a call, by which it leaves.
-  struct Slot: Sendable {
+  struct Location: Sendable {
     fileprivate let shard: Int
     fileprivate let index: Int
   }
@@ -52,7 +52,7 @@ enum RunningCalls {
 
   static func begin(
     _ handler: HandlerToken, _ observed: ObservedOccurrence, _ start: StableInstant, on lane: DeliveryTarget?
-  ) -> Slot {
+  ) -> Location {
     let shard = index(of: handler.record)
     let executionSlot = lane == nil ? nil : Context.invocation.get()?.executionSlot
     let index = shards[shard].withLock { calls in
@@ -62,10 +62,10 @@ enum RunningCalls {
           lane: lane, executionSlot: executionSlot)
       }
     }
-    return Slot(shard: shard, index: index)
+    return Location(shard: shard, index: index)
   }
 
-  static func end(_ place: Slot) {
+  static func end(_ place: Location) {
     let gone = shards[place.shard].withLock { $0.take(place.index) }
     withExtendedLifetime(gone) {}  // released after the mutex
   }
