@@ -120,7 +120,7 @@ struct NetworkVerifier {
       intervals[
         Key(node: Network.edges[last].source, senderLog: key.senderLog, index: key.index, path: key.path.dropLast())]
     }
-    let entered = parent?.at ?? place.sent.start  // the earliest possible time
+    let entered = parent?.at ?? interval.sent.start  // the earliest possible time
     let visited = key.path.map { Network.edges[$0].source } + [key.node]
     for (number, edge) in Network.edges.enumerated()
     where edge.source == key.node && edge.lets(key.index) && !visited.contains(edge.target) {
