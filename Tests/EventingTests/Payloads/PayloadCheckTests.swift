@@ -54,8 +54,11 @@
         UnfairMutex().withLock { _ = OwnedPayload(Kept()) }
       }
       await #expect(processExitsWith: .success) {
-        // Destroying a payload without references runs no code of users.
-        UnfairMutex().withLock { _ = OwnedPayload(1) }
+        #if !EVENTING_NO_RUNTIME_SPI
+          // Destroying a payload without references runs no code of users. The fallback cannot tell
+          // which payloads have none.
+          UnfairMutex().withLock { _ = OwnedPayload(1) }
+        #endif
         _ = OwnedPayload(Kept())
       }
     }
