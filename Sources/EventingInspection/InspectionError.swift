@@ -1,13 +1,13 @@
 public import Foundation
 
-/// The reason for which there is no inspection.
+/// The reason for which there is no inspection, or for which a recording is not made or replayed.
 public struct InspectionError: Error, CustomStringConvertible {
   /// The kind of the error.
   public struct Code: Hashable, Sendable {
     let name: String
-    /// The path is empty, too long, or in a folder that others may change.
+    /// The path is empty or too long, or its folder is missing or may be changed by others.
     public static let badPath = Code(name: "badPath")
-    /// There is a file at the path, or a program listens there.
+    /// The path is taken: by a file, or by a socket on which a program listens.
     public static let pathTaken = Code(name: "pathTaken")
     /// The path, or its folder, is a symbolic link.
     public static let link = Code(name: "link")

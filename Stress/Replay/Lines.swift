@@ -10,6 +10,7 @@ struct Lines {
   private let handle: FileHandle
   private let path: String
   private var buffer: [UInt8] = []
+  /// The index of the first byte that was not returned.
   private var start = 0
   /// The index up to which the buffer was searched for a newline.
   private var searched = 0

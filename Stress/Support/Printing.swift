@@ -28,8 +28,8 @@ enum Format {
     let size = Double(nanoseconds)
     return switch size {
     case ..<1e3: "\(nanoseconds)ns"
-    case ..<1e6: fixed(size / 1e3, size < 1e5 ? 1 : 0) + "us"
-    case ..<1e9: fixed(size / 1e6, size < 1e8 ? 1 : 0) + "ms"
+    case ..<999_500: fixed(size / 1e3, size < 99_950 ? 1 : 0) + "us"
+    case ..<999_500_000: fixed(size / 1e6, size < 99_950_000 ? 1 : 0) + "ms"
     default: fixed(size / 1e9, 1) + "s"
     }
   }

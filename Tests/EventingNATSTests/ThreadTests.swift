@@ -62,7 +62,7 @@
       await nats.close()
     }
 
-    /// libnats keeps no more for a subscription than the subscription has room for.
+    /// libnats keeps for a subscription what it has room for, and a margin of 1,024 messages.
     @Test func theBufferOfLibnatsIsBounded() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -112,8 +112,9 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So the last wait that
-    // would close a cycle finds all others, and defers its work.
+    // A send is a waiter from the start, before any lane has the occurrence. So of all waits in a
+    // cycle, the one that begins last finds the others, and defers the handlers that it would wait
+    // for.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 

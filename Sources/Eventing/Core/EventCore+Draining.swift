@@ -5,19 +5,21 @@ import Synchronization
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }
-  /// A block of the pool that runs isolated calls. Isolated calls do not block; handlers, and the
-  /// `deinit` of their captures, may.
+  /// A block of Dispatch's global queue, which runs isolated calls. Isolated calls do not block;
+  /// handlers, and the `deinit` of their captures, may.
   @usableFromInline static var pool: UInt { .max }
 }
 
 extension EventCore {
-  /// Drains the queue in order, and leaves the core. Isolation: core.
+  /// Drains the mailbox in order, and leaves the core. Isolation: core.
   ///
   /// A caller applies changes, and delivers the occurrences of its own thread. Its handlers have
   /// posted these, or it enqueued one while the event became idle. It hands the rest off at the
-  /// first occurrence of another thread, at the first isolated call, and after
-  /// ``OverloadControl/foreignChanges`` changes of other threads. ``Drainer/queue`` does all work,
-  /// ``Drainer/pool`` runs isolated methods only.
+  /// first occurrence of another thread, at the first lock that another thread ended, at the first
+  /// isolated call, and after ``OverloadControl/foreignChanges`` changes of other threads. Each
+  /// barrier, and the end of the event, counts as a change of another thread.
+  ///
+  /// ``Drainer/queue`` does all work, ``Drainer/pool`` runs isolated calls only.
   ///
   /// - Parameter drainer: The number of the calling thread, which posted or made a change, or a
   ///   ``Drainer``.

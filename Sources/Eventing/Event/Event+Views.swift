@@ -45,6 +45,8 @@ struct OccurrenceView<Inner: Sendable>: EventSource {
         payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence,
         instant: (tally.instant ?? .now).instant)
     }
+    // The event reads the clock once for each occurrence, so that all handlers receive one instant,
+    // late ones too.
     handler.options.isClocked = true
     return handler
   }

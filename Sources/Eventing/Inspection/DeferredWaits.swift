@@ -1,8 +1,8 @@
-/// Sends that returned without waiting for handlers that wait for the sender, while inspections
-/// look.
+/// Sends that returned without waiting for handlers that wait for the sender, while an inspection
+/// or an ``EventDiagnostics`` watches.
 ///
 /// Such a send returns at once, so a poll seldom finds it among the waits, and it may have returned
-/// before a client came. The last one of each kind is kept here.
+/// before a client came. For each event and set of handlers, the last one is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64

@@ -41,8 +41,7 @@ extension Observed: EventSource {
   /// missed after the first call, and none arrives twice.
   @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
 
-  /// Waits until no handler is running because of a change made before this call; see
-  /// ``Event/quiesce()``.
+  /// Waits until no call for a change made before is running or queued; see ``Event/quiesce()``.
   ///
   /// Handlers of ``combineLatest(_:_:)`` with this value count, too.
   public nonisolated(nonsending) func quiesce() async {

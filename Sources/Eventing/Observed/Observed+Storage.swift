@@ -23,7 +23,7 @@ extension Observed {
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
     /// The reads since the last change that was told to Observation; `nil` if there were none since
     /// it is used. Guarded by: core.mutex.
-    @exclusivity(unchecked) private var trackedReads: TrackedReads?
+    @exclusivity(unchecked) var trackedReads: TrackedReads?
 
     init(_ value: Value) {
       event = Event<Change<Value>>()
@@ -48,55 +48,12 @@ extension Observed {
     }
 
     /// Decides whether changes take the slow path. The caller holds `core.mutex`.
-    private func choosePath() {
+    func choosePath() {
       unsafe pendingWork.replayValue.needsSlowChange =
         unsafe !computing.isEmpty || !memberships.isEmpty || trackedReads?.isTracked == true
     }
 
     @inlinable var value: Value { core.mutex.withLock { unsafe box.current } }
-
-    /// The value. The read is reported to Observation.
-    ///
-    /// If Observation tracks the read, the path of later changes is chosen in the critical section
-    /// in which the value is read. So the next change takes the slow path, which tells Observation.
-    @usableFromInline @inline(never) var trackedValue: Value {
-      while true {
-        let (value, reads) = core.mutex.withLock { unsafe (box.current, trackedReads) }
-        guard let reads else {
-          let made = TrackedReads()
-          core.mutex.withLock { if unsafe trackedReads == nil { unsafe trackedReads = made } }
-          continue
-        }
-        if !reads.add() { return value }
-        let later: Value? = core.mutex.withLock {
-          guard unsafe trackedReads === reads else { return nil }
-          choosePath()
-          return unsafe box.current
-        }
-        if let later { return later }
-      }
-    }
-
-    /// Takes the reads that a change has to be told to. The caller holds `core.mutex`, and tells
-    /// them after the mutex.
-    private func takeTrackedReads() -> TrackedReads? {
-      guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
-      unsafe trackedReads = nil
-      choosePath()
-      return reads
-    }
-
-    /// Tells Observation of a change. The caller holds no mutex.
-    private func tell(_ reads: inout TrackedReads?) {
-      guard let left = TrackedReads.tell(&reads) else { return }
-      let isKept = core.mutex.withLock {
-        guard unsafe trackedReads == nil else { return false }
-        unsafe trackedReads = left
-        choosePath()
-        return true
-      }
-      if !isKept { left.tellLater() }
-    }
 
     /// Sets the value, and delivers the change as a post does.
     ///

@@ -44,7 +44,10 @@ public struct Observed<Value: Sendable>: Sendable {
   ///
   /// - Complexity: O(1) to read; O(*n*) for *n* handlers to set.
   @inlinable public var value: Value {
-    get { Tracking.isUsed ? storage.trackedValue : storage.value }
+    get {
+      if Tracking.isUsed, let reads = storage.reportRead() { return storage.trackedValue(of: reads) }
+      return storage.value
+    }
     nonmutating set { storage.set(newValue) }
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// before the registration. Until then the lease is retained: by the thread that reads, and then by
 /// the list of what the closure has read. Afterwards the registrar retains it until the closure is
 /// told. So the change is told again until nothing retains the lease.
-final class TrackedReads: Sendable {
+@usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable

@@ -8,27 +8,28 @@
 struct PayloadLayout: Sendable {
   let type: PayloadType
   let stride: Int
-  let alignment: Int
   /// The size in bytes of a trivial type. -1 for a type that runs code to copy or destroy a value.
   let trivialSize: Int
 
   init(_ type: PayloadType) {
-    func read<Payload: Sendable>(_: Payload.Type) -> (stride: Int, alignment: Int, size: Int) {
-      (
-        MemoryLayout<Payload>.stride, MemoryLayout<Payload>.alignment,
-        RuntimeSPI.isTrivial(Payload.self) ? MemoryLayout<Payload>.size : -1
-      )
+    func read<Payload: Sendable>(_: Payload.Type) -> (stride: Int, size: Int) {
+      assert(MemoryLayout<Payload>.alignment <= PayloadLayout.largestAlignment)
+      return (MemoryLayout<Payload>.stride, RuntimeSPI.isTrivial(Payload.self) ? MemoryLayout<Payload>.size : -1)
     }
     self.type = type
-    (stride, alignment, trivialSize) = read(type)
+    (stride, trivialSize) = read(type)
   }
 
   /// Whether copying a value copies its bytes, and destroying a value does nothing.
   var isTrivial: Bool { trivialSize >= 0 }
 
+  /// The largest alignment of a Swift type, on all platforms. Vectors of 32 bytes and more have it,
+  /// too, and the compiler imports no C record with a larger one.
+  static let largestAlignment = 16
+
   /// Allocates uninitialized memory for `count` payloads.
   func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-    .allocate(byteCount: count * stride, alignment: max(16, alignment))
+    .allocate(byteCount: count * stride, alignment: Self.largestAlignment)
   }
 
   /// Initializes the memory at `address` with a copy of a payload.

@@ -1,4 +1,5 @@
-/// A turn in the queue of a ``UnitScheduler``.
+/// A turn: the work that an execution slot of a ``UnitScheduler`` does next. ``HandlerRunner`` says
+/// which handlers have units.
 enum LaneTurn: Sendable {
   /// The turn of a unit.
   case unit(LaneUnit)
@@ -26,10 +27,11 @@ extension LaneTurn {
   }
 }
 
-/// The turns of a ``SerialLane`` on a shared ``Lane``: one for each item that waits on the serial
-/// lane.
+/// Successive turns of a ``SerialLane`` on a shared ``Lane``, one for each item that waits there.
 struct SharedTurns: Sendable {
   let lane: SerialLane
+  /// The number of turns. While they are the last in the queue, the serial lane counts further ones
+  /// itself; see ``LaneTurn/closed()``.
   var count: Int
   /// The number of times that the lane had resumed when its items came: see
   /// ``SerialLane/era``.

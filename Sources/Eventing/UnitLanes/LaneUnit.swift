@@ -29,7 +29,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var barriers: [Completion] = []
   /// Whether a newer occurrence has taken the place of the unit. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isReplaced = false
-  /// Whether the unit keeps its slot during a delay. Guarded by: scheduler.mutex.
+  /// The slot that the unit keeps during a delay, if it keeps one. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var keptSlot: ExecutionSlot?
   /// The task of the running attempt, if it can be cancelled. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var attempt: CancellableAttempt?

@@ -1,6 +1,9 @@
 import Synchronization
 
-/// The lane of a handler that has modifiers, or that runs on a shared ``Lane``.
+/// The lane of a handler that has modifiers, or that runs on a shared ``Lane`` with a bound, or
+/// beside other calls.
+///
+/// A plain handler on a shared lane that runs one call at a time has a ``SerialLane``.
 ///
 /// Each occurrence is a ``LaneUnit``, or part of one. The units wait in the queue of a
 /// ``UnitScheduler``, which other handlers may share. The lane decides what a unit does: how it is
@@ -76,8 +79,7 @@ import Synchronization
     shared?.insert(self)
   }
 
-  /// The node that the completions of waiting payloads expect: the unit, or the lane for a batch,
-  /// whose unit is not known before.
+  /// Returns the slots that an invocation needs if it waits for this lane: those of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
   /// Tells the observers that a unit was skipped, and releases its payloads. Not under a mutex.

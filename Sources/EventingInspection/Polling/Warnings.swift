@@ -30,13 +30,13 @@ final class Warnings {
 
   private var known: [Key: PolledWarning] = [:]
   private var last: UInt64 = 0
-  /// Whether a poll for the clients that are connected has looked.
-  private var hasLooked = false
+  /// The highest number of an ended wait that was found.
+  private var lastEnded: UInt64 = 0
 
   /// All warnings, by number.
   var all: [PolledWarning] { known.values.sorted { $0.id < $1.id } }
 
-  func removeAll() { (known, hasLooked) = ([:], false) }
+  func removeAll() { (known, lastEnded) = ([:], 0) }
 
   /// Looks at what a poll saw.
   func find(in poller: Poller) {
@@ -78,11 +78,11 @@ final class Warnings {
         }
       }
     }
-    // One that has ended is found for a second, and then stays as every warning does. The first
-    // poll finds all that are remembered: they may have ended before a client came.
-    let isFirst = !hasLooked
-    hasLooked = true
-    let ended = DeferredWaits.last.filter { isFirst || now.since($0.since) < Self.second }
+    // A wait that has ended is found by the first poll afterwards, and for a second, because its
+    // number may be lower than one that was found already. Then it stays as every warning does. The
+    // very first poll finds all waits that ended before a client came.
+    let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
+    lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {
       for handler in wait.deferred {
         let text =

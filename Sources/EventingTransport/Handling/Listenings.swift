@@ -1,9 +1,8 @@
 import Eventing
 
-/// The listenings of one remote event.
+/// The listenings of one remote event or question.
 ///
-/// The listenings belong to their event: ``end()`` ends them all. The event calls it when it is
-/// finished or released.
+/// The owner calls ``end()``, which ends all of them, when it is finished or released.
 final class Listenings: Sendable {
   struct Entry: Sendable {
     let group: String?
@@ -25,9 +24,9 @@ final class Listenings: Sendable {
   /// Whether the event was finished or released.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// Throws if the event has ended.
+  /// Throws if the event or question has ended.
   func checkOpen() throws {
-    if isEnded { throw TransportError(.closed, "expected an event that is not finished; \(subject) is") }
+    if isEnded { throw TransportError(.closed, "expected an event or a question that is not finished; \(subject) is") }
   }
 
   /// Subscribes, and stores the subscription.

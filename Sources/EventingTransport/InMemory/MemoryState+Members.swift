@@ -18,8 +18,8 @@ extension MemoryState {
     return group.id
   }
 
-  /// Returns the number that identifies a group, or a subscription without one, in random
-  /// decisions.
+  /// Returns the number that decides, with the seed, which faults meet a group, or a subscription
+  /// without one. For a group it depends only on its name and its filter.
   mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     if let group = options.group { return stableHash("\(group) \(filter.text)") }
     lastListener += 1

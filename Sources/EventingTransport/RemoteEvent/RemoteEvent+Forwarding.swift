@@ -38,7 +38,7 @@ extension EventSource {
     }
   }
 
-  /// Publishes every payload on a remote event with keys.
+  /// Publishes payloads on a remote event with keys: each one for which `key` returns a key.
   ///
   ///     placed.forward(to: ordersOfCustomers, by: \.customer)
   ///

@@ -41,8 +41,8 @@ struct BusWide: Scenario {
     let (bus, owner) = (EventBus(), Owner())
     let (first, second, owned, wanted) = (Log(), Log(), Log(), Counter())
     let checks = context.checks
-    // Payloads of `owned` have other sender numbers, so that its log can be told from that of
-    // `second`.
+    // Payloads for the event of the owner have sender numbers from `workers` on. By these the
+    // handler tells which of the two logs a `Second` belongs to.
     let workers = context.workers.count
     let token = bus.addHandler(forAll: (any Numbered).self) { payload in
       switch payload {

@@ -62,7 +62,8 @@ extension OverloadTests {
       }
     }
 
-    /// Checks that the queue stays short, or that each further change naps, as posts do.
+    /// Checks that the queue stays short, or that a thread sleeps for a moment at each change above
+    /// the limit, as it does at a post.
     ///
     /// While a handler blocks, the queue cannot be drained. So one of the two must happen.
     @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated)

@@ -161,6 +161,30 @@ import Testing
     #expect(await event.handlers.map(\.droppedCount) == [1])
   }
 
+  /// Checks an occurrence that reaches a throttle between the end of a lock and the delivery of the
+  /// occurrence that the pace kept meanwhile. The older one must not come after it.
+  @Test func anOccurrenceDuringTheUnlockDoesNotOvertakeTheKeptOne() async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+    let unlocks = Recorder<HandlerToken>()
+    event.addHandler { number in
+      if number == 3, let token = unlocks.values.first { event.unlock(token) }
+    }
+    let token = add("inline", to: event, seen) { $0.throttled(to: .seconds(1), clock: clock) }
+    unlocks.record(token)
+    event.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    let kept = event.submit(2)
+    event.lock(token, holding: .upTo(9))
+    clock.advance(by: .seconds(1))
+    #expect(await kept.report.deferred == 1)  // no timer runs any more
+    event.post(3)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    await event.quiesce()
+    #expect(seen.values == [1, 3])
+    #expect(await event.handlers.map(\.droppedCount).reduce(0, +) == 1)
+  }
+
   @Test func anOwnerThatIsGoneGetsNothing() async {
     let (event, clock, seen, live) = (Event<Int>(), ManualClock(), Recorder<Int>(), LiveCount())
     var owner: Canary? = Canary(live)

@@ -53,7 +53,7 @@ struct Large: TestPayload {
   var number: Int { words.0.0 == words.4.4 ? words.2.2 : -1 }
 }
 
-/// A payload that is a vector with an alignment of 32.
+/// A payload that is a vector of 32 bytes. Its alignment is 16, the largest one in Swift.
 struct Aligned: TestPayload {
   let vector: SIMD4<Int>
   static func make(_ number: Int, _ live: LiveCount) -> Aligned { Aligned(vector: SIMD4(repeating: number)) }

@@ -10,6 +10,13 @@
       let hasPayload: Bool
     }
 
+    /// Checks the assumption of ``PayloadLayout/largestAlignment``.
+    @Test func noTypeIsAlignedToMoreThanTheMemoryOfPayloads() {
+      #expect(MemoryLayout<SIMD4<Int>>.alignment <= PayloadLayout.largestAlignment)
+      #expect(MemoryLayout<SIMD64<Double>>.alignment <= PayloadLayout.largestAlignment)
+      #expect(MemoryLayout<(UInt8, SIMD16<UInt64>)>.alignment <= PayloadLayout.largestAlignment)
+    }
+
     @Test func randomChangesKeepOrderAndDestroyEachPayloadOnce() {
       var random = SeededGenerator.fresh("payload queue")
       for shape in PayloadPathTests.shapes {

@@ -51,7 +51,7 @@ package struct Row: Codable, Sendable {
     p75 = quantile(present, 0.75)
   }
 
-  /// Marks the row as wrong, unless `why` is nil.
+  /// Marks the row as wrong, unless `why` is nil. The row keeps the figures of earlier rounds.
   mutating func fail(_ why: String?) {
     guard let why else { return }
     status = .wrong

@@ -22,6 +22,9 @@ package struct SystemLoad {
 
   /// Sleeps until other processes take less than 20 % of a core, for at most `limit` nanoseconds.
   ///
+  /// A window of 60 ms is short, so that little time is lost: one tick of 10 ms by another process
+  /// passes. The load of the rounds that follow is measured over longer windows.
+  ///
   /// - Returns: The nanoseconds slept.
   package static func waitForQuiet(limit: Double) -> Double {
     let start = now()

@@ -1,10 +1,12 @@
-/// One kind of event with one inline handler, written as users of a library write it. Examples are
-/// an event by key, one with replay, an observed value, and a view.
+/// One kind of event, written as users of a library write it. Examples are an event by key, one
+/// with replay, an observed value, and a view. It has one inline handler unless the name says
+/// otherwise.
 package struct EventKind: Sendable {
   /// The parameter of the row; rows with equal parameters are compared.
   package let parameter: String
   package let label: String
-  /// Creates the event and its handler, which writes to the cell once per operation.
+  /// Creates the event and its handler. The handler writes to the cell once per operation. If there
+  /// is no handler, the sender writes.
   package let make: @Sendable (Cell) async -> BulkOperation
 
   package init(_ parameter: String, _ label: String, make: @escaping @Sendable (Cell) async -> BulkOperation) {

@@ -1,5 +1,6 @@
 extension Harness {
-  /// Measures each kind of event, with one sender and one inline handler.
+  /// Measures each kind of event with one sender, and with one inline handler unless the row's name
+  /// says otherwise. The kinds stand with each library, in `EventBenchmarks/Adapters`.
   ///
   /// Checks the handler's sum after every repeat.
   func measureKinds() async {

@@ -1,0 +1,63 @@
+// Values in Swift's Observation: which reads are tracked, and who is told of a change.
+
+extension Observed.Storage {
+  /// Reports a read to Observation.
+  ///
+  /// No type here depends on `Value`: the library is compiled once for all values, and looking up
+  /// the metadata of such a type would take most of the time of a read.
+  ///
+  /// - Returns: The reads that this one belongs to, if Observation tracks it; otherwise `nil`.
+  @usableFromInline @inline(never) func reportRead() -> TrackedReads? {
+    let reads = core.mutex.withLock { unsafe trackedReads } ?? makeTrackedReads()
+    return reads.add() ? reads : nil
+  }
+
+  private func makeTrackedReads() -> TrackedReads {
+    let made = TrackedReads()
+    return core.mutex.withLock {
+      if let other = unsafe trackedReads { return other }
+      unsafe trackedReads = made
+      return made
+    }
+  }
+
+  /// The value, for a read that Observation tracks.
+  ///
+  /// The path of later changes is chosen in the critical section in which the value is read. So
+  /// the next change takes the slow path, which tells Observation. If a change has come since the
+  /// read was reported, the read is reported again.
+  @usableFromInline @inline(never) func trackedValue(of reported: TrackedReads) -> Value {
+    var reads = reported
+    while true {
+      let current: Value? = core.mutex.withLock {
+        guard unsafe trackedReads === reads else { return nil }
+        choosePath()
+        return unsafe box.current
+      }
+      if let current { return current }
+      guard let next = reportRead() else { return value }
+      reads = next
+    }
+  }
+
+  /// Takes the reads that a change has to be told to. The caller holds `core.mutex`, and tells
+  /// them after the mutex.
+  func takeTrackedReads() -> TrackedReads? {
+    guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
+    unsafe trackedReads = nil
+    choosePath()
+    return reads
+  }
+
+  /// Tells Observation of a change. The caller holds no mutex.
+  func tell(_ reads: inout TrackedReads?) {
+    guard let left = TrackedReads.tell(&reads) else { return }
+    let isKept = core.mutex.withLock {
+      guard unsafe trackedReads == nil else { return false }
+      unsafe trackedReads = left
+      choosePath()
+      return true
+    }
+    if !isKept { left.tellLater() }
+  }
+}
