@@ -33,7 +33,7 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// Notes the outcome of a handler of an event that the occurrence was forwarded to.
   func note(_ outcome: HandlerOutcome) { mutex.withLock { unsafe forwarded.count(outcome) } }
 
-  /// Notes the outcomes that such an event decided itself.
+  /// Notes the outcomes that an event behind a forward decided itself.
   func note(_ outcomes: SendReport) { mutex.withLock { unsafe forwarded.add(outcomes) } }
 
   /// Returns the outcome for all handlers, behind forwards too.
@@ -68,7 +68,8 @@ package struct DeliveryOutcome: Sendable {
 
 /// An occurrence whose delivery has begun, and whose outcome is awaited later.
 ///
-/// ``wait()`` must follow, unless ``knownOutcome`` is not `nil`: it runs the `.task` handlers.
+/// ``wait()`` must follow, unless ``knownOutcome`` is not `nil`, because `wait()` runs the `.task`
+/// handlers.
 package struct BegunSend: Sendable {
   private let completion: Completion
   private let account: DeliveryAccount
@@ -92,9 +93,11 @@ package struct BegunSend: Sendable {
 }
 
 extension Event {
-  /// Begins a send that is awaited later. Lanes make room as for a `send`, and senders never sleep.
+  /// Begins a send that is awaited later. Lanes make room as for a `send`, and the caller never
+  /// sleeps because of an overload.
   ///
-  /// It belongs to no handler, even if one calls this: no cycle of waits goes through it.
+  /// The send belongs to no handler, even if a handler calls `begin`. So no cycle of waits goes
+  /// through it.
   ///
   /// - Parameters:
   ///   - payload: The payload.

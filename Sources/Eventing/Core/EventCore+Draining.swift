@@ -1,23 +1,24 @@
 import Dispatch
 import Synchronization
 
-/// The drainers of a core other than posters. No thread has these numbers.
+/// The numbers of the drainers that are not the caller of a post or a change. No thread has these
+/// numbers.
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }
-  /// A block of the pool that runs isolated calls. Isolated calls do not block; handlers, and the
-  /// `deinit` of their captures, may.
+  /// A block of the pool that runs isolated calls. Isolated calls do not block. Handlers, and the
+  /// `deinit` of their captures, may block, so this drainer runs neither.
   @usableFromInline static var pool: UInt { .max }
 }
 
 extension EventCore {
   /// Drains the queue in order, and leaves the core. Isolation: core.
   ///
-  /// A caller applies changes, and delivers the occurrences of its own thread. Its handlers have
-  /// posted these, or it enqueued one while the event became idle. It hands the rest off at the
-  /// first occurrence of another thread, at the first isolated call, and after
-  /// ``OverloadControl/foreignChanges`` changes of other threads. ``Drainer/queue`` does all work,
-  /// ``Drainer/pool`` runs isolated methods only.
+  /// A thread that posts or makes a change applies all changes, and delivers the occurrences that
+  /// it enqueued itself: its handlers posted them, or the event became idle while the thread
+  /// enqueued one. The thread hands the rest off at the first occurrence or ended lock of another
+  /// thread, at the first isolated call, and after ``OverloadControl/foreignChanges`` changes of
+  /// other threads. ``Drainer/queue`` does all work, ``Drainer/pool`` runs isolated calls only.
   ///
   /// - Parameter drainer: The number of the calling thread, which posted or made a change, or a
   ///   ``Drainer``.
@@ -73,8 +74,8 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is no occurrence. Returns the number of changes of other
-  /// threads.
+  /// Does the work of an item that is no occurrence. Returns the number of changes that count as
+  /// those of other threads. A barrier and the end of the event count as one each.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")
@@ -136,7 +137,7 @@ extension EventCore {
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
     }
-    unregisterDead()  // what a pace let through may have found handlers dead
+    unregisterDead()  // an occurrence that a pace let through may have found that handlers have ended
     completion.finishDelivery(SendReport())
   }
 }

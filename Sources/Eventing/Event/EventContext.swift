@@ -27,7 +27,8 @@ public enum EventContext {
   /// more allocation.
   ///
   /// - Parameter value: The projected value of the task-local, such as `RequestID.$current`.
-  /// - Returns: A value whose ``Carrying/end()`` stops this. Each call of `carry` needs its own.
+  /// - Returns: A value whose ``Carrying/end()`` stops this. Each call of `carry` needs its own
+  ///   call of `end()`.
   @discardableResult public static func carry<Value: Sendable>(_ value: TaskLocal<Value>) -> Carrying {
     Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
   }
@@ -80,7 +81,8 @@ final class ContextRegistry: @unchecked Sendable {
 
   /// Returns the values that the carried task-locals have in the calling task.
   func capture() -> CarriedContext? {
-    // Copies: an array that is changed in place under the mutex must not leave it.
+    // Copied, because an array that is changed in place under the mutex must not be read outside of
+    // it.
     let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
     return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }

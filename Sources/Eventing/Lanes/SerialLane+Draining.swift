@@ -49,8 +49,8 @@ extension SerialLane {
     while await drainBound(&quota, on: place) {}
   }
 
-  /// Runs calls under one binding of ``Context/running``, until no call waits, or a call leaves a
-  /// task behind.
+  /// Runs calls under one binding of ``Context/invocation``, until no call waits, or a call leaves
+  /// a task behind.
   ///
   /// - Returns: Whether more calls may wait.
   @usableFromInline func drainBound(_ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
@@ -179,7 +179,8 @@ extension SerialLane {
     }
   }
 
-  /// Schedules another drain, so that others may use the queue or the pool first. Returns `nil`.
+  /// Schedules another drain, so that other work may use the queue or the pool first. Returns
+  /// `nil`.
   @inline(never) private func giveWay() -> (BorrowedPayload, Completion?)? {
     schedule()
     return nil

@@ -3,8 +3,8 @@
 ///
 /// A value without synchronization; the core guards it.
 ///
-/// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. The first
-/// handler of a further priority is O(*p*). Removing costs as much, amortized.
+/// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. Adding the
+/// first handler of another priority is O(*p*). Removing costs as much as adding, amortized.
 @safe @usableFromInline struct HandlerTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 

@@ -90,8 +90,8 @@ struct BoundedBuffer: ~Copyable {
     return (item, released)
   }
 
-  /// Takes out the number of payloads that were dropped after the last item; 0 while items are
-  /// left.
+  /// Returns the number of payloads that were dropped since the last one was taken, and resets it.
+  /// Returns 0 while payloads wait, because the next one carries the number.
   mutating func takeLag() -> Int {
     guard items.isEmpty else { return 0 }
     defer { lag = 0 }

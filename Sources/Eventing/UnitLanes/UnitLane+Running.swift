@@ -12,8 +12,8 @@ enum UnitResult: Sendable {
 }
 
 extension UnitLane {
-  /// Returns whether a unit whose turn has come may begin. Keeps it if it may not. The caller holds
-  /// `scheduler.mutex`.
+  /// Returns whether a unit whose turn has come may begin. If not, keeps the unit until its lock
+  /// ends or its key is free. The caller holds `scheduler.mutex`.
   func mayBegin(_ unit: LaneUnit) -> Bool {
     let isDelayed = unsafe unit.stage == .delayed
     if unsafe isPaused, !isDelayed {
@@ -239,7 +239,7 @@ extension UnitLane {
 
   // MARK: After an attempt
 
-  /// Decides what follows an attempt; `nil` for another one at once.
+  /// Decides what follows an attempt; `nil` if another attempt follows at once.
   private func next(_ unit: LaneUnit, _ attempt: UnitAttempt) -> UnitResult? {
     if isReplaced(unit) { return .ended(.dropped) }
     switch attempt {
