@@ -33,7 +33,7 @@ public final class EventBus: Sendable {
 
   /// Returns the event of a payload type, and makes it at first use.
   ///
-  /// The name of the event is the type's. The bus keeps it until ``finish()``.
+  /// The name of the event is the type's. The bus keeps the event until ``finish()``.
   ///
   /// - Complexity: O(1).
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
@@ -56,8 +56,8 @@ public final class EventBus: Sendable {
 
   /// Returns the event of an owner and a key, and makes it at first use.
   ///
-  /// The name of the event is the key's. The bus keeps it until the owner is released, or until it
-  /// is removed from the bus.
+  /// The name of the event is the key's. The bus keeps the event until the owner is released, or
+  /// until the event is removed from the bus.
   ///
   /// - Parameters:
   ///   - key: The name and the payload type of the event.

@@ -84,7 +84,7 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   /// Returns whether the last payload equals a new one.
   ///
   /// - Parameter losses: The number of payloads that the handler's lane has lost. If it has changed
-  ///   since the last payload, that one may be among them.
+  ///   since the last payload, the last payload may be among the lost ones.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
     return areEqual(last.payload, payload)

@@ -29,8 +29,8 @@ struct CombinationMembership<Value: Sendable>: Sendable {
   let push: @Sendable (Value, Completion?) -> Void
 }
 
-// The combinations of a value. A combination is found by its first value, whose mutex guards the
-// number of its uses, too.
+// The combinations of a value. A combination is found in the list of its first value. The mutex of
+// the first value guards the list, and the number of uses of each combination.
 extension Observed.Storage {
   /// Returns the combination of certain values, of which this is the first; `nil` if there is none.
   ///

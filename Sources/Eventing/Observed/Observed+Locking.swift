@@ -14,7 +14,8 @@ extension Observed {
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     storage.event.lock(token, holding: holding)
   }
-  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does.
+  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does. Complexity: O(1), and
+  /// the delivery of held changes.
   ///
   /// - Returns: Whether the handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { storage.event.unlock(token) }

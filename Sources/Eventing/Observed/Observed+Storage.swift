@@ -21,8 +21,8 @@ extension Observed {
     /// The combinations that the value is part of. Never changed in place, because the array leaves
     /// the mutex. Guarded by: core.mutex.
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
-    /// The reads since the last change that was told to Observation; `nil` if there were none since
-    /// it is used. Guarded by: core.mutex.
+    /// The reads since the last change that was told to Observation; `nil` if there were none, or
+    /// if no read in the process was tracked before. Guarded by: core.mutex.
     @exclusivity(unchecked) private var trackedReads: TrackedReads?
 
     init(_ value: Value) {
@@ -276,8 +276,8 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has a completion of its own: lanes may hold this one while the change
-          // gets its observers.
+          // The announcement has a completion of its own: lanes may still hold it while the
+          // completion of the change gets its observers.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }
