@@ -30,7 +30,8 @@ public struct Buffering: Hashable, Sendable {
   ///
   /// If `count` occurrences wait, one of ``Event/send(_:from:)`` is still taken at once, so that
   /// the order is kept. The `send` returns when there was room for it. An occurrence of
-  /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then: these never wait.
+  /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then, because these calls
+  /// never wait.
   ///
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }

@@ -18,14 +18,15 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   @exclusivity(unchecked) private var completion: Completion?
   @exclusivity(unchecked) private var queue: (any DelayQueueing)?
 
-  /// The neighbours in the event's list. Guarded by: core.mutex. Afterwards `next` is that of
-  /// ``Leftovers``.
+  /// The neighbours in the event's list. Guarded by: core.mutex. After the waiting has ended,
+  /// ``Leftovers`` uses `next` for its own list.
   @exclusivity(unchecked) var next: LaterItem?
   @exclusivity(unchecked) var previous: LaterItem?
   /// Guarded by: the mutex of the queue.
   var heapIndex = -1
 
-  // The timer leaves these. The thread of the timer has them, and then that of ``Leftovers``.
+  // Objects that the timer leaves. Touched by the thread of the timer, and then by the block of
+  // ``Leftovers``.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 

@@ -64,7 +64,6 @@ extension Event {
   ///   - body: The closure to run. It runs where the caller runs.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws. The lock ends then, too.
-  ///
   /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
     _ token: HandlerToken, holding: Holding = .nothing,

@@ -1,6 +1,6 @@
 /// The modifiers of a handler that change when its calls are made, and how.
 ///
-/// From the outside in, whatever the order in which they were said: pace, batch, key, retry, time
+/// They apply from the outside in, in whatever order they were given: pace, batch, key, retry, time
 /// limit.
 struct HandlerModifiers: Sendable {
   var pace: Pace?
@@ -30,7 +30,7 @@ struct HandlerModifiers: Sendable {
   }
 }
 
-/// The duration of one attempt.
+/// The longest duration of one attempt.
 struct TimeLimit: Sendable {
   let duration: Duration
   let clock: any Clock<Duration>

@@ -41,7 +41,7 @@ extension EventCore {
   /// Returns the records of all handlers that match, enqueued ones too, in the order of the table.
   ///
   /// - Parameter orBetweenAttempts: Whether to include once handlers that are used up and may wait
-  /// for another attempt.
+  ///   for another attempt.
   func records(
     orBetweenAttempts: Bool = false, where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool
   ) -> [HandlerRecord] {

@@ -202,7 +202,7 @@ extension UnitLane {
     return .threw(limit.error)
   }
 
-  /// Returns the place of an attempt for traces; `nil` if no occurrence of the unit is traced.
+  /// Returns a ``CallCell`` for an attempt; `nil` if no occurrence of the unit is traced.
   private func newCell(for unit: LaneUnit) -> CallCell? {
     for i in unsafe 0..<(unit.gathered?.count ?? 0) {
       if let completion = unsafe unit.gathered?[i].completion, unsafe completion.observed?.cell != nil {
@@ -214,7 +214,7 @@ extension UnitLane {
 
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
-  /// - Parameter cell: The place of the attempt. It notes the call of the last occurrence.
+  /// - Parameter cell: The cell of the attempt. It holds the call of the last occurrence.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in
