@@ -5,7 +5,7 @@ public struct InspectionError: Error, CustomStringConvertible {
   /// The kind of the error.
   public struct Code: Hashable, Sendable {
     let name: String
-    /// The path is empty, too long, or in a folder that others may change.
+    /// The path is empty, too long, or in a folder that other users may change.
     public static let badPath = Code(name: "badPath")
     /// There is a file at the path, or a program listens there.
     public static let pathTaken = Code(name: "pathTaken")
@@ -27,7 +27,7 @@ public struct InspectionError: Error, CustomStringConvertible {
 
   /// The kind of the error.
   public let code: Code
-  /// The number of the line of a recording, from 1; `nil` if the error is about none.
+  /// The number of the line of a recording, from 1; `nil` if the error is about no line.
   public let line: Int?
   /// A sentence with what was expected and what there is.
   public let description: String

@@ -2,7 +2,8 @@
 /// look.
 ///
 /// Such a send returns at once, so a poll seldom finds it among the waits, and it may have returned
-/// before a client came. The last one of each kind is kept here.
+/// before a client came. The last such wait for each event and each set of deferred handlers is
+/// kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64

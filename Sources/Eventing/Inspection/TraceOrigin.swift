@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The place of the call that runs in a delivery, or in a call on a lane. What is sent meanwhile
-/// finds its cause there.
+/// Holds the number of the call that runs now in a delivery, or on a lane. An occurrence that is
+/// sent meanwhile finds its cause here.
 ///
 /// One cell is bound for a delivery, and not one for each call: a binding takes about 40 ns. So a
 /// task that an inline handler starts, and that posts after the handler has returned, finds the

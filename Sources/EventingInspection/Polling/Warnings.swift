@@ -30,7 +30,7 @@ final class Warnings {
 
   private var known: [Key: PolledWarning] = [:]
   private var last: UInt64 = 0
-  /// Whether a poll for the clients that are connected has looked.
+  /// Whether warnings have been searched for since the first client connected.
   private var hasLooked = false
 
   /// All warnings, by number.
@@ -38,7 +38,7 @@ final class Warnings {
 
   func removeAll() { (known, hasLooked) = ([:], false) }
 
-  /// Looks at what a poll saw.
+  /// Searches for warnings in what a poll saw.
   func find(in poller: Poller) {
     let (now, tick) = (poller.polledAt, poller.tick)
     func found(
@@ -78,8 +78,9 @@ final class Warnings {
         }
       }
     }
-    // One that has ended is found for a second, and then stays as every warning does. The first
-    // poll finds all that are remembered: they may have ended before a client came.
+    // A deferred wait that has ended is found for a second. Afterwards its warning stays as long as
+    // any other. The first search finds all remembered waits, because these may have ended before a
+    // client came.
     let isFirst = !hasLooked
     hasLooked = true
     let ended = DeferredWaits.last.filter { isFirst || now.since($0.since) < Self.second }

@@ -18,8 +18,8 @@ public import Foundation
 /// Payloads are encoded on the thread that delivers, before the handlers are called, and no mutex
 /// is held meanwhile. The file has mode 0600, since it holds payloads.
 ///
-/// To find the occurrence whose handler sent another one, a recording remembers the last million
-/// occurrences and calls at most. Their tables may take 90 MB, by the size of their entries.
+/// To find the occurrence whose handler sent another one, a recording remembers at most a million
+/// occurrences and a million calls. Their tables may take 90 MB, by the size of their entries.
 ///
 /// Dropping a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {
@@ -27,7 +27,7 @@ public final class EventRecording: Sendable {
   /// The traces of the recorded events; `nil` after the end.
   private let tracings = Guarded<[EventTracing]?>([])
 
-  /// Creates the file. One that is there is replaced.
+  /// Creates the file. A file that is there is replaced.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
@@ -37,7 +37,7 @@ public final class EventRecording: Sendable {
     self.init(Journal(try RecordingFile(creating: path), timedBy: clock))
   }
 
-  /// Creates the file. One that is there is replaced.
+  /// Creates the file. A file that is there is replaced.
   ///
   /// - Parameters:
   ///   - file: The location of the file.
@@ -113,8 +113,9 @@ public final class EventRecording: Sendable {
 
   /// Ends the recording: writes the rest, and closes the file.
   ///
-  /// Further calls return, or throw, that again. Deliveries that begin after the return are not
-  /// recorded. A delivery that has begun before is waited for until its payload is encoded.
+  /// Further calls return the number, or throw the error, again. Deliveries that begin after the
+  /// return are not recorded. A delivery that has begun before is waited for until its payload is
+  /// encoded.
   ///
   /// - Returns: The number of occurrences in the file.
   /// - Throws: The first error of encoding or writing, or an ``InspectionError`` if a name was used
