@@ -15,11 +15,11 @@ import Synchronization
 /// process.
 ///
 /// An event and a handler join a table when they are made. A `send` that suspends takes part in the
-/// graph of waits, so that it can be shown for which handlers it waits, also to a client that comes
-/// later. For a client, a thread of the inspection's own reads the counters. It slows no post.
+/// graph of waits. So the handlers for which it waits can be shown, also to a client that comes
+/// later. For a client, a thread of the inspection's own reads the counters, which slows no post.
 ///
 /// In a release build, a plain inline handler has no file and line: its record has no room for
-/// them. A name tells it from others.
+/// them. Give such a handler a name to recognize it.
 ///
 /// Dropping an inspection changes nothing: ``end()``, or the end of the process, closes the socket
 /// and removes its file.

@@ -48,8 +48,8 @@ import Synchronization
   /// The completion in the event from which the occurrence was first forwarded, if something waits.
   /// The root waits for the handlers of every target, and does not count them.
   private let root: Completion?
-  /// The account of the outcomes that the report does not tell apart; `nil` unless a transport
-  /// brought the occurrence.
+  /// The account of locks and forwards, which the report does not tell apart; `nil` unless a
+  /// transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
   /// The amount of outstanding work: one for each event until it has delivered, and one for each

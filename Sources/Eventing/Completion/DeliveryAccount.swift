@@ -1,5 +1,5 @@
-/// The part of an occurrence's outcome that a ``SendReport`` does not tell apart: what locks
-/// skipped, and what became of forwards.
+/// The outcomes of an occurrence that its ``SendReport`` does not tell apart: the handlers that
+/// locks skipped, and the outcomes of forwards.
 ///
 /// Only an occurrence from a transport has one; see `Event.begin(_:)`.
 // Safe: `mutex` guards all mutable state.
@@ -53,8 +53,8 @@ package final class DeliveryAccount: @unchecked Sendable {
 package struct DeliveryOutcome: Sendable {
   /// The number of handlers that were called and returned.
   package let delivered: Int
-  /// The number of handlers that a view, an interceptor, a failure or their end kept from the
-  /// occurrence.
+  /// The number of handlers that did not get the occurrence because of a view, an interceptor, a
+  /// failure or the end of the handler.
   package let leftOut: Int
   /// The number of handlers that a lock kept from the occurrence.
   package let locked: Int

@@ -3,7 +3,7 @@ import Synchronization
 /// A question to an event: whether all work that the event had when the probe was made is done,
 /// except calls that sleep and work that waits for them.
 ///
-/// A probe is a barrier for which nothing is suspended.
+/// A probe is a barrier, but no task is suspended for it.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
   /// The call that makes the probe, or an invocation of no call. Work that waits for that call does

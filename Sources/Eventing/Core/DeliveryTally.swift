@@ -17,8 +17,8 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence and has ended.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence, which a lock has held. A handler's pace may have
-  /// delayed it further.
+  /// Whether a `send` brought the occurrence and a lock has held it. A handler's pace may have
+  /// delayed it as well.
   @usableFromInline var isLateSend = false
   /// Whether another lock still holds a late occurrence.
   @usableFromInline var isHeldOn = false

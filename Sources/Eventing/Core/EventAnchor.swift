@@ -27,7 +27,7 @@ public import Synchronization
   /// `changes` never is, closes the fast path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
   /// The value of `changes` before the last walk in which no handler needed the slow path for
-  /// posts. A handler on a lane needs it for sends only. Isolation: core.
+  /// posts. A handler on a lane needs the slow path for sends only. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   private static let lastNumber = Atomic<UInt64>(0)

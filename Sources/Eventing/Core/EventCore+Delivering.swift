@@ -44,7 +44,8 @@ public import Synchronization
 extension EventCore {
   // MARK: Fast path
 
-  /// Delivers one occurrence on the fast path, as far as that is open. Isolation: core.
+  /// Delivers one occurrence on the fast path, until a handler needs the slow path. Isolation:
+  /// core.
   ///
   /// - Parameter known: The anchor, if the caller has it.
   /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.

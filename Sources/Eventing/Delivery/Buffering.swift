@@ -3,9 +3,9 @@
 ///
 /// A running call does not count as waiting. Dropped occurrences are counted in
 /// ``SendReport/dropped`` and ``HandlerSnapshot/droppedCount``, and observers are told. A sequence
-/// from ``EventSource/arrivals(buffering:)`` also shows where they are missing. To a sequence, an
-/// occurrence is delivered when it has been handed over. If it is dropped later, to make room, only
-/// the snapshot and the arrivals show it.
+/// from ``EventSource/arrivals(buffering:)`` also shows where they are missing. For a sequence, an
+/// occurrence counts as delivered when it has been handed over. If it is dropped later, to make
+/// room, only the snapshot and the arrivals show it.
 public struct Buffering: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case unbounded, oldest(Int), newest(Int), suspendingSender(Int) }
   let kind: Kind

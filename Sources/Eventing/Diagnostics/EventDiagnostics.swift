@@ -185,8 +185,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Searches only if the number of events has doubled since the last search. So each end costs
   /// O(1), amortized.
   func forgetOthers() {
-    // The cores are read after the critical section: a strong reference may be the last one a
-    // moment later.
+    // The cores are read after the critical section: a strong reference to a core may become the
+    // last one, and its release then runs the `deinit` of the core.
     let anchors = mutex.withLock { () -> [EventAnchor] in
       guard unsafe handlers.count > 2 * living else { return [] }
       return unsafe handlers.values.map(\.anchor)

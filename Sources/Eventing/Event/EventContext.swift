@@ -33,14 +33,14 @@ public enum EventContext {
     Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
   }
 
-  /// The executor that runs the asynchronous handlers of the caller's events, for tasks that belong
-  /// with them. `nil` for Swift's own.
+  /// The executor that runs the asynchronous handlers of the caller's events; `nil` for Swift's
+  /// own. Use it for tasks that work together with such handlers.
   ///
   ///     Task(executorPreference: EventContext.executor) { await upload(file) }
   ///
-  /// It is `nil` unless a test has taken over, such as a simulation of EventingTesting. So a
-  /// program that starts its tasks like this can be simulated, and does not import the test tools.
-  /// On Linux a simulation finds tasks without a preference, too.
+  /// It is `nil` unless a test tool provides an executor, as a simulation of EventingTesting does.
+  /// So a program that starts its tasks like this can be simulated, and does not import the test
+  /// tools. On Linux, a simulation also runs tasks without a preference.
   ///
   /// Child tasks inherit the preference, `Task {}` does not. Callable from any thread, and inside
   /// handlers.

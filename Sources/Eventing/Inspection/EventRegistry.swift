@@ -31,8 +31,8 @@ package enum EventRegistry {
   private static let entries = Guarded(Entries())
   private static let revisionWord = Atomic<UInt64>(0)
 
-  /// A number that changes when an event joins. An event that goes does not change the number: the
-  /// next poll of the event returns false.
+  /// A number that changes when an event joins. An event that is released does not change the
+  /// number: the next poll of the event returns false.
   package static var revision: UInt64 { revisionWord.load(ordering: .acquiring) }
 
   private struct Entries {

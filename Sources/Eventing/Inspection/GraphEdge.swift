@@ -19,7 +19,7 @@ package struct GraphEdge: Hashable, Sendable {
   package let from: Place
   package let to: Place
   package let kind: Kind
-  /// The number of occurrences that took the route; `nil` if it is not known.
+  /// The number of occurrences that went that way; `nil` if it is not known.
   package let count: Int?
   /// The key or the queue.
   package let label: String?

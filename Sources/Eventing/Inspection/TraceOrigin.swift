@@ -31,9 +31,9 @@ final class CompletionNotes: Sendable {
 }
 
 extension Completion {
-  /// A completion for a change of an ``Observed`` value, with the task-local values of the setter,
-  /// and for traces when and by which call the value was set; `nil` if none are carried and no
-  /// trace runs.
+  /// A completion for a change of an ``Observed`` value. It has the task-local values of the
+  /// setter, and for traces the time of the set and the call that made it. `nil` if no value is
+  /// carried and no trace runs.
   ///
   /// Any trace counts: a combination of values has an event of its own, which may be traced.
   static var ofSetter: Completion? {

@@ -68,8 +68,8 @@ extension EventCore {
 
   /// Delivers a post to the handlers of one key. Isolation: core.
   ///
-  /// If no handler of `anyKey` receives the payload, this takes the fast path as far as that is
-  /// open.
+  /// If no handler of `anyKey` receives the payload, the fast path is used until a handler needs
+  /// the slow path.
   @usableFromInline func post(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
     _ sender: (any AnyObject & Sendable)?

@@ -1,4 +1,4 @@
-// Verbs for all handlers of the event, whatever their key: removing, locking and inspecting.
+// Methods for all handlers of the event, whatever their key: removing, locking and inspecting.
 
 extension KeyedEvent {
   /// Removes a handler, whatever its key, as ``Event/remove(_:)-(HandlerToken)`` does.

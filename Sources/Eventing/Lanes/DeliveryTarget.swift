@@ -4,7 +4,7 @@ public import Synchronization
 /// over.
 ///
 /// A lane holds the record of its handler and the anchor of its event, not the event. So the lane
-/// still delivers the items that it has when the event or the handler goes.
+/// still delivers or skips its items after the event has been released, or the handler removed.
 // Safe: the fields that change are atomic.
 @usableFromInline class DeliveryTarget: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord

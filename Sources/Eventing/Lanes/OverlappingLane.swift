@@ -87,7 +87,8 @@ import Synchronization
 
   /// Returns true once, when a lane that ends has run its last call. The caller holds `mutex`.
   ///
-  /// A barrier may still start a task on a lane that has ended. That task must not end it again.
+  /// A barrier may still start a task on a lane that has ended. That task must not end the lane
+  /// again.
   final func takeEnd() -> Bool {
     guard unsafe isEnding, isQuiet else { return false }
     unsafe isEnding = false

@@ -57,8 +57,8 @@ extension SerialLane {
     guard let executionSlot else { preconditionFailure("an asynchronous handler has an execution slot") }
     let invocation = unsafe Unmanaged.passRetained(Invocation(executionSlot))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
-      // A closure is isolated to the actor that it captures. Without this line it would leave the
-      // actor, and come back between the claim and the call.
+      // A closure is isolated to the actor that it captures. Without this line the closure would
+      // leave the actor, and come back between the claim and the call.
       _ = place
       let hasMore = await unsafe drainBound(invocation, &quota, on: place)
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }

@@ -76,8 +76,8 @@ final class DelayQueue: DelayQueueing, Sendable {
   var now: Duration { timer.now }
 
   func insert(_ work: any DelayedWork, after delay: Duration) {
-    // For a clock of a test, this counts as work until the timer is set, or left to the thread that
-    // sets it.
+    // For a clock of a test, the insertion counts as work until this thread has set the timer, or
+    // has left that to another thread.
     let idleAwareClock = timer.idleAwareClock
     idleAwareClock?.timerBegan()
     defer { idleAwareClock?.timerEnded() }

@@ -12,7 +12,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Changes under core.mutex.
   private let stageWord = Atomic<Stage>(.waiting)
   private weak let core: EventCore?
-  // While the item waits: guarded by core.mutex. Then the thread that ended the waiting has them.
+  // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the
+  // waiting.
   @exclusivity(unchecked) private var payload: OwnedPayload?
   /// The sender and the task-local values, if there are any.
   @exclusivity(unchecked) private var completion: Completion?
@@ -25,8 +26,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Guarded by: the mutex of the queue.
   var heapIndex = -1
 
-  // Objects that the timer leaves. Touched by the thread of the timer, and then by the block of
-  // ``Leftovers``.
+  // Objects that the thread of the timer must not release. Touched by that thread, and then by the
+  // block of ``Leftovers``.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 

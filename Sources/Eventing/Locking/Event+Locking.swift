@@ -75,7 +75,7 @@ extension Event {
     return try await body()
   }
 
-  // MARK: Several handlers. Each verb is O(handlers), and returns the number that it found
+  // MARK: Several handlers. Each method returns the number that it found
 
   /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
   /// them that exist. Complexity: O(*n*) for *n* tokens.

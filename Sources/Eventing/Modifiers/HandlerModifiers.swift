@@ -1,7 +1,7 @@
 /// The modifiers of a handler that change when its calls are made, and how.
 ///
-/// They apply from the outside in, in whatever order they were given: pace, batch, key, retry, time
-/// limit.
+/// Whatever order they were given in, they apply in this one, from the outside in: pace, batch,
+/// key, retry, time limit.
 struct HandlerModifiers: Sendable {
   var pace: Pace?
   var batch: BatchRule?

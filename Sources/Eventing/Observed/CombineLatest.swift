@@ -13,10 +13,11 @@
 /// - **End.** When one of the values ends, its handlers and sequences end. The view keeps the
 ///   values alive; a handler that was added through it does not.
 ///
-/// Handlers of a combination are not handlers of its values: verbs such as ``Observed/removeAll()``
-/// do not reach them. Remove one with its token, which every combination of these values in this
-/// order accepts: `combineLatest(first, last).remove(token)`. Handlers of the combination and
-/// handlers of the values have no common order. ``Observed/quiesce()`` of a value waits for both.
+/// Handlers of a combination are not handlers of its values: methods such as
+/// ``Observed/removeAll()`` do not reach them. Remove one with its token, which every combination
+/// of these values in this order accepts: `combineLatest(first, last).remove(token)`. Handlers of
+/// the combination and handlers of the values have no common order. ``Observed/quiesce()`` of a
+/// value waits for both.
 ///
 /// A value that is part of a combination with handlers, or with sequences, takes longer to set.
 ///
@@ -24,7 +25,8 @@
 ///   - first: The first value of each pair.
 ///   - second: The second value of each pair.
 /// - Returns: A view of the pairs.
-/// - Complexity: O(1). Setting a value then costs O(combinations) more, and their handlers.
+/// - Complexity: O(1). Setting a value then also costs O(combinations), and what their handlers
+///   cost.
 public func combineLatest<First: Sendable, Second: Sendable>(
   _ first: Observed<First>, _ second: Observed<Second>
 ) -> some EventSource<(First, Second)> {

@@ -1,4 +1,4 @@
-// Verbs of the event of changes: locking, removing and inspecting its handlers.
+// Methods of the event of changes: locking, removing and inspecting its handlers.
 
 extension Observed {
   /// Locks a handler until it is unlocked: it is not called, as

@@ -77,8 +77,8 @@ extension Observed {
       }
     }
 
-    /// Takes the reads that a change has to be told to. The caller holds `core.mutex`, and tells
-    /// them after the mutex.
+    /// Takes the tracked reads that must be told of a change. The caller holds `core.mutex`, and
+    /// tells them after it has released the mutex.
     private func takeTrackedReads() -> TrackedReads? {
       guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
       unsafe trackedReads = nil

@@ -23,7 +23,7 @@ import Synchronization
   private static let probe = TrackingProbe()
 }
 
-/// The registrar of all reads before Observation is used. It tells of nothing. The closures that
+/// The registrar of all reads before Observation is used. It reports no change. The closures that
 /// made the first tracked reads of the process stay registered with it until they are told.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()

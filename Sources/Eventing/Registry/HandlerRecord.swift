@@ -106,11 +106,11 @@ public import Synchronization
   /// The way in which the handler runs; `nil` if it is called inline with the payload alone, or has
   /// been retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
-  /// The lane of `runner`, if that is a serial one and the handler has no owner. Lent without a
+  /// The lane of `runner`, if the lane is serial and the handler has no owner. Lent without a
   /// retain: `runner` holds it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane>?
-  /// The sink of `runner`, if that is a sequence and the handler has no owner. Lent like
-  /// `plainLane`. Isolation: core.
+  /// The sink of `runner`, if the handler is a sequence and has no owner. Lent like `plainLane`.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   /// The closure of a view, which is called if no decision is needed; `nil` for any other handler.
   /// Isolation: core.

@@ -8,8 +8,8 @@
 @safe @usableFromInline struct HandlerTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 
-  /// All buckets by descending priority, if there are several. Empty for one, which needs no
-  /// search.
+  /// All buckets by descending priority, if there are several. Empty if there is one bucket, which
+  /// needs no search.
   @usableFromInline var index: ContiguousArray<BucketPointer> = unsafe []
   /// The number of slots, with dead ones.
   @usableFromInline var count: Int32 = 0

@@ -45,8 +45,8 @@ extension EventSource {
 }
 
 extension EventSource {
-  /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the verbs
-  /// that take a name. Otherwise like ``payloads(buffering:)``.
+  /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the
+  /// methods that select handlers by name. Otherwise like ``payloads(buffering:)``.
   ///
   /// - Parameters:
   ///   - name: The name of the sequence. Other handlers may have it, too.

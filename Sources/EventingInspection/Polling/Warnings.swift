@@ -78,9 +78,9 @@ final class Warnings {
         }
       }
     }
-    // A deferred wait that has ended is found for a second. Afterwards its warning stays as long as
-    // any other. The first search finds all remembered waits, because these may have ended before a
-    // client came.
+    // A search finds the deferred waits that ended within the last second. Afterwards their
+    // warnings stay as long as any others. The first search finds all remembered waits, because
+    // these may have ended before a client came.
     let isFirst = !hasLooked
     hasLooked = true
     let ended = DeferredWaits.last.filter { isFirst || now.since($0.since) < Self.second }

@@ -18,8 +18,8 @@ public import Foundation
 /// Payloads are encoded on the thread that delivers, before the handlers are called, and no mutex
 /// is held meanwhile. The file has mode 0600, since it holds payloads.
 ///
-/// To find the occurrence whose handler sent another one, a recording remembers at most a million
-/// occurrences and a million calls. Their tables may take 90 MB, by the size of their entries.
+/// To find the occurrence whose handler sent another one, a recording remembers the last million
+/// occurrences and calls at most. Their tables may take 90 MB, by the size of their entries.
 ///
 /// Dropping a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {

@@ -22,8 +22,8 @@ final class TraceRing: Sendable {
     var payloads: [String] = []
     /// The names of the handlers of the chunk's records.
     var handlers: [UInt64: HandlerNames] = [:]
-    /// Some of the handlers that have a name in `handlers`, at the last digits of their numbers. A
-    /// lookup here costs a tenth of one in the dictionary.
+    /// A cache of handlers that have a name in `handlers`. The index is the number of the handler
+    /// modulo 64. A lookup here costs a tenth of one in the dictionary.
     var named = [UInt64](repeating: 0, count: 64)
     var bytes = 0
     /// The number of records that are beginnings.
