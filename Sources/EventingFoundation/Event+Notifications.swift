@@ -21,8 +21,8 @@ extension Event where Payload == PostedNotification {
       let posted = PostedNotification(notification)
       guard let self, poster.isThat(posted.object) else { return }
       let passage = Passage.current
-      // A notification that a handler posts is a new one, so it does not inherit the path of this
-      // one.
+      // A notification that a handler posts is new, so it does not inherit the path of the
+      // notification that the handler received.
       Passage.$current.withValue(nil) {
         if let passage, passage.isOf(posted, by: id) { enter(posted, passage.transit) } else { post(posted) }
       }
@@ -104,8 +104,8 @@ private final class Passage: Sendable {
   /// started still inherits this passage, but what it posts is new.
   func end() { isOver.publish(true) }
 
-  /// Returns whether a notification is the forwarded one. A plain observer may meanwhile post one
-  /// of equal name and object. This method cannot tell the two apart.
+  /// Returns whether a notification is the forwarded one. A plain observer may meanwhile post
+  /// another notification of equal name and object. This method cannot tell the two apart.
   func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object

@@ -15,11 +15,11 @@ import Synchronization
 /// process.
 ///
 /// An event and a handler join a table when they are made. A `send` that suspends takes part in the
-/// graph of waits, so that it can be shown for which handlers it waits, also to a client that comes
-/// later. A client has counters read, by one thread of the inspection's own. It slows no post.
+/// graph of waits. So the handlers for which it waits can be shown, also to a client that comes
+/// later. For a client, a thread of the inspection's own reads the counters, which slows no post.
 ///
 /// In a release build, a plain inline handler has no file and line: its record has no room for
-/// them. A name tells it from others.
+/// them. Give such a handler a name to recognize it.
 ///
 /// Dropping an inspection changes nothing: ``end()``, or the end of the process, closes the socket
 /// and removes its file.
@@ -54,8 +54,8 @@ public final class Inspection: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
-  ///     number of the process. The folder must be the user's own or sticky, and not a link. Of the
-  ///     files at the path, only the user's own socket on which no program listens is replaced.
+  ///     number of the process. The folder must be the user's own or sticky, and not a link. A file
+  ///     at the path is replaced only if it is the user's own socket and no program listens there.
   ///   - allowsControl: Whether clients may lock and unlock.
   /// - Returns: The inspection.
   /// - Throws: An ``InspectionError``, before any client could connect.

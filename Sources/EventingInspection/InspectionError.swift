@@ -27,7 +27,7 @@ public struct InspectionError: Error, CustomStringConvertible {
 
   /// The kind of the error.
   public let code: Code
-  /// The number of the line of a recording, from 1; `nil` if the error is about none.
+  /// The number of the line of a recording, from 1; `nil` if the error is about no line.
   public let line: Int?
   /// A sentence with what was expected and what there is.
   public let description: String

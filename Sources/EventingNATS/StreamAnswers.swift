@@ -29,7 +29,7 @@
       }
     }
 
-    /// The last messages of a consumer up to which the server has verdicts on all.
+    /// The position up to which the server has verdicts on all messages of a consumer.
     struct Floor: Decodable {
       var position: UInt64
 

@@ -169,7 +169,7 @@ extension EventRecorder where Payload: Equatable {
   ///     simulation, and elsewhere for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
-  /// - Throws: A ``RecorderError`` if others arrived, or too few arrived in time.
+  /// - Throws: A ``RecorderError`` if other payloads arrived, or too few arrived in time.
   public func expect(
     _ payloads: [Payload], within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line

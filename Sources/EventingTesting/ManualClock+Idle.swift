@@ -67,8 +67,8 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // Two equal looks show that nothing happened between them. So no work was left after the
-      // first.
+      // If two results of `look` are equal, nothing happened between them. So no work was left
+      // after the first one.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look

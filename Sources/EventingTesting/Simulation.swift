@@ -11,9 +11,9 @@ package import Eventing
 ///       guard cart.total >= 0 else { throw Wrong() }
 ///     }
 ///
-/// Wherever a task starts, waits or changes its actor, another step may run first. So it may
-/// wherever an event hands an occurrence to a lane. A race in this order becomes visible, and the
-/// seed repeats it.
+/// Wherever a task starts, waits or changes its actor, another step may run first. Another step may
+/// also run first wherever an event hands an occurrence to a lane. So a fault that depends on the
+/// order becomes visible, and the seed repeats it.
 ///
 /// Tasks of all kinds, actors, the main actor and the queues of events belong to the simulation;
 /// ``includesAllTasks`` tells the exceptions. Work that runs elsewhere cannot be ordered: blocks on

@@ -13,7 +13,7 @@ extension Completion {
     var wake = await nextWake(id)
     if case .children = wake {
       // One group for all children. An event that the occurrence was forwarded to may add children
-      // at any time, and the first ones may wait for those.
+      // at any time, and running children may wait for added ones.
       wake = await withDiscardingTaskGroup { group in
         while case .children(let children) = wake {
           for child in children { group.addTask(priority: child.priority) { await child.body() } }
@@ -110,7 +110,8 @@ extension Completion {
     }
   }
 
-  /// Adds a waiter. Work that itself waits for the waiter's call is deferred: no send waits for it.
+  /// Adds a waiter. Work that waits for the waiter's own call is deferred: the waiter does not wait
+  /// for that work.
   ///
   /// - Parameter invocation: The invocation that waits, if the waiting task belongs to one.
   /// - Returns: The number of the waiter.

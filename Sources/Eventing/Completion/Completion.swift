@@ -17,7 +17,8 @@ import Synchronization
     case send
     /// A ticket or a `quiesce` waits.
     case ticket
-    /// A test looks whether the event is idle. Nothing that waits for its time is hurried.
+    /// A test asks whether the event is idle. Unlike a `quiesce`, it does not make batches and
+    /// paces deliver early.
     case probe
   }
 
@@ -30,8 +31,9 @@ import Synchronization
 
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
-  /// Whether no lane may drop the occurrence for want of room: a `send` brought it, and a lock held
-  /// it. Set before another thread has the completion.
+  /// Whether a buffer that suspends senders takes the occurrence even if the buffer is full: a
+  /// `send` brought the occurrence, and a lock held it. Set before another thread has the
+  /// completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
@@ -46,8 +48,8 @@ import Synchronization
   /// The completion in the event from which the occurrence was first forwarded, if something waits.
   /// The root waits for the handlers of every target, and does not count them.
   private let root: Completion?
-  /// The account that has what the report does not tell apart; `nil` but for what a transport
-  /// brought.
+  /// The account of locks and forwards, which the report does not tell apart; `nil` unless a
+  /// transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
   /// The amount of outstanding work: one for each event until it has delivered, and one for each
@@ -167,7 +169,7 @@ import Synchronization
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// A completion with the context and the observers of this one, for a lane whose waiters have
-  /// been detached; `nil` if there are neither.
+  /// been detached; `nil` if this one has neither.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
   /// Returns a completion for an occurrence whose call was to run at once, and that now waits on a
@@ -177,19 +179,19 @@ import Synchronization
     return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
   }
 
-  /// Notes when the occurrence was sent, and by which call, for a trace. Before another thread has
-  /// the completion.
+  /// Notes when the occurrence was sent, and by which call, for a trace. Called before another
+  /// thread has the completion.
   func noteOrigin() {
     unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: notes?.kind, anchor: notes?.anchor)
   }
 
-  /// Notes what waits, and at which event, for an inspection. Before another thread has the
+  /// Notes what waits, and at which event, for an inspection. Called before another thread has the
   /// completion.
   func note(_ kind: PolledWait.Kind, at anchor: EventAnchor?) {
     unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
   }
 
-  /// Whether a buffer that suspends senders takes the occurrence even if it is full.
+  /// Whether a buffer that suspends senders takes the occurrence even if the buffer is full.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
   /// Whether a waiter or an observer must be told that a lock holds the occurrence.
@@ -230,8 +232,8 @@ import Synchronization
 
   /// Moves outstanding work from a lane to the execution slot or unit that runs it.
   ///
-  /// From now on the work waits for the nodes that this one waits for, even if other slots are
-  /// free.
+  /// From now on the work waits for the nodes that this slot or unit waits for, even if other slots
+  /// are free.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

@@ -1,5 +1,5 @@
-/// The part of an occurrence's outcome that a ``SendReport`` does not tell apart: what locks
-/// skipped, and what became of forwards.
+/// The outcomes of an occurrence that its ``SendReport`` does not tell apart: the handlers that
+/// locks skipped, and the outcomes of forwards.
 ///
 /// Only an occurrence from a transport has one; see `Event.begin(_:)`.
 // Safe: `mutex` guards all mutable state.
@@ -33,7 +33,7 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// Notes the outcome of a handler of an event that the occurrence was forwarded to.
   func note(_ outcome: HandlerOutcome) { mutex.withLock { unsafe forwarded.count(outcome) } }
 
-  /// Notes the outcomes that such an event decided itself.
+  /// Notes the outcomes that an event behind a forward decided itself.
   func note(_ outcomes: SendReport) { mutex.withLock { unsafe forwarded.add(outcomes) } }
 
   /// Returns the outcome for all handlers, behind forwards too.
@@ -53,8 +53,8 @@ package final class DeliveryAccount: @unchecked Sendable {
 package struct DeliveryOutcome: Sendable {
   /// The number of handlers that were called and returned.
   package let delivered: Int
-  /// The number of handlers that a view, an interceptor, a failure or their end kept from the
-  /// occurrence.
+  /// The number of handlers that did not get the occurrence because of a view, an interceptor, a
+  /// failure or the end of the handler.
   package let leftOut: Int
   /// The number of handlers that a lock kept from the occurrence.
   package let locked: Int
@@ -68,7 +68,8 @@ package struct DeliveryOutcome: Sendable {
 
 /// An occurrence whose delivery has begun, and whose outcome is awaited later.
 ///
-/// ``wait()`` must follow, unless ``knownOutcome`` is not `nil`: it runs the `.task` handlers.
+/// ``wait()`` must follow, unless ``knownOutcome`` is not `nil`, because `wait()` runs the `.task`
+/// handlers.
 package struct BegunSend: Sendable {
   private let completion: Completion
   private let account: DeliveryAccount
@@ -92,9 +93,11 @@ package struct BegunSend: Sendable {
 }
 
 extension Event {
-  /// Begins a send that is awaited later. Lanes make room as for a `send`, and senders never sleep.
+  /// Begins a send that is awaited later. Lanes make room as for a `send`, and the caller never
+  /// sleeps because of an overload.
   ///
-  /// It belongs to no handler, even if one calls this: no cycle of waits goes through it.
+  /// The send belongs to no handler, even if a handler calls `begin`. So no cycle of waits goes
+  /// through it.
   ///
   /// - Parameters:
   ///   - payload: The payload.

@@ -1,17 +1,18 @@
 import Synchronization
 
-/// A look at an event: whether all work that it had at the beginning of the look is done, except
-/// calls that sleep and work that waits for them.
+/// A question to an event: whether all work that the event had when the probe was made is done,
+/// except calls that sleep and work that waits for them.
 ///
-/// A probe is a barrier for which nothing is suspended.
+/// A probe is a barrier, but no task is suspended for it.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
-  /// The call that looks, if it is one. Work that waits for it does not count.
+  /// The call that makes the probe, or an invocation of no call. Work that waits for that call does
+  /// not count.
   private let goal = Invocation.current ?? Invocation(ExecutionSlot())
   private let lastSequence = Atomic<UInt64>(0)
 
   init(_ core: EventCore) {
-    // In the order of the event, directly before the barrier.
+    // Runs in the order of the event, directly before the barrier.
     core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }

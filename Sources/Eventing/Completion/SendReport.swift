@@ -83,6 +83,7 @@ public struct SendReport: Sendable {
   /// none did.
   ///
   /// - Throws: The error of the first of the ``failures``.
+  /// - Complexity: O(1).
   public func throwIfFailed() throws {
     if let failure = failures.first { throw failure.error }
   }

@@ -30,19 +30,20 @@ enum WaitingSends {
   /// Whether waits are noted.
   static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
 
-  /// Changes the number of diagnostics and inspections that look.
+  /// Changes the number of diagnostics and inspections for which waits are noted.
   static func watch(_ change: Int) {
     if watchers.wrappingAdd(change, ordering: .relaxed).newValue == 0 { DeferredWaits.removeAll() }
   }
 
-  /// Notes a completion before its event has delivered. A wait must follow.
+  /// Notes a completion before its event has delivered. A wait must follow, whose end removes the
+  /// note.
   static func expect(_ completion: Completion, at anchor: EventAnchor?) {
     if isWatched { note(completion, anchor, waiters: 0) }
   }
 
   /// Notes that a task waits for a completion.
   ///
-  /// Inspections and diagnostics watch: see ``EventRegistry``.
+  /// Does nothing unless inspections or diagnostics watch: see ``EventRegistry``.
   static func begin(_ completion: Completion) {
     if isWatched { note(completion, nil, waiters: 1) }
   }
@@ -91,7 +92,7 @@ enum WaitingSends {
         guard entry.anchor === call.handler.anchor, entry.completion.isUndelivered else { return nil }
         return .init(event: call.observed.observers.event, sequence: nil, duration: duration)
       }
-      // Set before the lane had the completion.
+      // `observed` was set before the lane had the completion, and does not change afterwards.
       let observed = unsafe entry.completion.observed
       return .init(event: observed?.observers.event, sequence: observed?.sequence, duration: duration)
     }

@@ -17,7 +17,8 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence and has ended.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the late occurrence.
+  /// Whether a `send` brought the occurrence and a lock has held it. A handler's pace may have
+  /// delayed it as well.
   @usableFromInline var isLateSend = false
   /// Whether another lock still holds a late occurrence.
   @usableFromInline var isHeldOn = false
@@ -104,7 +105,8 @@
     observers.accepted(sequence)
   }
 
-  /// Whether a `send` brings the occurrence. A `send` waits for room, so no lane drops it.
+  /// Whether a `send` brings the occurrence. A buffer that suspends senders takes it even if the
+  /// buffer is full.
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
   // MARK: Calls
@@ -137,8 +139,8 @@
     }
   }
 
-  /// Calls an inline handler, and again at once while it throws and may be called. Counts the
-  /// outcome of the last attempt, and reports each one to the observers.
+  /// Calls an inline handler, and retries it at once while it throws and may still be called.
+  /// Counts the outcome of the last attempt, and reports each attempt to the observers.
   mutating func call(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ retry: RetryRule, _ body: () throws -> Void
   ) {

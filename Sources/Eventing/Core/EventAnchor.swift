@@ -1,10 +1,10 @@
 public import Synchronization
 
 /// The object that tokens and lanes retain instead of the event. It tells events apart, and leads
-/// to the core while that exists.
+/// to the core while the core exists.
 ///
-/// A core creates it with the first handler. As long as a token exists, no other anchor has its
-/// address. So it names its event for ever.
+/// A core creates its anchor at the latest with the first handler. A token retains the anchor, so
+/// no other anchor gets its address while the token exists. So a token never names another event.
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
 @usableFromInline final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
@@ -17,7 +17,8 @@ public import Synchronization
   /// that are read before every call.
   private let line = CacheLine()
 
-  /// The number of changes, from outside of the core, of how some handler must be called.
+  /// Counts the times that a thread changed the state of a handler, or found it changed, while an
+  /// occurrence might be delivered.
   ///
   /// It is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies here,
   /// and not in the core, to which contending threads write.
@@ -26,7 +27,7 @@ public import Synchronization
   /// `changes` never is, closes the fast path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
   /// The value of `changes` before the last walk in which no handler needed the slow path for
-  /// posts. A handler on a lane needs it for sends only. Isolation: core.
+  /// posts. A handler on a lane needs the slow path for sends only. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   private static let lastNumber = Atomic<UInt64>(0)
@@ -43,8 +44,8 @@ public import Synchronization
     return done ? new : old
   }
 
-  /// The core; `nil` if the event is gone. Never read under a mutex, because the strong reference
-  /// may be the last one a moment later.
+  /// The core; `nil` if the event is gone. Never read under a mutex: the strong reference may be
+  /// the last one a moment later, and then the `deinit` of the core runs here.
   @usableFromInline var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
@@ -73,7 +74,7 @@ public import Synchronization
   /// the method that changed it returns.
   ///
   /// A thread that finds a record changed calls this too, or `closeFastPath(for:)`, before it acts
-  /// on the change. The thread that changed the record may not have come to its own call yet. Then
+  /// on the change. The thread that changed the record may not have called `noteChange()` yet. Then
   /// the next occurrence would take the fast path, and reach a handler that the finder knows to be
   /// locked or removed.
   @usableFromInline func noteChange() {

@@ -18,7 +18,7 @@ public import Synchronization
 @safe @usableFromInline struct DeliveryCursor {
   @usableFromInline let bucket: PriorityBucket.Pointer
   @usableFromInline let slot: UnsafeMutablePointer<HandlerSlot>
-  /// The error that the handler there threw, if it was called.
+  /// The error that the closure of the slot threw; `nil` if the closure was not called.
   @usableFromInline let error: (any Error)?
 
   @inlinable init(_ bucket: PriorityBucket.Pointer, _ slot: UnsafeMutablePointer<HandlerSlot>, _ error: (any Error)?) {
@@ -44,7 +44,8 @@ public import Synchronization
 extension EventCore {
   // MARK: Fast path
 
-  /// Delivers one occurrence on the fast path, as far as that is open. Isolation: core.
+  /// Delivers one occurrence on the fast path, until a handler needs the slow path. Isolation:
+  /// core.
   ///
   /// - Parameter known: The anchor, if the caller has it.
   /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.
@@ -90,8 +91,8 @@ extension EventCore {
   /// The anchor, if the delivery of a post consists only of calling handlers; otherwise `nil`.
   /// Isolation: core.
   ///
-  /// The drain reads it once for several occurrences, because contending threads write to its cache
-  /// line.
+  /// The drain reads the anchor once for several occurrences, because contending threads write to
+  /// the cache line of `anchorReference`.
   @usableFromInline var plainAnchor: Unmanaged<EventAnchor>? {
     unsafe mustEnqueue || hasDeliveryHooks ? nil : anchorReference.lend()
   }
@@ -104,7 +105,7 @@ extension EventCore {
 
   // MARK: Slow path
 
-  /// Delivers an occurrence to the handlers that the fast path left. Isolation: core.
+  /// Delivers an occurrence to the handlers that the fast path did not reach. Isolation: core.
   ///
   /// - Parameter first: The first bucket of the table; `nil` for the core's own table.
   @usableFromInline @inline(never) func deliverSlowPath(

@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// The drainers of a core other than posters. No thread has these numbers.
+/// The numbers of the drainers that are not the caller of a post or a change. No thread has these
+/// numbers.
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }
@@ -75,8 +76,8 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is no occurrence. Returns the number of changes of other
-  /// threads.
+  /// Does the work of an item that is no occurrence. Returns the number of changes that count as
+  /// those of other threads. A barrier and the end of the event count as one each.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")
@@ -138,7 +139,7 @@ extension EventCore {
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
     }
-    unregisterDead()  // what a pace let through may have found handlers dead
+    unregisterDead()  // an occurrence that a pace let through may have found that handlers have ended
     completion.finishDelivery(SendReport())
   }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-// Enqueueing work for a busy event. Every path into the queue goes through `enqueue(drainer:_:)`.
+// Enqueueing work for a busy event. Every path into the queue goes through `appendWork(_:)`.
 extension EventCore {
-  /// Posts to a busy event, or to one with a history.
+  /// Posts to a busy event, or to one that keeps a history or is observed.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     let isCarrying = CarriedContext.isCarrying
     if isTraced { return postTraced(payload, from: sender) }
@@ -39,8 +39,8 @@ extension EventCore {
   /// Enqueues an occurrence.
   ///
   /// - Parameter thread: The thread that posts. If this thread drains the mailbox, it delivers the
-  ///   occurrence itself. A drain by another poster hands it off to the event's own queue. Pass
-  ///   ``Drainer/queue`` if only that queue may deliver the occurrence.
+  ///   occurrence itself. A drain by another poster hands the occurrence off to the event's own
+  ///   queue. Pass ``Drainer/queue`` if only that queue may deliver the occurrence.
   /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   @inline(never) @discardableResult func enqueue(
     _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current
@@ -58,8 +58,9 @@ extension EventCore {
 
   /// Lets a closure enqueue work, and drains the queue if the event became idle meanwhile.
   ///
-  /// One atomic step sets both flags. If testing and storing were separate steps, a thread could
-  /// leave between them without seeing the work. Then the event would never be drained again.
+  /// One atomic step sets the flags `busy` and `queued`, and reads the state before. If that took
+  /// two steps, a thread could leave between them without seeing the work. Then the event would
+  /// never be drained again.
   ///
   /// - Parameters:
   ///   - drainer: The number of the drainer if the event became idle: that of the calling thread,

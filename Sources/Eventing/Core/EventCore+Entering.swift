@@ -9,8 +9,8 @@ extension EventCore {
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
   }
 
-  /// Whether the event keeps a history or is observed, so that each occurrence is enqueued, even if
-  /// the event is idle. Isolation: core.
+  /// Whether the event keeps a history or is observed, so that ``enter()`` fails even if the event
+  /// is idle. Isolation: core.
   @inlinable var mustEnqueue: Bool {
     get { unsafe traits & 2 != 0 }
     set { unsafe traits = newValue ? traits | 2 : traits & ~2 }
@@ -67,7 +67,7 @@ extension EventCore {
 
   // MARK: Anchor
 
-  /// The anchor. It is created with the first handler.
+  /// The anchor. It is created when it is first needed.
   @inlinable var anchor: EventAnchor { anchorReference.load() ?? makeAnchor() }
 
   /// Lends the anchor to a closure without a retain. Threads that create and drop tokens contend

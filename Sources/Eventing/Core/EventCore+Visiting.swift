@@ -38,7 +38,8 @@ extension EventCore {
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
-    // A forward delivers within this visit, and its call is the cause of that.
+    // A forward delivers to its target during this visit. In a trace, the forward's call is the
+    // cause of that delivery.
     let isInlineForward = unsafe details.options.isForward && details.runner?.lane == nil
     let forwarded = isInlineForward ? tally.observed?.beginTraced(TracedHandler(token.record), on: nil) : nil
     let path = unsafe visitNow(slot, payload, &tally)
@@ -59,7 +60,7 @@ extension EventCore {
     if tally.report.deferred > before.deferred { tally.observed?.held(HandlerToken(record, anchor)) }
   }
 
-  /// Delivers to one slot, apart from the reports of `visitObserved`.
+  /// Delivers to one slot, without the reports of refused calls that `visitObserved` adds.
   @usableFromInline @inline(__always) func visitNow(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -101,9 +102,9 @@ extension EventCore {
     return .fast
   }
 
-  /// Calls a handler or enqueues the call on its lane. If the handler refuses the call, holds the
-  /// occurrence for it or skips it. A handler that has ended is not counted in the report, and is
-  /// noted so that it is unregistered after the delivery.
+  /// Calls a handler or enqueues the call on its lane. If the handler must not be called, holds the
+  /// occurrence for the handler or skips the handler. A handler that has ended is not counted in
+  /// the report, and is noted so that it is unregistered after the delivery.
   ///
   /// - Returns: `false` if the handler has ended; otherwise `true`, since it needs the slow path
   ///   for the next occurrence, too.
@@ -146,7 +147,7 @@ extension EventCore {
     return false
   }
 
-  /// Holds an occurrence for a handler that must not be called now, or skips it.
+  /// Holds an occurrence for a handler that must not be called now, or skips the handler.
   @usableFromInline @inline(__always) func refuse(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally

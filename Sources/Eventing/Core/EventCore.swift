@@ -30,7 +30,7 @@ public import Synchronization
   /// The number of handlers that need the instant at which a delivery begins. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
-  /// The first handler whose life the current delivery found over. It is unregistered when the
+  /// The first handler that the current delivery found to have ended. It is unregistered when the
   /// delivery ends, and until then its slot retains it. `PendingWork.deadRecords` has the others.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?

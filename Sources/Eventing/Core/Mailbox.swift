@@ -68,8 +68,8 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   case barrier(Completion)
   /// A call of an isolated method.
   case job(UnownedJob)
-  /// The handlers whose locks have ended, where occurrences may be held, and the thread that ended
-  /// the locks.
+  /// The handlers whose locks have ended and for which occurrences may be held, and the thread that
+  /// ended the locks.
   case release([HandlerRecord], by: UInt)
   /// A change of the event itself, and the thread that makes it.
   case change(@Sendable () -> Void, by: UInt)

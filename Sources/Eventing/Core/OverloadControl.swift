@@ -4,9 +4,10 @@ public import Synchronization
 /// Slows down the threads that post to an overloaded event. No thread waits for another one (G15).
 ///
 /// A post that finds more than ``limit`` occurrences waiting is enqueued like any other. Then its
-/// thread sleeps for a fixed time. A drain on an event's own queue never sleeps, because a ring of
-/// events would almost stand still. If its handlers post to an overloaded event, it sets the
-/// ``OverloadFlag`` of its own event. Then the threads that post to that event sleep.
+/// thread sleeps for a fixed time. A drain on an event's own queue never sleeps: otherwise events
+/// that post to each other in a ring would almost stand still. If the handlers of such a drain post
+/// to an overloaded event, the drain sets the ``OverloadFlag`` of its own event. Then the threads
+/// that post to its own event sleep.
 @usableFromInline enum OverloadControl {
   /// The number of waiting occurrences above which an event is overloaded.
   @inlinable static var limit: Int { 1_024 }
@@ -15,7 +16,8 @@ public import Synchronization
   ///
   /// Lower than ``limit``, because waiting changes delay the sends behind them, not the threads
   /// that make them. In a run with two threads that send and two that change handlers, a limit of
-  /// 8,192 cut the sends to a third of those with 256, and made the changes no faster.
+  /// 8,192 allowed a third of the sends that a limit of 256 allowed, and made the changes no
+  /// faster.
   @inlinable static var changeLimit: Int { 256 }
   /// The number of changes of other threads that a poster applies before it hands the rest off.
   /// Without a limit, its call might never return.

@@ -10,7 +10,8 @@ import Synchronization
 @usableFromInline final class PendingWork: @unchecked Sendable {
   /// The queue of the event. Written by contending threads. Guarded by: core.mutex.
   @exclusivity(unchecked) var mailbox: Mailbox
-  /// The occurrences that the drain took out of the mailbox last. Guarded by: core.mutex.
+  /// The number of occurrences in the batch that the drain took out of the mailbox last. Guarded
+  /// by: core.mutex.
   @exclusivity(unchecked) var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 

@@ -54,5 +54,3 @@ public struct AsyncDelivery: Sendable {
 extension AsyncDelivery: CustomStringConvertible {
   public var description: String { place.description }
 }
-
-// Unavailable, for the sake of their messages: an asynchronous closure cannot run in these places.

@@ -3,9 +3,9 @@
 ///
 /// A running call does not count as waiting. Dropped occurrences are counted in
 /// ``SendReport/dropped`` and ``HandlerSnapshot/droppedCount``, and observers are told. A sequence
-/// from ``EventSource/arrivals(buffering:)`` also shows where they are missing. To a sequence, an
-/// occurrence is delivered when it has been handed over. If it is dropped later, to make room, only
-/// the snapshot and the arrivals show it.
+/// from ``EventSource/arrivals(buffering:)`` also shows where they are missing. For a sequence, an
+/// occurrence counts as delivered when it has been handed over. If it is dropped later, to make
+/// room, only the snapshot and the arrivals show it.
 public struct Buffering: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case unbounded, oldest(Int), newest(Int), suspendingSender(Int) }
   let kind: Kind
@@ -30,7 +30,8 @@ public struct Buffering: Hashable, Sendable {
   ///
   /// If `count` occurrences wait, one of ``Event/send(_:from:)`` is still taken at once, so that
   /// the order is kept. The `send` returns when there was room for it. An occurrence of
-  /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then: these never wait.
+  /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then, because these calls
+  /// never wait.
   ///
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }

@@ -25,7 +25,7 @@ public struct Delivery: Sendable {
   /// The handler may block: it delays only its own calls.
   ///
   /// - Parameters:
-  ///   - priority: The priority after which the quality of service of the queue is chosen.
+  ///   - priority: The priority that selects the quality of service of the queue.
   ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> Delivery {
     Delivery(.background(priority.rawValue, buffering))

@@ -182,7 +182,7 @@ final class Observation: @unchecked Sendable {
 
 /// A running call of a handler of an observed event. It has no references.
 @usableFromInline struct ObservedCall: Sendable {
-  /// When the call began; no time if only traces are told.
+  /// When the call began; not used if only traces are told.
   fileprivate let start: StableInstant
   /// The place of the call among the running calls; `nil` if no observer is told of it.
   fileprivate let place: RunningCalls.Location?

@@ -1,8 +1,9 @@
 extension Event {
   /// A source of the occurrences that reached no handler.
   ///
-  /// There was no handler, or each was locked, or had no room. A handler of this source delays the
-  /// sender as other handlers do: an inline one runs on the thread that delivers.
+  /// There was no handler, or each handler was skipped, for instance because of a lock or a filter,
+  /// or had no room. A handler of this source delays the sender as other handlers do: an inline one
+  /// runs on the thread that delivers.
   ///
   /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
   ///

@@ -97,7 +97,7 @@ final class WatchTimer: Sendable {
 }
 
 extension DispatchTime {
-  /// Returns the time after a duration. It stands still while the computer sleeps.
+  /// Returns the time after a duration, on a clock that stands still while the computer sleeps.
   fileprivate static func afterNow(_ duration: Duration) -> DispatchTime {
     let (seconds, attoseconds) = duration.components
     return .now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))

@@ -1,8 +1,8 @@
-// Removal takes effect before the call returns: from then on no call is decided, on a lane either.
-// A later handler of the occurrence that is being delivered is not called. A call that another
-// thread decided just before may still be running; `quiesce()` waits for it. If the caller is on
-// the handler's own serial context (the main actor for `on: .main`, its serial queue, its actor),
-// no call runs afterwards.
+// Removal takes effect before the call returns: from then on no call is claimed, not even for an
+// occurrence that waits on a lane. If the handler comes later in the occurrence that is being
+// delivered, it is not called for that occurrence. A call that another thread claimed just before
+// may still be running; `quiesce()` waits for it. If the caller is on the handler's own serial
+// context (the main actor for `on: .main`, its serial queue, its actor), no call runs afterwards.
 
 extension Event {
   /// Removes a handler.
@@ -31,6 +31,7 @@ extension Event {
 
   /// Removes several handlers one by one, as ``remove(_:)-(HandlerToken)`` does.
   ///
+  /// - Parameter tokens: The tokens of the handlers. Tokens of other events are ignored.
   /// - Returns: The number of handlers that this call removed.
   @discardableResult public nonisolated func remove(_ tokens: [HandlerToken]) -> Int { tokens.count { remove($0) } }
 

@@ -49,14 +49,14 @@ public final actor Event<Payload: Sendable> {
     NewEvents.tell(core, name)
   }
 
-  /// Creates an event that the observers of new events do not know yet: another thread may be
-  /// faster, and then this one is not used. Otherwise call ``tellObservers()``.
+  /// Creates an event that the observers of new events are not told of yet. If another thread
+  /// stores an event first in its place, this one is discarded. Otherwise call ``tellObservers()``.
   init(untold name: String?) {
     self.name = name
     core = EventCore(Payload.self)
   }
 
-  /// Tells the observers of new events of this one.
+  /// Tells the observers of new events about this event.
   nonisolated func tellObservers() { NewEvents.tell(core, name) }
 
   // Not in the core's `deinit`: a drain may retain the core for long.

@@ -27,19 +27,20 @@ public enum EventContext {
   /// more allocation.
   ///
   /// - Parameter value: The projected value of the task-local, such as `RequestID.$current`.
-  /// - Returns: A value whose ``Carrying/end()`` stops this. Each call of `carry` needs its own.
+  /// - Returns: A value whose ``Carrying/end()`` stops this. Each call of `carry` needs its own
+  ///   call of `end()`.
   @discardableResult public static func carry<Value: Sendable>(_ value: TaskLocal<Value>) -> Carrying {
     Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
   }
 
-  /// The executor that runs the asynchronous handlers of the caller's events, for tasks that belong
-  /// with them. `nil` for Swift's own.
+  /// The executor that runs the asynchronous handlers of the caller's events; `nil` for Swift's
+  /// own. Use it for tasks that work together with such handlers.
   ///
   ///     Task(executorPreference: EventContext.executor) { await upload(file) }
   ///
-  /// It is `nil` unless a test has taken over, such as a simulation of EventingTesting. So a
-  /// program that starts its tasks like this can be simulated, and does not import the test tools.
-  /// On Linux a simulation finds tasks without a preference, too.
+  /// It is `nil` unless a test tool provides an executor, as a simulation of EventingTesting does.
+  /// So a program that starts its tasks like this can be simulated, and does not import the test
+  /// tools. On Linux, a simulation also runs tasks without a preference.
   ///
   /// Child tasks inherit the preference, `Task {}` does not. Callable from any thread, and inside
   /// handlers.
@@ -80,7 +81,8 @@ final class ContextRegistry: @unchecked Sendable {
 
   /// Returns the values that the carried task-locals have in the calling task.
   func capture() -> CarriedContext? {
-    // Copies: an array that is changed in place under the mutex must not leave it.
+    // Copied, because an array that is changed in place under the mutex must not be read outside of
+    // it.
     let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
     return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }

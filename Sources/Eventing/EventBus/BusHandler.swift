@@ -2,11 +2,11 @@
 ///
 /// The token names the only handler of an event of its own, to which nothing is sent. Each call
 /// claims that handler, too, in an atomic step directly before the user's closure. So a removal
-/// holds on return, and `once` is once in all. When that handler goes, its closure ends the
-/// handlers in the events of the bus.
+/// holds on return, and a `once` handler is called once in all events together. When that handler
+/// is unregistered, the release of its closure removes the handlers in the events of the bus.
 ///
-/// The bus retains it, and so do the closures of the handlers in the events. After the bus is
-/// finished, the last closure releases it.
+/// The bus retains the bus handler, and so do the closures of the handlers in the events. After the
+/// bus is finished, the last closure releases it.
 final class BusHandler: Sendable {
   let token: HandlerToken
   /// The event that the token belongs to.
@@ -103,8 +103,8 @@ private final class BusHandlerEnd: Sendable {
 /// An event of any payload, as its bus knows it.
 protocol BusEvent: Actor {
   nonisolated var core: EventCore { get }
-  /// Returns a source of the payloads that are of another type, as `as?` finds, until a handler of
-  /// all events is over.
+  /// Returns a source of the payloads that `as?` can cast to another type. The source passes
+  /// nothing on once the bus handler is over.
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
 }
 

@@ -14,9 +14,9 @@ extension EventBus {
   /// - There is one order for each event, and none over several events. Calls for different events
   ///   may overlap, unless the handler runs on the main actor or on one serial queue.
   /// - The one token stands for all: ``remove(_:)`` and ``HandlerBag`` end the handler in all
-  ///   events. A verb of one event, such as ``Event/removeAll()``, ends it there. An event that is
-  ///   removed from the bus loses it.
-  /// - It is called once in all if `once` is true, even if events race.
+  ///   events. A method of one event, such as ``Event/removeAll()``, ends the handler in that event
+  ///   only. An event that is removed from the bus loses the handler.
+  /// - If `once` is true, the handler is called once in all events together, even if they race.
   /// - ``finish()`` ends it, after the calls for what was sent before.
   ///
   /// Every payload that is sent after this call has returned reaches the handler. Callable from any

@@ -1,6 +1,6 @@
 // The handlers of all events of a bus: `addHandler(forAll:)`.
 extension EventBus {
-  /// Adds a handler to all events, those of later times too.
+  /// Adds a handler to all events, and to each event that is made later.
   func add(_ handler: BusHandler) {
     let events = mutex.withLock {
       unsafe everywhere.append(handler)
@@ -12,7 +12,7 @@ extension EventBus {
     for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
   }
 
-  /// Removes a handler of all events.
+  /// Removes the bus handlers that match from the bus.
   func forget(where isForgotten: (BusHandler) -> Bool) {
     let before = mutex.withLock {
       let before = unsafe everywhere
@@ -26,7 +26,7 @@ extension EventBus {
   var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.map { $0 } } }
 
   /// Publishes a new event once it has exactly the bus handlers that the bus has. Until then, lets
-  /// bus handlers join or leave the event, outside of the mutex, and looks again.
+  /// bus handlers join or leave the event, outside of the mutex, and compares again.
   ///
   /// - Parameters:
   ///   - known: The bus handlers that the event has, updated. Empty for an event that was never
@@ -50,7 +50,7 @@ extension EventBus {
     }
   }
 
-  /// Ends the handlers of all events in events that are not of the bus any more.
+  /// Removes the bus handlers from events that do not belong to the bus any more.
   func leave(_ events: [any EventProtocol]) {
     for handler in busHandlers { for event in events { handler.leave(event) } }
   }

@@ -1,9 +1,9 @@
 extension EventBus {
-  /// Removes a handler of any event of the bus, or of all of them; see
+  /// Removes a handler of one event of the bus, or a handler of all events: see
   /// ``Event/remove(_:)-(HandlerToken)``.
   ///
-  /// - Returns: Whether this call ended the handler: `false` if it had ended, or is none of the
-  ///   bus.
+  /// - Returns: Whether this call ended the handler: `false` if it had ended before, or does not
+  ///   belong to the bus.
   /// - Complexity: O(events of the bus).
   @discardableResult public func remove(_ token: HandlerToken) -> Bool {
     for event in all {

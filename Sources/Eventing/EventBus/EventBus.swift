@@ -33,9 +33,9 @@ public final class EventBus: Sendable {
 
   /// Returns the event of a payload type, and makes it at first use.
   ///
-  /// The name of the event is the type's. The bus keeps it until ``finish()``.
+  /// The name of the event is the type's. The bus keeps the event until ``finish()``.
   ///
-  /// - Complexity: O(1).
+  /// - Complexity: O(1). At the first use, O(*n*) for *n* handlers of all events.
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
     sweep()
     let id = ObjectIdentifier(type)
@@ -56,8 +56,8 @@ public final class EventBus: Sendable {
 
   /// Returns the event of an owner and a key, and makes it at first use.
   ///
-  /// The name of the event is the key's. The bus keeps it until the owner is released, or until it
-  /// is removed from the bus.
+  /// The name of the event is the key's. The bus keeps the event until the owner is released, or
+  /// until the event is removed from the bus.
   ///
   /// - Parameters:
   ///   - key: The name and the payload type of the event.
@@ -150,7 +150,8 @@ public final class EventBus: Sendable {
 
   /// Ends all events of the bus, as ``Event/finish()`` does, and removes them from the bus.
   ///
-  /// The handlers of all events end with them. The bus can still be used. It makes new events then.
+  /// Handlers that were added for all events end, too. The bus can still be used, and then makes
+  /// new events.
   ///
   /// - Complexity: O(events), and for each event O(handlers).
   public func finish() {

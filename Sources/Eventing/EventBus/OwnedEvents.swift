@@ -34,8 +34,8 @@ struct OwnedEvents: Sendable {
   /// Adds an event, unless the owner has one of that name.
   ///
   /// - Parameters:
-  ///   - owner: The box of the owner, if its address has no entry, or that of an object that is
-  ///     gone.
+  ///   - owner: The box of the owner, if its address has no entry, or has the entry of an object
+  ///     that is gone; otherwise `nil`.
   ///   - stale: Receives the entry of the object that is gone. The caller releases it after the
   ///     mutex.
   /// - Returns: The owner's event of that name.

@@ -5,13 +5,14 @@ extension EventSource where Payload: Equatable {
   ///
   ///     volume.values.removeDuplicates().addHandler { volume in print(volume) }
   ///
-  /// Each handler compares with the last payload that it was called with, or that its lane has
-  /// taken: the first one always comes. An error that the handler throws changes nothing. A payload
-  /// that the view leaves out counts as skipped, and uses up no once handler.
+  /// The view compares a payload with the last one that the handler was called with, or that its
+  /// lane has taken. So the first payload always reaches the handler. An error of the handler does
+  /// not change this. A payload that the view leaves out counts as skipped, and uses up no once
+  /// handler.
   ///
-  /// A payload that does not reach the handler is not remembered: because of a lock, a filter
-  /// behind this view, or a claim that is refused. If a lane skips or drops payloads that it has
-  /// taken, the next payload always comes, even if it equals the one before.
+  /// If a lock, a filter behind this view or a refused claim keeps a payload from the handler, the
+  /// view does not remember that payload. If a lane skips or drops payloads that it has taken, the
+  /// next payload always reaches the lane, even if it equals the one before.
   ///
   /// Payloads are compared where the event delivers, one at a time and in order, under no mutex.
   ///
@@ -84,7 +85,7 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   /// Returns whether the last payload equals a new one.
   ///
   /// - Parameter losses: The number of payloads that the handler's lane has lost. If it has changed
-  ///   since the last payload, that one may be among them.
+  ///   since the last payload, the last payload may be among the lost ones.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
     return areEqual(last.payload, payload)

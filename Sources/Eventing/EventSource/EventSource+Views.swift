@@ -6,8 +6,8 @@ extension EventSource {
   /// Returns a view whose handlers receive the result of a closure for each payload.
   ///
   /// The closure runs inline, on the thread that delivers, once for each handler and occurrence,
-  /// even if the handler runs elsewhere. Keep it short. It may call any method of any event. A
-  /// locked handler costs no call of it. The view keeps its event alive; a handler added through it
+  /// even if the handler runs elsewhere. Keep it short. It may call any method of any event. It is
+  /// not called for a locked handler. The view keeps its event alive; a handler added through it
   /// does not.
   ///
   /// - Parameter transform: The closure that converts a payload.

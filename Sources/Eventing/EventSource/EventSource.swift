@@ -19,9 +19,9 @@
 ///
 /// Code outside this library conforms only by wrapping another source, because only the library
 /// makes a ``HandlerToken``. The wrapped source has the same `Payload`; to convert payloads, wrap
-/// the result of ``map(_:)``, ``compactMap(_:)`` or ``filter(_:)``. The minimum are
-/// ``add(_:)-([Handler<Payload>])``, ``attach(_:)`` and ``remove(_:)``, each forwarded to the
-/// wrapped source:
+/// the result of ``map(_:)``, ``compactMap(_:)`` or ``filter(_:)``. A conformance has at least
+/// ``add(_:)-([Handler<Payload>])``, ``attach(_:)`` and ``remove(_:)``, and forwards each of them
+/// to the wrapped source:
 ///
 ///     struct OwningSource: EventSource {
 ///       let event: Event<Int>

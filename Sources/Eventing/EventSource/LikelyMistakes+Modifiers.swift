@@ -1,5 +1,5 @@
-// Unavailable names for modifiers of a handler that are said of an event, or of the result of
-// `addHandler`. The compiler shows what to write instead.
+// Unavailable names for modifiers of a handler that a program calls on an event, or on the result
+// of `addHandler`. The compiler shows what to write instead.
 
 extension EventSource {
   @available(

@@ -71,7 +71,7 @@ extension EventSource {
   ///   - object: The forward ends when this object is released; `nil` for no such object. It is
   ///     held weakly.
   ///   - place: The name of the destination, for inspections.
-  ///   - label: The difference to other ways to the destination, for inspections.
+  ///   - label: The text that tells this forward from others to the destination, for inspections.
   ///   - transform: A closure that makes a result; `nil` forwards nothing.
   ///   - body: A closure that receives the result, on the thread that delivers.
   package nonisolated func forwardOut<Other>(

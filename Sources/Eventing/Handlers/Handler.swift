@@ -1,6 +1,7 @@
 /// A handler as a value, which can be stored, shared and added to several events, or several times.
 ///
-/// Where it runs is decided when it is made, because that decides what its closure may do:
+/// The place where it runs is given when it is made, because the place decides what its closure may
+/// do:
 ///
 ///     let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }
 ///       .named("audit").tagged("io")

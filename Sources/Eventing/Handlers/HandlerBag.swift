@@ -19,8 +19,8 @@ public final class HandlerBag: Sendable {
   /// Adds a token to the bag.
   ///
   /// An insertion sometimes discards the tokens of ended handlers: if the bag holds more than 64
-  /// tokens, and more than twice as many as the previous such pass left. Otherwise a bag keeps all
-  /// its tokens.
+  /// tokens, and more than twice as many as were left the last time. Otherwise a bag keeps all its
+  /// tokens.
   ///
   /// - Parameter token: The token of a handler of any event.
   /// - Complexity: O(1), amortized.

@@ -19,7 +19,8 @@ public struct HandlerToken: Sendable, Identifiable {
   /// The name of the handler; `nil` if it has none.
   public var name: String? { record.details?.options.name }
 
-  /// Puts the token into a bag, which removes the handler when the bag is released.
+  /// Puts the token into a bag, which removes the handler when the bag is released: see
+  /// ``HandlerBag/insert(_:)``.
   public func store(in bag: HandlerBag) { bag.insert(self) }
 }
 

@@ -14,7 +14,8 @@ package final class EventReading {
   package internal(set) var isFinished = false
   /// Whether a thread was inside the event.
   package internal(set) var isBusy = false
-  /// The numbers of the events of what was unheard, and of the failures; 0 if there are none.
+  /// The numbers of the event of unheard occurrences and of the event of failures; 0 for an event
+  /// that does not exist.
   package internal(set) var children: (unheard: UInt64, failures: UInt64) = (0, 0)
   /// The handlers, in the order in which they are called. Those whose lane still runs calls after
   /// their removal come last.
@@ -41,7 +42,8 @@ package final class EventReading {
     let offered: UInt64
   }
 
-  /// A state that changes with each change of the handlers of an event whose lanes rest.
+  /// A state that differs after each change of the handlers, as long as no lane of the event has
+  /// work.
   struct Shape: Equatable {
     var changes: UInt64 = 0
     var count: Int32 = 0
@@ -55,7 +57,7 @@ package final class EventReading {
 
 /// The counters of one handler, as a poll read them.
 package struct HandlerReading: Equatable, Sendable {
-  /// The end of a handler with an owner.
+  /// Whether a handler has an owner, and whether the owner still exists.
   package enum OwnerState: String, Sendable { case none, alive, gone }
 
   let record: HandlerRecord

@@ -7,14 +7,15 @@ import Synchronization
 /// is added to it, or by ``include(_:)``. The registry keeps no event alive.
 ///
 /// While it is on, each `send` that suspends takes part in the wait graph, and takes the mutex of a
-/// table when it begins and when it ends. So what hung before a client came can be shown.
+/// table when it begins and when it ends. So an inspection also shows waits that began before its
+/// client came.
 ///
 /// **For other modules of the package.** This is the whole interface of the folder:
 ///
 /// - ``EventRegistry``: ``start()`` and ``stop()`` count; ``events`` are the living events.
 /// - ``RegisteredEvent/poll(into:isWhole:)`` reads the counters of an event and of its handlers
 ///   into an ``EventReading``. It takes the core's mutex for a walk over the handlers, runs no
-///   delivery, and enqueues nothing. ``EventReading`` says which fields are exact.
+///   delivery, and enqueues nothing.
 /// - ``HandlerReading/info`` has what never changes of a handler: read it once.
 /// - ``PolledWait/all()`` reads the waits that began while the registry was on.
 /// - ``GraphEdge/all(of:)`` reads forwards, buses, keys and lanes.
@@ -30,8 +31,8 @@ package enum EventRegistry {
   private static let entries = Guarded(Entries())
   private static let revisionWord = Atomic<UInt64>(0)
 
-  /// A number that changes when an event joins. An event that goes does not change it: its next
-  /// poll returns false.
+  /// A number that changes when an event joins. An event that is released does not change the
+  /// number: the next poll of the event returns false.
   package static var revision: UInt64 { revisionWord.load(ordering: .acquiring) }
 
   private struct Entries {
@@ -108,7 +109,7 @@ package enum EventRegistry {
     if mustSweep { _ = events }
   }
 
-  /// The living events, by number. Forgets the others.
+  /// The living events, by number. Forgets events that are gone.
   package static var events: [RegisteredEvent] {
     let all = entries.withLock { Array($0.events.values) }
     let gone = all.filter { $0.anchor.core == nil }

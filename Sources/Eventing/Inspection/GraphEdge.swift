@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A way of occurrences from one place to another, as a poll saw it.
+/// A route of occurrences from one place to another, as a poll saw it.
 package struct GraphEdge: Hashable, Sendable {
   package enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
 
@@ -65,14 +65,14 @@ package struct GraphEdge: Hashable, Sendable {
 /// A place outside of the events of the process that a handler forwards to.
 @usableFromInline final class Bridge: Sendable {
   let place: String
-  /// The difference to other ways to the place; `nil` if there is none.
+  /// The text that tells this route from others to the place; `nil` if there are no others.
   let label: String?
 
   init(to place: String, label: String?) { (self.place, self.label) = (place, label) }
 }
 
 extension HandlerReading {
-  /// The key that the handler listens to, if it is text or a number. No description that a client
+  /// The key that the handler listens to, if it is text or a number. No `description` that the user
   /// wrote runs here.
   fileprivate var keyLabel: String? {
     switch (keyBox as? any HashableKey)?.hashableKey {

@@ -42,7 +42,8 @@ package enum LaneNumbers {
   private static func objectNumber(_ object: any AnyObject & Sendable) -> UInt64 {
     let id = ObjectIdentifier(object)
     let known = table.withLock { $0.entries[id] }
-    // The object is alive, so an entry whose object is alive, too, is its own.
+    // The object is alive and has this address. So an entry with a living object is that of this
+    // object.
     if let known, known.living != nil { return known.number }
     let all = table.withLock { $0.entries.count > $0.limit ? Array($0.entries) : [] }
     let gone = all.filter { $0.value.living == nil }

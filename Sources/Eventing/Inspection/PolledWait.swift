@@ -18,7 +18,7 @@ package struct PolledWait: Equatable, Sendable {
   package let by: UInt64?
   /// When the wait began, on the ``InspectionClock``.
   package let since: UInt64
-  /// The numbers of the handlers that the wait is not for, since they wait for it.
+  /// The numbers of the handlers that the wait leaves out, because they wait for the waiting call.
   package let deferred: [UInt64]
 
   /// The waits that are noted now. The event of each is known.

@@ -7,7 +7,7 @@ extension RegisteredEvent {
   /// An idle event costs about as much as reading two cache lines.
   ///
   /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
-  ///   What shows nothing is the release of an owner.
+  ///   Only the release of an owner changes a handler without a sign.
   /// - Returns: Whether the event exists.
   package func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
@@ -16,7 +16,8 @@ extension RegisteredEvent {
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
-    // Under the mutex: a drain notes there how many it has taken at which number.
+    // Read under the mutex, under which a drain notes how many occurrences it takes at which
+    // sequence number.
     let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
@@ -57,7 +58,7 @@ extension RegisteredEvent {
         if known?.lane == nil { handler.lane = LaneNumbers.number(of: target) }
         let counters = target.counters
         let running = counters.runningCalls
-        // A call that begins meanwhile is running, and is counted as begun.
+        // `ended` is read before `calls`. So a call that begins between the two counts as running.
         handler.ended = counters.ended.load(ordering: .acquiring)
         handler.calls = counters.calls.load(ordering: .acquiring)
         handler.skipped = found.skipped + counters.skipped.load(ordering: .acquiring)
@@ -80,12 +81,12 @@ extension RegisteredEvent {
       if !isOver, handler.owner != .gone { living += 1 }
       reading.handlers.append(handler)
     }
-    // After the ends: a call that failed does not look as if it had succeeded.
+    // Read after `ended`, so that a call that failed does not look as if it had succeeded.
     if let failures = anchor.failureReference.load() {
       let counts = failures.counts
       for index in reading.handlers.indices { reading.handlers[index].failed = counts[reading.handlers[index].id] ?? 0 }
     }
-    reading.found.removeAll(keepingCapacity: true)  // here, after the mutex, may be the last reference
+    reading.found.removeAll(keepingCapacity: true)  // after the mutex: these may be the last references
     (reading.handlerCount, reading.isRestless) = (living, isRestless)
   }
 

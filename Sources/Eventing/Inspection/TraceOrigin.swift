@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The place of the call that runs in a delivery, or in a call on a lane. What is sent meanwhile
-/// finds its cause there.
+/// Holds the number of the call that runs now in a delivery, or on a lane. An occurrence that is
+/// sent meanwhile finds its cause here.
 ///
 /// One cell is bound for a delivery, and not one for each call: a binding takes about 40 ns. So a
 /// task that an inline handler starts, and that posts after the handler has returned, finds the
@@ -31,9 +31,9 @@ final class CompletionNotes: Sendable {
 }
 
 extension Completion {
-  /// A completion for a change of an ``Observed`` value, with the task-local values of the setter,
-  /// and for traces when and by which call the value was set; `nil` if none are carried and no
-  /// trace runs.
+  /// A completion for a change of an ``Observed`` value. It has the task-local values of the
+  /// setter, and for traces the time of the set and the call that made it. `nil` if no value is
+  /// carried and no trace runs.
   ///
   /// Any trace counts: a combination of values has an event of its own, which may be traced.
   static var ofSetter: Completion? {

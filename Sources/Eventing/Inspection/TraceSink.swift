@@ -139,8 +139,8 @@ extension RegisteredEvent {
 
 /// The handler of a traced call, for the length of one call of a sink.
 ///
-/// A token retains the record and the anchor of the event, which takes longer than the rest of a
-/// call of a sink.
+/// Used instead of a token. A token retains the record and the anchor of the event, which takes
+/// longer than the rest of a call of a sink.
 // Safe: the one that calls the sink has a reference to the record.
 @safe package struct TracedHandler {
   private let record: Unmanaged<HandlerRecord>
@@ -243,8 +243,8 @@ extension EventCore {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }
 
-  /// Delivers to one slot outside of an occurrence, and binds the place for traces if there is one.
-  /// Isolation: core.
+  /// Delivers to one slot outside of an occurrence, with the ``CallCell`` bound if the event is
+  /// traced. Isolation: core.
   @inline(never) func visitAlone(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) {

@@ -44,8 +44,8 @@ extension EventCore {
 
   /// Returns the key of each handler that listens to one key and has not ended.
   ///
-  /// The boxes are collected under the mutex. Owners are asked for, and keys compared, outside of
-  /// it.
+  /// The boxes are collected under the mutex. Weak references to owners are read, and keys are
+  /// compared, after the unlock.
   func livingKeyBoxes() -> [AnyKeyBox] {
     var found: [(box: AnyKeyBox, record: HandlerRecord)] = []
     mutex.lock()
@@ -68,7 +68,8 @@ extension EventCore {
 
   /// Delivers a post to the handlers of one key. Isolation: core.
   ///
-  /// If no handler of `anyKey` receives the payload, this takes the fast path as far as that goes.
+  /// If no handler of `anyKey` receives the payload, the fast path is used until a handler needs
+  /// the slow path.
   @usableFromInline func post(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
     _ sender: (any AnyObject & Sendable)?

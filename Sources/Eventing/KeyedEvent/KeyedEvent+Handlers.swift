@@ -1,4 +1,4 @@
-// Verbs for all handlers of the event, whatever their key: removing, locking and inspecting.
+// Methods for all handlers of the event, whatever their key: removing, locking and inspecting.
 
 extension KeyedEvent {
   /// Removes a handler, whatever its key, as ``Event/remove(_:)-(HandlerToken)`` does.
@@ -110,7 +110,7 @@ extension KeyedEvent {
   /// The keys that have handlers, in no order. Handlers of ``anyKey`` and ``untargeted`` are not
   /// among them.
   ///
-  /// From any thread, without waiting; a handler that was added before is seen.
+  /// Callable from any thread, and never waits. Sees each handler that was added before the call.
   ///
   /// - Complexity: O(handlers of all keys).
   public var keys: [Key] {
@@ -123,7 +123,7 @@ extension KeyedEvent {
 
   /// Returns the number of handlers of one key, without those of ``anyKey``.
   ///
-  /// From any thread, without waiting; a handler that was added before is counted.
+  /// Callable from any thread, and never waits. Counts each handler that was added before the call.
   ///
   /// - Complexity: O(handlers of all keys).
   public func handlerCount(for key: Key) -> Int {

@@ -10,9 +10,9 @@
 /// an occurrence run by priority and then in the order of adding. For this order, handlers of its
 /// key and handlers of any key are alike.
 ///
-/// Sending to a key costs what those handlers cost, whether there are ten keys or a million. A key
-/// without handlers needs no memory. The event calls `hash(into:)` and `==` of its keys with no
-/// mutex held.
+/// Sending to a key costs what the handlers that it reaches cost, whether there are ten keys or a
+/// million. A key without handlers needs no memory. The event calls `hash(into:)` and `==` of its
+/// keys with no mutex held.
 ///
 /// With objects as keys (``ObjectKey``), the event holds each object weakly, and never mistakes a
 /// later object for it.
@@ -29,7 +29,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     tables = KeyTables()
     index = KeyIndex(tables)
     let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
-    // The registry of an inspection may know the event already.
+    // Under the mutex: an inspection may know the event already, and read the index.
     core.mutex.withLock { unsafe pendingWork.keyIndex = index }
   }
 

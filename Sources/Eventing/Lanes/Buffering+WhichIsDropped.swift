@@ -6,7 +6,7 @@ extension Buffering {
   ///
   /// - Parameters:
   ///   - waiting: The number of occurrences that wait.
-  ///   - isSend: Whether a `send` waits for it.
+  ///   - isSend: Whether a `send` brings the occurrence.
   func decision(waiting: Int, isSend: Bool) -> Decision {
     switch kind {
     case .unbounded: .keep

@@ -94,8 +94,8 @@ import Synchronization
 
   private typealias FreeSlot = (executionSlot: ExecutionSlot, isNew: Bool)
 
-  /// Occupies a slot if the limit allows another, and an item waits for one. The caller holds
-  /// `mutex`.
+  /// Occupies a slot if the limit allows another call, and an item waits for a slot. The caller
+  /// holds `mutex`.
   private func freeSlot() -> FreeSlot? {
     let searching = unsafe isSearching ? 1 : 0
     guard activeCount + searching < limit, unsafe items.count > searching, unsafe entering == nil else { return nil }
@@ -140,7 +140,8 @@ import Synchronization
 
   private enum Next { case item(Item), search, none }
 
-  /// Ends the call of a slot, and returns its next item; `nil` if there is none, and its task ends.
+  /// Ends the call of a slot, and returns the next item for the slot; `nil` if there is none, and
+  /// the task of the slot must end.
   ///
   /// One task at a time spins for the next item before it gives its slot back.
   private func nextItem(_ executionSlot: ExecutionSlot) -> Item? {
@@ -180,7 +181,7 @@ import Synchronization
 
   // MARK: Pipelines
 
-  /// Gives a call, or its next one, to an execution slot. In a pipeline, closes the entrance. The
+  /// Gives an execution slot its next call. In a pipeline, closes the entrance of that call. The
   /// caller holds `mutex`.
   private func occupyInTurn(_ executionSlot: ExecutionSlot) {
     occupy(executionSlot)
@@ -191,7 +192,7 @@ import Synchronization
     Entrance(self, turn: mutex.withLock { turn(of: executionSlot) } ?? 0)
   }
 
-  /// Lets the next call begin, if the call of a turn still keeps it from that.
+  /// Lets the next call begin, if the entrance of the call with this turn is still closed.
   func openEntrance(of turn: UInt64) {
     let slot = mutex.withLock { () -> FreeSlot? in
       guard unsafe entering == turn else { return nil }

@@ -3,8 +3,8 @@ public import Synchronization
 /// The base of all lanes, and of a sequence's sink: its handler, its counters, and whether it is
 /// over.
 ///
-/// A lane holds the record of its handler and the anchor of its event, not the event. So it still
-/// delivers the items that it has when the event or the handler goes.
+/// A lane holds the record of its handler and the anchor of its event, not the event. So the lane
+/// still delivers or skips its items after the event has been released, or the handler removed.
 // Safe: the fields that change are atomic.
 @usableFromInline class DeliveryTarget: WaitNode, @unchecked Sendable {
   @usableFromInline final let record: DetailedRecord
@@ -16,7 +16,7 @@ public import Synchronization
   @usableFromInline final let over = Atomic<Bool>(false)
   /// The number of calls that have begun.
   @usableFromInline final let calls = Atomic<Int>(0)
-  /// The number of calls that have ended, of a lane whose calls take time.
+  /// The number of calls that have ended; 0 for a target whose calls take no time, such as a sink.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
@@ -45,7 +45,7 @@ public import Synchronization
 
   /// Ends the lane after the items that it holds. Isolation: core.
   ///
-  /// - Returns: Whether it holds none, so that it is over now.
+  /// - Returns: Whether the lane holds no items, so that it is over now.
   @usableFromInline func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
   /// Sends a completion through the lane, behind the items that it holds. Isolation: core.
   @usableFromInline func sendBarrier(_ completion: Completion) {
@@ -55,15 +55,15 @@ public import Synchronization
   /// Ends the delays between attempts, because the event has ended. Isolation: core.
   func endDelays() {}
 
-  /// The number of occurrences that wait on the lane, without those whose calls run. For a
-  /// snapshot, from any thread that holds no mutex.
+  /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
+  /// any thread that holds no mutex.
   var waitingCount: Int { 0 }
 
   /// The lane that the handler shares with others; `nil` if there is none.
   final var sharedLane: Lane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
 
-  /// The calls that run now, for a poll; `nil` if calls take no time. From any thread that holds no
-  /// mutex.
+  /// The calls that run now, for a poll; `nil` if calls take no time. Callable from any thread that
+  /// holds no mutex.
   var runningCalls: RunningCount? { nil }
 
   /// Resumes the lane if a holding lock paused it: the handler is not locked any more.
@@ -131,8 +131,8 @@ public import Synchronization
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
-  /// Notes a skipped occurrence in its account. An end is for ever, so a handler that has not ended
-  /// was locked when its claim was refused.
+  /// Notes a skipped occurrence in its account. A handler that has ended stays so. So a handler
+  /// that has not ended was locked when its claim was refused.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }

@@ -14,14 +14,15 @@
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
   /// A view of an inline handler. If no decision is needed, the first closure transforms the
-  /// payload and calls the handler. Otherwise the second one has made a handler that decides.
+  /// payload and calls the handler. Otherwise the handler that the second closure has made decides.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
 extension HandlerBody {
-  /// Whether a handler is behind a transform. Its modifiers belong to the runner there.
+  /// Whether this is not the body that modifiers apply to. Behind a transform, they apply to the
+  /// runner of the transformed handler.
   var isTransformed: Bool {
     switch self {
     case .view, .relay, .sequence, .intercept: true

@@ -176,7 +176,8 @@ extension Handler {
   /// - Parameter convert: Returns the payload for this handler; `nil` to skip it.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
-    // The closure knows its target: it does not ask for each payload whether that is a view.
+    // The closure knows its target, so it does not ask for each payload whether the target is a
+    // view.
     let view: ErasedView? =
       switch any.viewTarget {
       case nil: nil

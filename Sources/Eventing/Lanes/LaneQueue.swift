@@ -97,7 +97,7 @@ struct LaneQueue: ~Copyable {
   }
 
   /// Removes and returns the first call that was put back; `nil` if there is none. Complexity:
-  /// O(*n* log *n*) if calls were put back since, otherwise O(1).
+  /// O(*n* log *n*) if calls were put back since the last sort, otherwise O(1).
   mutating func popReturned() -> OverlappingCall? {
     if !isSorted { returned.sort { $0.turn > $1.turn } }
     isSorted = true

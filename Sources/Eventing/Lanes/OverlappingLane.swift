@@ -60,7 +60,7 @@ import Synchronization
   /// Whether no call runs and none is about to start. The caller holds `mutex`.
   var isQuiet: Bool { unsafe active.isEmpty }
 
-  /// Gives a call, or its next one, to an execution slot. The caller holds `mutex`.
+  /// Gives an execution slot its next call, and the call the next turn. The caller holds `mutex`.
   final func occupy(_ executionSlot: ExecutionSlot) {
     unsafe nextTurn += 1
     unsafe executionSlot.activeIndex = active.count
@@ -87,7 +87,8 @@ import Synchronization
 
   /// Returns true once, when a lane that ends has run its last call. The caller holds `mutex`.
   ///
-  /// A barrier may still start a task on a lane that has ended. That task must not end it again.
+  /// A barrier may still start a task on a lane that has ended. That task must not end the lane
+  /// again.
   final func takeEnd() -> Bool {
     guard unsafe isEnding, isQuiet else { return false }
     unsafe isEnding = false
@@ -198,7 +199,7 @@ import Synchronization
     let refusal = mutex.withLock { () -> ClaimRefusal in
       let refusal = unsafe self.refusal(isEnding: isEnding)
       if case .pause = refusal {
-        // Nothing waits for items that are put back, or that come, after this.
+        // From here on, nothing waits for items that are put back or appended.
         if unsafe !isPaused { waiters = unsafe items.detachWaiters() }
         unsafe isPaused = true
         unsafe items.putBack(call, turn: turn(of: executionSlot) ?? nextTurn)

@@ -49,16 +49,16 @@ extension SerialLane {
     while await drainBound(&quota, on: place) {}
   }
 
-  /// Runs calls under one binding of ``Context/running``, until no call waits, or a call leaves a
-  /// task behind.
+  /// Runs calls under one binding of ``Context/invocation``, until no call waits, or a call leaves
+  /// a task behind.
   ///
   /// - Returns: Whether more calls may wait.
   @usableFromInline func drainBound(_ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
     guard let executionSlot else { preconditionFailure("an asynchronous handler has an execution slot") }
     let invocation = unsafe Unmanaged.passRetained(Invocation(executionSlot))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
-      // A closure is isolated to the actor that it captures. Without this line it would leave the
-      // actor, and come back between the claim and the call.
+      // A closure is isolated to the actor that it captures. Without this line the closure would
+      // leave the actor, and come back between the claim and the call.
       _ = place
       let hasMore = await unsafe drainBound(invocation, &quota, on: place)
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
@@ -179,7 +179,8 @@ extension SerialLane {
     }
   }
 
-  /// Schedules another drain, so that others may use the queue or the pool first. Returns `nil`.
+  /// Schedules another drain, so that other work may use the queue or the pool first. Returns
+  /// `nil`.
   @inline(never) private func giveWay() -> (BorrowedPayload, Completion?)? {
     schedule()
     return nil

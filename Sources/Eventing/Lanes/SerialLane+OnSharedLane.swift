@@ -1,19 +1,19 @@
 import Synchronization
 
 // A serial lane on a shared `Lane` keeps its items. It has no drain of its own: for each item it
-// takes a turn in the queue of the `Lane`, whose drain comes back for it.
+// takes a turn in the queue of the `Lane`, whose drain then makes the call.
 
 extension SerialLane {
   /// Takes a turn for a new item in the queue of the shared lane. Not under a mutex. Isolation:
   /// core.
   ///
-  /// The item is on the lane before. So a turn finds its item.
+  /// The item is already on the lane, so the drain finds it when the turn comes.
   @inline(__always) func takeTurn(of shared: UnitScheduler) {
     if !addTurn() { shared.enqueue(unsafe SharedTurns(lane: self, count: 1, era: era)) }
   }
 
-  /// Adds a turn to the last turns of the shared lane. Returns false if they are not of this lane,
-  /// or not valid any more. Isolation: core.
+  /// Adds a turn to the last entry in the queue of the shared lane. Returns false if that entry is
+  /// not of this lane, or takes no more turns. Isolation: core.
   private func addTurn() -> Bool {
     var count = openCount.load(ordering: .relaxed)
     while count > 0 {
@@ -25,16 +25,16 @@ extension SerialLane {
     return false
   }
 
-  /// Lets the lane add turns to its own, which have become the last. The caller holds the mutex of
-  /// the shared lane. Isolation: core.
+  /// Lets the lane add to its turns, which have become the last entry of the queue. The caller
+  /// holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
-  /// Ends the growth of the last turns, and returns their number; 0 if they are void. The caller
-  /// holds the mutex of the shared lane.
+  /// Lets the lane add no more to its last entry. Returns the number of turns in it; 0 if they are
+  /// void. The caller holds the mutex of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
-  /// Resumes a lane whose items a lock held. They come before all that wait on the shared lane.
-  /// Isolation: core.
+  /// Resumes a lane whose items a lock held. These items come before all that wait on the shared
+  /// lane. Isolation: core.
   func resumeTurns(of shared: UnitScheduler) {
     let turns = mutex.withLock { () -> SharedTurns? in
       guard phase == .paused else { return nil }
@@ -50,7 +50,7 @@ extension SerialLane {
     shared.startUnits()
   }
 
-  /// Has the turns of the lane, within the drain of the shared lane.
+  /// Makes the calls for turns of the lane, within the drain of the shared lane.
   ///
   /// - Returns: The number of turns that are left because the quota is used up, or because a task
   ///   that a call has started holds the invocation.

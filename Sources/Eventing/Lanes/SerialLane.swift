@@ -6,7 +6,7 @@ public import Synchronization
 ///
 /// A sender that finds the lane idle schedules a drain: one block or task for many calls, which
 /// costs less than one for each call. The drain dequeues in batches. It gives way after a
-/// ``DrainQuota``, because the main queue, or a pool of two threads, also serves others.
+/// ``DrainQuota``, because the main queue, or a pool of two threads, also serves other work.
 // Safe: `mutex` guards `items`, `bounded`, `isEnding` and each change of `phase`. The other state
 // belongs to the one drain that runs, or is scheduled, while the phase is `running`. While it is
 // `paused`, that state belongs to the thread that holds the mutex.
@@ -33,7 +33,7 @@ public import Synchronization
 
   /// Whether the handler was added with a ``MainDelivery``.
   @usableFromInline let isMain: Bool
-  /// Whether the handler runs on the main queue, on the main actor or not.
+  /// Whether the handler runs on the main queue, with a ``MainDelivery`` or without.
   @usableFromInline let isOnMainQueue: Bool
   @usableFromInline let isBounded: Bool
   /// The execution slot of an asynchronous handler; `nil` for a synchronous one, which cannot wait.
@@ -45,8 +45,8 @@ public import Synchronization
   /// void: a lock held their items, which have got new turns. Isolation: core, to change it under
   /// `mutex`.
   @exclusivity(unchecked) var era = 0
-  /// The number of the last turns of the shared lane, to which the lane can add another one; 0 if
-  /// they are not its own.
+  /// The number of turns in the last entry of the shared lane's queue, if the entry is this lane's
+  /// and takes more; otherwise 0.
   let openCount = Atomic<Int>(0)
 
   /// The phase. It changes under `mutex`. An unlocked read is only a hint; check again under the

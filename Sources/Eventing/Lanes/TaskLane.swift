@@ -84,8 +84,8 @@ import Synchronization
 
   /// Runs a call, and keeps it for another one if nothing refers to its invocation any more.
   ///
-  /// A wait at the execution slot belongs to an invocation, or to a completion that the slot
-  /// returns here. So a slot that is used again is not taken for that of the ended call.
+  /// No task holds the invocation of a call that is kept, and no completion waits for its slot. So
+  /// a wait for the next call on the slot is not taken for a wait for the ended call.
   private func runOnce(_ taken: TaskCall) async {
     let executionSlot = taken.invocation.executionSlot
     var isShared = false

@@ -1,5 +1,6 @@
 /// The identity of clocks: objects are compared by identity, values by `==`. Values that cannot be
-/// compared are one clock if they are empty, and otherwise each is a clock of its own.
+/// compared are one clock if their type has no stored properties, and otherwise each is a clock of
+/// its own.
 enum ClockIdentity {
   static func hash<C: Clock>(of clock: C) -> Int {
     if C.self is AnyObject.Type { return ObjectIdentifier(clock as AnyObject).hashValue }

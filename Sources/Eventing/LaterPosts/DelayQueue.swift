@@ -1,8 +1,8 @@
 /// The delayed work of one clock, in the order of the deadlines, and one timer for the first of
 /// them.
 ///
-/// The timer may ring too early: it is set again then. So it need not be set anew when the first
-/// work is cancelled. When the last one is cancelled, a timer that keeps a task asleep stops.
+/// If the timer rings too early, it is set again. So it need not be set anew when the first work is
+/// cancelled. When the last work is cancelled, a timer that keeps a task asleep stops.
 final class DelayQueue: DelayQueueing, Sendable {
   /// A change of the timer that one thread makes, outside of the mutex.
   private enum Alarm {
@@ -25,8 +25,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     /// The value of `ringCount` when the thread that sets the timer began.
     var ringCountAtSetting: UInt64 = 0
 
-    /// Returns the change that the calling thread must make; `nil` if there is none, or another
-    /// thread will see to it.
+    /// Returns the change that the calling thread must make; `nil` if no change is needed, or
+    /// another thread will make it.
     mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
       guard !isSetting, !isFiring else { return nil }
       let next: Alarm
@@ -76,7 +76,8 @@ final class DelayQueue: DelayQueueing, Sendable {
   var now: Duration { timer.now }
 
   func insert(_ work: any DelayedWork, after delay: Duration) {
-    // Until the timer is set, or is left to the thread that sets it, this counts as work.
+    // For a clock of a test, the insertion counts as work until this thread has set the timer, or
+    // has left that to another thread.
     let idleAwareClock = timer.idleAwareClock
     idleAwareClock?.timerBegan()
     defer { idleAwareClock?.timerEnded() }
@@ -106,7 +107,7 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   // MARK: The timer
 
-  /// Changes the timer until it is set as it should be.
+  /// Sets or stops the timer, again as long as the first deadline changes meanwhile.
   private func set(_ alarm: Alarm?) {
     var next = alarm
     while let alarm = next {
@@ -135,8 +136,8 @@ final class DelayQueue: DelayQueueing, Sendable {
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///
-  /// - Parameter instant: An instant up to which work counts as due although the clock has not come
-  ///   there.
+  /// - Parameter instant: An instant up to which work counts as due although the clock has not
+  ///   reached it.
   func fireSome(notAfter instant: Duration? = nil) -> Int {
     let now = max(timer.now, instant ?? .zero)
     let stops = timer.stopsWhenUnused

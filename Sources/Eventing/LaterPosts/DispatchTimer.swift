@@ -3,12 +3,12 @@ import Dispatch
 /// The timer of a clock of the standard library: one timer of Dispatch, which is set again and
 /// again.
 ///
-/// A cancelled `Task.sleep` stays in the runtime until its deadline. And a task needs a free thread
-/// of Swift's pool to wake up, where handlers may block.
+/// Not a task that sleeps: a cancelled `Task.sleep` stays in the runtime until its deadline. And a
+/// task needs a free thread of Swift's pool to wake up, where handlers may block.
 ///
 /// Dispatch counts the time in which the system is awake. A continuous clock goes on while the
-/// system is asleep. For its longer delays a second timer runs beside the first, which counts as
-/// the wall clock does.
+/// system is asleep. For its delays of more than a second, a second timer runs beside the first,
+/// and follows the wall clock.
 final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private struct Sources {
     let awake: any DispatchSourceTimer
@@ -28,8 +28,8 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// False: the timer rings once more, and no task sleeps meanwhile. So a call with a time limit,
-  /// which comes and goes, sets no timer most of the time.
+  /// False: an unused timer rings once, and keeps no task asleep. So it stays set when a call with
+  /// a time limit ends, and the next such call seldom has to set it.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }

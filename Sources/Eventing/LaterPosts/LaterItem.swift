@@ -12,20 +12,22 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Changes under core.mutex.
   private let stageWord = Atomic<Stage>(.waiting)
   private weak let core: EventCore?
-  // While the item waits: guarded by core.mutex. Then the thread that ended the waiting has them.
+  // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the
+  // waiting.
   @exclusivity(unchecked) private var payload: OwnedPayload?
   /// The sender and the task-local values, if there are any.
   @exclusivity(unchecked) private var completion: Completion?
   @exclusivity(unchecked) private var queue: (any DelayQueueing)?
 
-  /// The neighbours in the event's list. Guarded by: core.mutex. Afterwards `next` is that of
-  /// ``Leftovers``.
+  /// The neighbours in the event's list. Guarded by: core.mutex. After the waiting has ended,
+  /// ``Leftovers`` uses `next` for its own list.
   @exclusivity(unchecked) var next: LaterItem?
   @exclusivity(unchecked) var previous: LaterItem?
   /// Guarded by: the mutex of the queue.
   var heapIndex = -1
 
-  // The timer leaves these. The thread of the timer has them, and then that of ``Leftovers``.
+  // Objects that the thread of the timer must not release. Touched by that thread, and then by the
+  // block of ``Leftovers``.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 

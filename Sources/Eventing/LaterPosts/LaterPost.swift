@@ -5,7 +5,7 @@ public struct LaterPost: Sendable {
 
   /// Cancels the post.
   ///
-  /// From any thread. Inside a handler that the post reached, it is too late.
+  /// Callable from any thread. Inside a handler that the post reached, it is too late.
   ///
   /// - Returns: Whether this call kept the payload from being posted. `false` if it was posted or
   ///   cancelled before, and if the event is finished or gone.

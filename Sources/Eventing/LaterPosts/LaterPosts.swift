@@ -55,7 +55,8 @@ extension EventCore {
     while let item = mutex.withLock({ unsafe pendingWork.laterPosts.cancelFirst() }) { item.clear() }
   }
 
-  /// Enqueues the occurrence of a later post, unless that was cancelled. On the timer's thread.
+  /// Enqueues the occurrence of a later post, unless the post was cancelled. Called on the timer's
+  /// thread.
   ///
   /// - Parameter replaced: Set to the payload that the event's history has replaced.
   func postFromTimer(_ item: LaterItem, _ replaced: inout OwnedPayload?) {

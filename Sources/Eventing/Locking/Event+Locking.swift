@@ -13,9 +13,9 @@ extension Event {
   /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
   /// ends; see ``Holding``. Locking twice is locking once, and the last `holding` counts.
   ///
-  /// This can be called from any thread and inside a handler, that handler included. It is
-  /// independent of ``withLocked(_:holding:_:)`` and of the lock of the event, ``lock(holding:)``:
-  /// ending one lock leaves the others.
+  /// This can be called from any thread and inside any handler, the locked one included. The lock
+  /// is independent of ``withLocked(_:holding:_:)`` and of the lock of the event,
+  /// ``lock(holding:)``: ending one lock leaves the others in force.
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
@@ -64,6 +64,7 @@ extension Event {
   ///   - body: The closure to run. It runs where the caller runs.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws. The lock ends then, too.
+  /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
     _ token: HandlerToken, holding: Holding = .nothing,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
@@ -74,15 +75,15 @@ extension Event {
     return try await body()
   }
 
-  // MARK: Several handlers. Each verb is O(handlers), and returns the number that it found
+  // MARK: Several handlers. Each method returns the number that it found
 
   /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
-  /// them that exist.
+  /// them that exist. Complexity: O(*n*) for *n* tokens.
   @discardableResult public nonisolated func lock(_ tokens: [HandlerToken], holding: Holding = .nothing) -> Int {
     tokens.count { lock($0, holding: holding) }
   }
   /// Unlocks several handlers, as ``unlock(_:)-(HandlerToken)`` does. Returns the number of them
-  /// that exist.
+  /// that exist. Complexity: O(*n*) for *n* tokens, and the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ tokens: [HandlerToken]) -> Int {
     core.end(.handler, of: tokens.filter(contains).map(\.record))
   }

@@ -6,8 +6,9 @@ import Synchronization
 // gets a `HoldingBuffer`. From then on its locks begin under the core's mutex. They end as items of
 // the mailbox, after everything that was sent before.
 //
-// Atomics alone would lose or reorder occurrences. The thread inside finds the lock, and another
-// thread ends it. Then the occurrence is held all the same, and the next one overtakes it.
+// Atomics alone would reorder or lose occurrences. If the thread inside finds a lock, and another
+// thread ends the lock directly afterwards, the occurrence is held all the same. Then the next
+// occurrence overtakes it.
 extension EventCore {
   // MARK: From any thread
 

@@ -6,9 +6,10 @@
 ///
 /// - Of several locks of one handler, the one that began last decides.
 /// - A lock that begins while held occurrences are being delivered holds the rest of them.
-/// - A handler with a lane gets all of them at once. They wait on the lane as others do.
+/// - When the lock ends, a handler with a lane gets all held occurrences at once. They wait on the
+///   lane as others do.
 /// - If occurrences already wait on the lane when a lock that holds begins, they stay there. They
-///   are not part of the count.
+///   do not count toward ``upTo(_:)``.
 public struct Holding: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case nothing, upTo(Int), latest }
   let kind: Kind

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A reason for which a handler is locked. Each reason begins and ends independently.
 enum LockReason: Hashable, Sendable {
-  /// `lock(token)`, and the verbs that lock several handlers.
+  /// `lock(token)`, and the methods that lock several handlers.
   case handler
   /// `lock()` of the event.
   case event

@@ -8,7 +8,8 @@ extension Handler {
   ///     })
   ///
   /// A call gets all payloads that wait, in order, at least one and at most `count`. With `within`,
-  /// the call is not made before there are `count` payloads, or the first one has waited so long.
+  /// the call is not made before there are `count` payloads, or the first one has waited for that
+  /// time.
   ///
   /// The call counts for each of its occurrences: all are delivered, or all fail with the one
   /// error. A ``Event/send(_:from:)`` waits for its batch. A ``Handler/once()`` handler takes one

@@ -5,11 +5,11 @@ extension Handler {
   ///       .inOrder(by: \.customer))
   ///
   /// Calls for different keys run up to the limit of the delivery. A slow key delays no other key
-  /// while another slot is free. Bounds and locks that hold are over all keys. Where calls come one
-  /// at a time anyway, the modifier changes nothing.
+  /// while another slot is free. A bound, and a lock that holds, apply to all keys together. Where
+  /// calls come one at a time anyway, the modifier changes nothing.
   ///
-  /// The memory is that of the occurrences that wait, and of at most 1,024 keys of which none
-  /// waits.
+  /// The memory is that of the occurrences that wait, and of at most 1,024 keys without a waiting
+  /// occurrence.
   ///
   /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
   ///   and `hash(into:)` of the key.

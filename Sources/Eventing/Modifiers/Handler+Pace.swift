@@ -6,14 +6,14 @@ extension Handler {
   ///
   /// The occurrences before the last one count as dropped. The last one is always delivered:
   /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver it at once. A
-  /// ``Event/send(_:from:)`` of an occurrence that is replaced returns then; that of the one that
-  /// is delivered, after the call.
+  /// ``Event/send(_:from:)`` returns when its occurrence is replaced, or after the call that
+  /// receives its occurrence.
   ///
   /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
   /// `limit` is given. The calls of an inline handler run on the event's own queue.
   ///
   /// - Parameters:
-  ///   - pause: How long no occurrence must come.
+  ///   - pause: The time without a new occurrence after which the handler is called.
   ///   - limit: The longest time from the first occurrence that waits to the call; `nil` for none.
   ///   - clock: The clock that measures both.
   public func debounced(
@@ -36,8 +36,8 @@ extension Handler {
   /// interval, only the latest occurrence waits on its lane.
   ///
   /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
-  /// Calls that come later than their occurrence run on the event's own queue where the handler is
-  /// inline.
+  /// If the handler is inline, calls that come later than their occurrence run on the event's own
+  /// queue.
   ///
   /// - Parameters:
   ///   - interval: The shortest time between two calls.

@@ -13,9 +13,9 @@ extension Handler {
   /// waits during a delay. An inline handler is called again at once, without a delay.
   ///
   /// **The end.** If the handler is removed or locked between two attempts, no other attempt
-  /// follows, and the outcome is the last error. A lock that holds keeps the call, with its
-  /// attempts. ``Event/finish()`` ends a delay, and one last attempt follows. The loss of an owner
-  /// is found at the end of the delay, or by the next occurrence.
+  /// follows, and the outcome is the last error. A lock that holds keeps the call and the number of
+  /// its attempts until the lock ends. ``Event/finish()`` ends a delay, and one last attempt
+  /// follows. The loss of an owner is found at the end of the delay, or by the next occurrence.
   ///
   /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
   /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, which are its
@@ -50,7 +50,7 @@ extension Handler {
     return modified { $0.timeLimit = TimeLimit(duration: max(.zero, limit), clock: clock) }
   }
 
-  /// Returns a copy of which a new occurrence cancels the call that runs.
+  /// Returns a copy whose running call is cancelled by a new occurrence.
   ///
   /// The next call begins when the cancelled one has returned. Only the newest occurrence waits.
   /// Occurrences that were replaced, or whose call was cancelled, count as dropped, whatever the

@@ -1,7 +1,7 @@
 /// The modifiers of a handler that change when its calls are made, and how.
 ///
-/// From the outside in, whatever the order in which they were said: pace, batch, key, retry, time
-/// limit.
+/// Whatever order they were given in, they apply in this one, from the outside in: pace, batch,
+/// key, retry, time limit.
 struct HandlerModifiers: Sendable {
   var pace: Pace?
   var batch: BatchRule?
@@ -30,7 +30,7 @@ struct HandlerModifiers: Sendable {
   }
 }
 
-/// The duration of one attempt.
+/// The longest duration of one attempt.
 struct TimeLimit: Sendable {
   let duration: Duration
   let clock: any Clock<Duration>

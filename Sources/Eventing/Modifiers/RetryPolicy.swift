@@ -31,7 +31,7 @@ public struct RetryPolicy: Hashable, Sendable {
     return RetryPolicy(attempts: max(1, attempts), delays: first...max(first, longest), hasJitter: jitter)
   }
 
-  /// Returns the delay after a number of attempts, before it is drawn.
+  /// Returns the delay after a number of attempts, without jitter.
   func fullDelay(after attempts: Int) -> Duration {
     guard let delays else { return .zero }
     var delay = delays.lowerBound

@@ -11,8 +11,8 @@ struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendabl
 ///
 /// Each set pushes its change onto one stack, in the critical section in which the value changes.
 /// So the order of the pushes is an order of the sets of all values, and no thread holds two
-/// mutexes. After that section the thread takes all changes off the stack. In the critical section
-/// of the event it applies them to the latest values one by one, and enqueues the result of each.
+/// mutexes. Then, in the critical section of the event, the thread takes all changes off the stack,
+/// applies them one by one to the latest values, and enqueues the result of each.
 ///
 /// A value that joins the combination pushes its current value in the same way. Handlers are added
 /// only after all values have joined.
@@ -80,9 +80,9 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   // MARK: Changes
 
   func collect() -> Bool {
-    // A thread that took the changes out holds the mutex until it has enqueued them.
+    // Another thread took the changes. It holds the mutex of the event until it has enqueued them.
     if changes.isEmpty { return false }
-    // Released after the mutex. Until then they hold each value that is replaced meanwhile.
+    // Released after the mutex. Until then these four hold each value that is replaced meanwhile.
     var taken: [CombinedChange<Values>] = []
     var values = Values()
     var before: OwnedPayload?
@@ -135,8 +135,8 @@ struct CombinedChange<Values: Sendable>: Sendable {
   let apply: @Sendable (inout Values) -> Void
 }
 
-/// The use of a combination by handlers that were added together. When their closures are gone, it
-/// is released, and the last use ends the combination.
+/// The use of a combination by handlers that were added together. It is released with the closures
+/// of these handlers. The release of the last use ends the combination.
 final class CombinationUse: Sendable {
   private weak let combination: (any ValueCombination)?
 

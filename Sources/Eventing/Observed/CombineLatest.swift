@@ -2,8 +2,9 @@
 ///
 ///     combineLatest(first, last).addHandler { first, last in print(first, last) }
 ///
-/// - **Order.** The sets of both values, by any threads, have one order, and each makes one pair.
-///   A pair is what both values were between two of these sets. So no pair comes that never was.
+/// - **Order.** The sets of both values, by any threads, have one order, and each makes one pair. A
+///   pair is what both values were between two of these sets. So a handler receives no pair that
+///   never existed.
 /// - **Begin.** A handler receives the pair as it is when the handler is added. Then it receives a
 ///   pair for each later change, without a gap.
 /// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
@@ -12,11 +13,11 @@
 /// - **End.** When one of the values ends, its handlers and sequences end. The view keeps the
 ///   values alive; a handler that was added through it does not.
 ///
-/// Handlers of a combination are not handlers of its values: verbs such as
+/// Handlers of a combination are not handlers of its values: methods such as
 /// ``Observed/removeAll()`` do not reach them. Remove one with its token, which every combination
-/// of these values in this order accepts: `combineLatest(first, last).remove(token)`. There is no
-/// order between them and the handlers of the values. ``Observed/quiesce()`` of a value waits for
-/// them, too.
+/// of these values in this order accepts: `combineLatest(first, last).remove(token)`. Handlers of
+/// the combination and handlers of the values have no common order. ``Observed/quiesce()`` of a
+/// value waits for both.
 ///
 /// A value that is part of a combination with handlers, or with sequences, takes longer to set.
 ///
@@ -24,7 +25,8 @@
 ///   - first: The first value of each pair.
 ///   - second: The second value of each pair.
 /// - Returns: A view of the pairs.
-/// - Complexity: O(1). Setting a value then costs O(combinations) more, and their handlers.
+/// - Complexity: O(1). Setting a value then also costs O(combinations), and what their handlers
+///   cost.
 public func combineLatest<First: Sendable, Second: Sendable>(
   _ first: Observed<First>, _ second: Observed<Second>
 ) -> some EventSource<(First, Second)> {
@@ -104,7 +106,8 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
       combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isUsed: true))
     }
     let use = CombinationUse(combination)
-    // Another thread may have made the combination a moment ago, and not come to this.
+    // Another thread may have made the combination a moment ago, and not yet have added it to the
+    // other values.
     combination.enlistOthers(second, third)
     _ = combination.collect()
     return (combination, use)

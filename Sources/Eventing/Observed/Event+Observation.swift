@@ -10,8 +10,8 @@ extension Event {
   /// on the next line may come too late for it. Changes that follow one another before the closure
   /// is evaluated again arrive as one payload.
   ///
-  /// The event retains the closure and what it captures. Nothing retains the event: when its last
-  /// reference goes, the observation ends.
+  /// The event retains the closure and what it captures. The observation does not retain the event,
+  /// and ends when the last reference to the event goes.
   ///
   /// - Parameter value: A closure that computes the payload from `@Observable` objects. It is
   ///   evaluated where it is isolated, for instance on the main actor.

@@ -1,4 +1,4 @@
-// Verbs of the event of changes: locking, removing and inspecting its handlers.
+// Methods of the event of changes: locking, removing and inspecting its handlers.
 
 extension Observed {
   /// Locks a handler until it is unlocked: it is not called, as
@@ -14,7 +14,8 @@ extension Observed {
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     storage.event.lock(token, holding: holding)
   }
-  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does.
+  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does. Complexity: O(1), and
+  /// the delivery of held changes.
   ///
   /// - Returns: Whether the handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { storage.event.unlock(token) }

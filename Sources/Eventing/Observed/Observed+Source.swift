@@ -10,7 +10,7 @@ extension Observed: EventSource {
   }
   /// Adds a handler value. It receives the old and the new value of each change.
   ///
-  /// All other adding verbs call this.
+  /// All other adding methods call this.
   ///
   /// - Returns: The token of the handler.
   /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.

@@ -233,8 +233,8 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has a completion of its own: lanes may hold this one while the change
-          // gets its observers.
+          // The announcement has a completion of its own: lanes may still hold it while the
+          // completion of the change gets its observers.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }

@@ -92,11 +92,11 @@ public struct Observed<Value: Sendable>: Sendable {
 /// - **Where.** `onChange` is called on the thread that sets the value, after the inline handlers
 ///   of an idle event.
 /// - **Races.** A set by another thread while the tracked closure still runs is told, too: from
-///   another thread after the closure has returned, if that takes less than 8 s. A closure that
-///   sets what it has read is told of the next change. If a set meets the moment in which
+///   another thread after the closure has returned, if the closure takes less than 8 s. A closure
+///   that sets what it has read is told of the next change. If a set meets the moment in which
 ///   Observation registers the closure, `onChange` may be called several times.
 /// - **Cost.** Until the first tracked read in the process, no value has a registrar. From then on
-///   each value has one that is read. A set takes longer if it is the first one after a tracked
+///   each value that is read has one. A set takes longer if it is the first one after a tracked
 ///   read.
 extension Observed: Observable {}
 

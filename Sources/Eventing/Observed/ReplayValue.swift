@@ -12,8 +12,8 @@ struct ReplayValue: ~Copyable {
   /// Guarded by: core.mutex.
   var isCurrent = false
 
-  /// Whether each change takes the slow path: an `update` computes a value for the second time, or
-  /// more often, or the value is part of a combination. Guarded by: core.mutex.
+  /// Whether each change takes the slow path: an `update` is in its second or a later attempt, the
+  /// value is part of a combination, or a read was tracked. Guarded by: core.mutex.
   var needsSlowChange = false
 
   /// Takes the value out. The caller holds `core.mutex`, and destroys the value after the mutex.

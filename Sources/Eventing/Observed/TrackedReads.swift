@@ -29,8 +29,8 @@ import Synchronization
 
   /// Notes a read of the calling thread.
   ///
-  /// A thread that does not track its reads is no reader: it must not make the reads those of
-  /// several threads. Otherwise the closure of the one reader would be told of its own change.
+  /// An untracked read leaves `thread` alone. If it set `thread` to 1, a closure that made all
+  /// tracked reads would be told of its own change.
   ///
   /// - Returns: Whether this read was tracked. If another thread makes its first tracked read
   ///   meanwhile, an untracked read may count as tracked.

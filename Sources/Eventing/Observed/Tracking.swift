@@ -4,9 +4,9 @@ import Synchronization
 /// Whether Observation is used: whether a thread has read a value while it tracks what it reads,
 /// for `withObservationTracking`, for `Observations` or for a view.
 ///
-/// Until the first such read, values have no registrars. Observation has no name for the question.
-/// So each read accesses a key path whose hash is counted: Observation hashes it if the thread
-/// tracks its reads, and otherwise does nothing.
+/// Until the first such read, values have no registrars. Observation has no call that tells whether
+/// a thread tracks its reads. So each read accesses a key path whose hash is counted: Observation
+/// hashes it if the thread tracks its reads, and otherwise does nothing.
 @usableFromInline enum Tracking {
   private static let used = Atomic<Bool>(false)
 
@@ -23,7 +23,7 @@ import Synchronization
   private static let probe = TrackingProbe()
 }
 
-/// The registrar of all reads before Observation is used. It tells of nothing. The closures that
+/// The registrar of all reads before Observation is used. It reports no change. The closures that
 /// made the first tracked reads of the process stay registered with it until they are told.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()

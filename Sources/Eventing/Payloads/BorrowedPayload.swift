@@ -58,7 +58,7 @@
   }
 }
 
-/// Lends a payload to a closure for the length of that call.
+/// Lends a payload to a closure for the length of the closure's call.
 @inlinable @inline(__always) func lend<Payload: Sendable, Result: ~Copyable>(
   _ payload: Payload, _ body: (BorrowedPayload) throws -> Result
 ) rethrows -> Result {

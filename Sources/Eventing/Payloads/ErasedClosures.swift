@@ -14,9 +14,9 @@ public import Synchronization
 // `Opaque` must itself be passed by address and never be copied. Then borrowing one means having
 // its address, and nothing else. The `Atomic` inside makes it such a type.
 //
-// What would break it: a compiler that passes such parameters otherwise, and pointer
-// authentication that signs functions with their types (arm64e). `-Xswiftc -DEVENTING_THUNKS`
-// builds a closure around each closure instead, which relies on nothing; arm64e always has that.
+// What would break it: a compiler that passes such parameters otherwise, and pointer authentication
+// that signs functions with their types (arm64e). `-Xswiftc -DEVENTING_THUNKS` builds a closure
+// around each closure instead, which relies on nothing. A build for arm64e always does.
 // `Tests/ErasedClosures/check` runs both at -Onone, -O and -Osize.
 
 /// The payload type of an erased closure: only the address of such a payload is known.

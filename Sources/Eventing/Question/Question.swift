@@ -62,6 +62,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Returns: Whether the responder was removed by this call: `false` if it had ended before, or
   ///   belongs to another question.
+  /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
   /// The number of responders.
@@ -69,7 +70,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Complexity: O(responders).
   public var responderCount: Int { event.handlerCount }
 
-  // For a question that has these verbs. A locked responder counts as one that passed.
+  // For remote questions, which offer these methods. A locked responder counts as one that passed.
   package func remove(named name: String) -> Int { event.remove(named: name) }
   package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
   package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
@@ -138,7 +139,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
     // The reporting task counts as part of the calling handler, so that a cycle of waits is found.
-    // That ends, by `asking.end()`, as soon as the caller has its answer.
+    // It does so until `asking.end()`, when the caller has its answer.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {

@@ -7,7 +7,7 @@ extension EventCore {
   /// Adds handlers as a group.
   ///
   /// Each occurrence that is sent after the return reaches all of them. No occurrence that was sent
-  /// before reaches any of them.
+  /// before the call reaches any of them.
   @usableFromInline @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     guard own != 0 else { return enqueue(handlers) }
@@ -146,7 +146,7 @@ extension EventCore {
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    // The snapshot counts the payload as a call.
+    // So a snapshot counts the payload as a call.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
@@ -173,7 +173,7 @@ extension EventCore {
       case .inline = handler.place, case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once, handler.source)) }
-      // Its other options do not concern its calls: they stay on the fast path.
+      // The other options do not affect the calls, which stay on the fast path.
       return PendingHandler(body, DetailedRecord(once, handler.options, handler.place, handler.source))
     }
     return detailedPendingHandler(handler, once, anchor)

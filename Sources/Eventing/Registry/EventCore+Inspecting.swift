@@ -17,7 +17,7 @@ extension EventCore {
   func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
-      // The handlers of dead slots may have lanes that retire: these come below.
+      // The handlers of dead slots may have lanes that retire: `forEachRetiring` visits these.
       if unsafe record.index >= 0 { body(record) }
     }
     forEachRetiring { lane in body(lane.record) }
@@ -38,7 +38,10 @@ extension EventCore {
     return unsafe bucket.pointee.slots + Int(record.index)
   }
 
-  /// Returns the records of all handlers, enqueued ones too, in the order of the table.
+  /// Returns the records of all handlers that match, enqueued ones too, in the order of the table.
+  ///
+  /// - Parameter orBetweenAttempts: Whether to include once handlers that are used up and may wait
+  ///   for another attempt.
   func records(
     orBetweenAttempts: Bool = false, where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool
   ) -> [HandlerRecord] {
@@ -72,7 +75,7 @@ extension EventCore {
   /// `deinit` runs here.
   @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
-      withAnchor { $0.noteChange() }  // the thread that deactivated it may not have done so yet
+      withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
       return false
     }
     guard let owner = record.details?.options.owner else { return true }

@@ -75,8 +75,8 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. A second call enqueues the end again. The end must be enqueued
-  /// when it returns, and the first call may be between its two steps.
+  /// Enqueues the end of the event. A second call enqueues the end again: when a call returns, the
+  /// end must be enqueued, and a concurrent first call may only have set `isFinished`.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
     cancelLaterPosts()
@@ -199,7 +199,7 @@ extension EventCore {
   ///
   /// - Returns: The lane, if it still holds items.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
-    // A poll reads the runner and the key under the mutex. They are released after it.
+    // A poll reads the runner and the key under the mutex. Both are released after the unlock.
     mutex.lock()
     let (runner, key) = unsafe (details.runner, details.key)
     unsafe (details.runner, details.key) = (nil, nil)

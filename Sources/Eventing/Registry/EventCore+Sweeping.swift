@@ -1,8 +1,9 @@
 // Sweeping. A handler whose owner or key is gone must be unregistered even if nothing is ever sent.
-// So each adding checks two handlers. After half as many addings all have been checked, and no
-// adding takes long.
+// So each addition checks two handlers. After half as many additions as there are handlers, all
+// have been checked, and no addition takes long.
 extension EventCore {
-  /// Checks two handlers of all keys, and unregisters those whose owner is gone. Isolation: core.
+  /// Checks two handlers of the core's own table, and unregisters those whose owner is gone.
+  /// Isolation: core.
   @usableFromInline func sweepOwners() {
     Sweep.step {
       mutex.withLock { unsafe table.nextToSweep() }

@@ -15,7 +15,7 @@
   @usableFromInline var wantsReplayValue = false
   /// Whether the handler is also called before a value changes.
   @usableFromInline var wantsPrior = false
-  /// Whether the handler forwards to its owner, an event, or out of the events of the process.
+  /// Whether the handler is a forward: to an event, which is its owner, or out of the process.
   @usableFromInline var isForward = false
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
   @usableFromInline var bridge: Bridge?

@@ -46,7 +46,7 @@ public import Synchronization
   /// Claims a call: the one atomic step directly before it. Returns false if the call must not
   /// begin.
   ///
-  /// A refused claim does not use up a once handler, so the claim need not be undone.
+  /// A refused claim does not use up a once handler, so no claim has to be undone.
   @usableFromInline final func claim() -> Bool {
     syncPoint(.claiming)
     var seen = state.load(ordering: .acquiring)
@@ -106,18 +106,18 @@ public import Synchronization
   /// The way in which the handler runs; `nil` if it is called inline with the payload alone, or has
   /// been retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
-  /// The lane of `runner`, if that is a serial one and the handler has no owner. Lent without a
+  /// The lane of `runner`, if the lane is serial and the handler has no owner. Lent without a
   /// retain: `runner` holds it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane>?
-  /// The sink of `runner`, if that is a sequence and the handler has no owner. Lent like
-  /// `plainLane`. Isolation: core.
+  /// The sink of `runner`, if the handler is a sequence and has no owner. Lent like `plainLane`.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   /// The closure of a view, which is called if no decision is needed; `nil` for any other handler.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
-  /// The number of skipped occurrences that the slot does not count: posts on the fast path of
-  /// which the view made no payload, and all of them after the slot has gone. Isolation: core, to
-  /// change it.
+  /// The number of skipped occurrences that the slot does not count: posts on the fast path from
+  /// which the view made no payload, and all skipped occurrences after the slot has gone.
+  /// Isolation: core, to change it.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. It enqueues the payload on the lane,
   /// gives it to the sequence, or retains the owner of an inline handler and calls the handler.
@@ -126,7 +126,7 @@ public import Synchronization
   /// The key that the handler listens to; `nil` for all keys, or if it has been retired.
   ///
   /// The key is the user's, and the record may be released under a mutex. So the key is released
-  /// before. Isolation: core.
+  /// earlier, when the handler is retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var key: AnyKeyBox?
   /// The table of the handler's key; `nil` if the handler is in the core's own table.
   /// Isolation: core.

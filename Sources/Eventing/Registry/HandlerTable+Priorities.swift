@@ -29,8 +29,8 @@ extension HandlerTable {
     return unsafe bucket
   }
 
-  /// Removes the bucket of a priority, which is empty. Its priority is not 0: that bucket stays, so
-  /// that adding and removing the only handler does not make it again and again.
+  /// Removes the empty bucket of a priority other than 0. The bucket of priority 0 stays, so that
+  /// adding and removing the only handler does not allocate it again and again.
   @usableFromInline @inline(never) mutating func dropBucket(_ priority: Int) {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)

@@ -3,13 +3,13 @@
 ///
 /// A value without synchronization; the core guards it.
 ///
-/// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. The first
-/// handler of a further priority is O(*p*). Removing costs as much, amortized.
+/// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. Adding the
+/// first handler of another priority is O(*p*). Removing costs as much as adding, amortized.
 @safe @usableFromInline struct HandlerTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 
-  /// All buckets by descending priority, if there are several. Empty for one, which needs no
-  /// search.
+  /// All buckets by descending priority, if there are several. Empty if there is one bucket, which
+  /// needs no search.
   @usableFromInline var index: ContiguousArray<BucketPointer> = unsafe []
   /// The number of slots, with dead ones.
   @usableFromInline var count: Int32 = 0

@@ -1,4 +1,4 @@
-/// A clock that a test moves when nothing runs any more but what sleeps on it.
+/// A clock of a test that advances when no work runs any more, except work that sleeps on it.
 ///
 /// The library tells such a clock of the events that use it and of its timers. Other clocks are
 /// told nothing, and cost nothing.
@@ -30,7 +30,7 @@ package struct EventReference: Sendable, Hashable {
   /// ``Event/quiesce()``.
   package nonisolated(nonsending) func quiesce() async { await anchor.core?.quiesce() }
 
-  /// Begins to look for the end of all work of the event; `nil` if the event is gone.
+  /// Returns a new probe of the event; `nil` if the event is gone.
   package func probe() -> EventProbe? { anchor.core.map { EventProbe($0) } }
 }
 
@@ -42,7 +42,7 @@ extension HandlerToken {
 /// A handler call that sleeps on a clock, or a node of the wait graph that waits for a time.
 package struct SleepingWork: Sendable {
   let node: WaitNode
-  /// The call; `nil` if there is none at that time.
+  /// The call; `nil` for a node of the wait graph that waits without a call.
   var invocation: Invocation?
 
   /// The identity of the node.

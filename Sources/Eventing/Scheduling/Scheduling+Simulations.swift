@@ -30,7 +30,7 @@ extension Scheduling {
     return unsafe Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue() as? any SimulatedScheduling
   }
 
-  /// Runs a closure on a thread that is that of a simulation meanwhile.
+  /// Runs a closure. Meanwhile the calling thread belongs to a simulation.
   package static func run<Result>(_ simulation: any SimulatedScheduling, _ body: () throws -> Result) rethrows -> Result
   {
     let outer = unsafe pthread_getspecific(threadKey)
@@ -60,8 +60,8 @@ package protocol SimulatedScheduling: TaskExecutor {
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   /// Whether a step of the main queue or of the main actor is running.
   var isInMainBlock: Bool { get }
-  /// The queues of what is done later in the simulation.
+  /// The delay queues of the simulation.
   var delayQueues: DelayQueueTable { get }
-  /// The clock that takes the place of the clocks of the standard library there.
+  /// The clock that takes the place of the clocks of the standard library in the simulation.
   var delayClock: any Clock<Duration> { get }
 }

@@ -59,8 +59,8 @@ public import Dispatch
   /// Starts a task that inherits nothing, and returns an object that cancels it when it is
   /// released.
   ///
-  /// - Parameter simulation: The simulation to which the task belongs, whichever starts it; `nil`
-  ///   for none.
+  /// - Parameter simulation: The simulation to which the task belongs, wherever it is started;
+  ///   `nil` for none.
   package static func detachedTask(
     in simulation: (any SimulatedScheduling)?, _ body: @escaping @Sendable () async -> Void
   ) -> any AnyObject & Sendable {

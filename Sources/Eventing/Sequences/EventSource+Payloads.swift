@@ -17,7 +17,7 @@ extension EventSource {
   ///   nothing while the event is locked.
   /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait
   ///   for room. Even then, it does not wait for a loop that itself sends to the event, or awaits a
-  ///   handler that does. Sends by child tasks of a loop outside of handlers are not known to be
+  ///   handler that does. Outside of handlers, sends by child tasks of a loop are not recognized as
   ///   the loop's own.
   /// - An iterator belongs to one task at a time. If a second task calls `next` while another task
   ///   waits, the second one gets `nil`, and a warning is written to standard error.
@@ -45,8 +45,8 @@ extension EventSource {
 }
 
 extension EventSource {
-  /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the verbs
-  /// that take a name. Otherwise like ``payloads(buffering:)``.
+  /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the
+  /// methods that select handlers by name. Otherwise like ``payloads(buffering:)``.
   ///
   /// - Parameters:
   ///   - name: The name of the sequence. Other handlers may have it, too.

@@ -43,10 +43,11 @@
     unsafe items.append(PayloadAlone(), payload)
   }
 
-  /// Notes the mark of a payload that a buffer with a bound has taken, or not. The caller holds
+  /// Notes the mark of a payload that a buffer with a bound has taken or refused. The caller holds
   /// `hub.mutex`.
   ///
-  /// - Returns: The mark of the payload that was dropped for it. Released after the mutex.
+  /// - Returns: The mark of the older payload that was dropped to make room. The caller releases it
+  ///   after the mutex.
   func note(_ mark: (any OccurrenceMark)?, _ outcome: BoundedBuffer.AppendOutcome) -> (any OccurrenceMark)? {
     guard outcome.isTaken else { return nil }
     let gone = unsafe outcome.hasReplaced ? marks.popFirst() : nil

@@ -1,8 +1,9 @@
 /// The mark of an occurrence in the buffers of one sequence, from which a transport learns what
 /// became of it there.
 ///
-/// A mark that is released says that no loop has handled the occurrence: a loop ended while it
-/// worked on it, or a buffer had no room. So no mark is released under a mutex.
+/// A mark that is released before ``handled()`` is called tells that no loop has handled the
+/// occurrence: a loop ended while it worked on it, or a buffer had no room. So no mark is released
+/// under a mutex.
 @usableFromInline package protocol OccurrenceMark: AnyObject, Sendable {
   /// Notes that a loop asks for the element after this one.
   func handled()
@@ -32,7 +33,7 @@ struct MarkQueue: Sendable {
     marks.append(mark)
   }
 
-  /// Returns a copy that shares no memory: the two are changed under different mutexes, and the
+  /// Returns a copy that shares no memory: an iterator changes its marks without the mutex, and the
   /// thread sanitizer does not see reference counts. O(n)
   func copy() -> MarkQueue {
     var copy = MarkQueue()

@@ -7,7 +7,8 @@ extension SequenceHub {
       let origin = unsafe self.origin
       if let origin {
         buffer.copyContents(of: origin)
-        // A waiting send is kept in one copy only: that of the first iterator, then the origin's.
+        // A waiting send is kept in one buffer only: the first iterator takes it over from the
+        // origin, and later iterators leave it there.
         if unsafe buffers.isEmpty {
           _ = unsafe origin.bounded.takeSenders()
         } else {
@@ -32,7 +33,8 @@ extension SequenceHub {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
     mutex.lock()
-    // Another task may wait with this iterator. After this, no other code would find it.
+    // Another task may wait with this iterator. Afterwards no other code would find its
+    // continuation.
     let waiter = unsafe buffer?.takeWaiter()
     if let buffer {
       empty(buffer, &senders, &contents)
@@ -86,7 +88,7 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A send that found no iterator may have been kept here after one was made.
+      // A send that found no iterator may have come to the origin only after an iterator was made.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()

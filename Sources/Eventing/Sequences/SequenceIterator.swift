@@ -52,8 +52,8 @@
   /// Returns the next payload, which the caller moves out; `nil` if the batch is empty, or no
   /// payload may be taken any more.
   ///
-  /// - Parameter isAsked: Whether the loop asks for this payload, so that it has handled those
-  ///   before. Otherwise this one goes to the loop together with those.
+  /// - Parameter isAsked: Whether the loop asks for this payload, so that it has handled the ones
+  ///   before. Otherwise the loop receives this payload together with the ones before.
   @usableFromInline func takeNext(isAsked: Bool = true) -> BorrowedPayload? {
     if isAsked { noteHandled() }
     guard unsafe !batch.isEmpty, mayGoOn else { return nil }
@@ -88,8 +88,8 @@
   ///   iterator.
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
     unsafe batch.recycle()
-    // Spins first, as a lane does. Batches get longer, and a sender would pay more to wake this
-    // task again.
+    // Spins first, as a lane does. Batches get longer, and to wake this task again would cost a
+    // sender more than the spin.
     if !hub.isBounded, unsafe hasBegun { Thread.spin(Thread.spinLimit) }
     unsafe hasBegun = true
     while unsafe !isOver {

@@ -31,8 +31,8 @@ package struct Deque<Element> {
     return element
   }
 
-  /// Returns the first element that matches, after those at the front that are before a place.
-  /// O(log n), and O(1) for each element that is looked at.
+  /// Returns the first element behind a place that matches. A binary search finds the place. O(log
+  /// n), and O(1) for each element that is checked.
   ///
   /// - Parameter isAfter: Returns false for the elements up to the place, and true behind it.
   func first(from isAfter: (Element) -> Bool, where isMatch: (Element) -> Bool) -> Element? {

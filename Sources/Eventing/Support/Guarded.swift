@@ -1,7 +1,7 @@
 /// A value that a mutex guards.
 ///
-/// What a closure takes out of the value, it hands to the caller, so that no `deinit` runs under
-/// the mutex.
+/// A closure returns what it takes out of the value. The caller releases that, so that no `deinit`
+/// runs under the mutex.
 // Safe: `value` is touched under `mutex` alone.
 package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()

@@ -3,12 +3,12 @@
 /// The check and the removal of an element are not made under a mutex: both may run a `deinit` of
 /// the user.
 enum Sweep {
-  /// The number of elements that one use looks at.
+  /// The number of elements that one use checks.
   static var count: Int { 2 }
 
-  /// Looks at the next elements of a collection, and removes the dead ones.
+  /// Checks the next elements of a collection, and removes the dead ones.
   ///
-  /// - Parameter next: Returns the element that is looked at next, round and round; `nil` for none.
+  /// - Parameter next: Returns the element that is checked next, round and round; `nil` for none.
   static func step<Element>(_ next: () -> Element?, isGone: (Element) -> Bool, remove: (Element) -> Void) {
     for _ in 0..<count {
       if let element = next(), isGone(element) { remove(element) }

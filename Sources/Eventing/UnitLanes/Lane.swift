@@ -35,9 +35,9 @@ public final class Lane: Sendable {
 
   /// Waits until no call for an occurrence sent before is running or queued on the lane.
   ///
-  /// It ends the waiting of batches and of paces. Occurrences that a lock holds do not count.
-  /// Inside a call on the lane, it waits neither for that call nor for work that waits for the
-  /// call. Cancellation of the task does not shorten the wait.
+  /// Batches and paces on the lane do not wait any longer, but deliver what they have. Occurrences
+  /// that a lock holds do not count. Inside a call on the lane, it waits neither for that call nor
+  /// for work that waits for the call. Cancellation of the task does not shorten the wait.
   ///
   /// - Complexity: O(handlers and waiting calls).
   public nonisolated(nonsending) func quiesce() async {
@@ -50,7 +50,7 @@ public final class Lane: Sendable {
         completion.arrive(lane, nil)
         continue
       }
-      // Behind what was posted before.
+      // Behind the occurrences that were posted before.
       core.enqueue(
         .change(
           {

@@ -33,12 +33,14 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var keptSlot: ExecutionSlot?
   /// The task of the running attempt, if it can be cancelled. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var attempt: CancellableAttempt?
-  /// The slot on which the unit runs. Only the one that runs the unit sets it.
+  /// The slot on which the unit runs. Set only by the thread or task that runs the unit.
   let slot = SlotReference()
-  /// Whether a lock that holds nothing began between two attempts, so that no further one follows.
+  /// Whether a lock that holds nothing began between two attempts, so that no further attempt
+  /// follows.
   let isGivenUp = Atomic<Bool>(false)
 
-  // Changed while the unit waits, under `scheduler.mutex`; then by the one that runs the unit.
+  // Changed while the unit waits, under `scheduler.mutex`; then by the thread or task that runs the
+  // unit.
   /// The payload of the call; `nil` for a batch that has not begun.
   @exclusivity(unchecked) var payload: OwnedPayload?
   /// The payloads of a batch that has not begun; `nil` for a single payload.
@@ -78,8 +80,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     unsafe stage = .gathering
   }
 
-  /// A unit that runs waits for its slot. One that waits for its key waits for the unit of that key
-  /// that runs, too.
+  /// A unit that runs needs its slot. A unit that waits needs its key, or the lane if it has no
+  /// key.
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let slot = slot.load() { return .any([slot]) }
     return .any([key ?? lane])
@@ -95,8 +97,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     return [self] + [slot, key].compactMap { $0 }
   }
 
-  /// Removes the waiters; `nil` if there are none. The unit waits. The caller holds
-  /// `scheduler.mutex`.
+  /// Removes and returns the waiters of a unit that waits; `nil` if there are none. The caller
+  /// holds `scheduler.mutex`.
   func detachWaiters() -> DetachedUnit? {
     var waiters = DetachedWaiters()
     for i in unsafe 0..<(gathered?.count ?? 0) {

@@ -26,14 +26,14 @@ struct PacedOccurrence: PayloadHeader {
     details = isPlain ? nil : Details(tally)
   }
 
-  /// A post without anything else.
+  /// Creates the occurrence of a post without sender, instant and path.
   init(_ sequence: UInt64, _ completion: Completion?) {
     self.sequence = sequence
     self.completion = completion
     details = nil
   }
 
-  /// The occurrence, for which nothing waits any more.
+  /// A copy of the occurrence for which nothing waits.
   var withoutWaiting: PacedOccurrence {
     var copy = self
     copy.completion = completion?.withoutWaiting

@@ -34,7 +34,7 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns what a payload waits for that the pace holds back: the handler's lane.
+  /// Returns the needs of a payload that the pace holds back: the handler's lane.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The lane of the handler counts its calls, if it has one.
@@ -124,7 +124,7 @@ import Synchronization
     timer.start(after: delay)
   }
 
-  /// Asks the core to look at the time.
+  /// Asks the core to call `timerEnded()`.
   private func askCore() {
     guard let core = anchor.core else { return }
     _ = core.enqueue(drainer: Drainer.pool) { pendingWork in
@@ -168,7 +168,8 @@ import Synchronization
     taken.destroyTaken()
   }
 
-  /// Makes the decision about an occurrence that the event made when it came, and passes it on.
+  /// Decides once more, as the event did when the occurrence came, whether the handler may have it.
+  /// Passes it to the handler if so.
   ///
   /// The payload may be one that a view made, so the event must not visit the handler with it.
   private func deliver(_ payload: BorrowedPayload, _ occurrence: PacedOccurrence, in core: EventCore?) {
@@ -186,7 +187,7 @@ import Synchronization
     completion.arrive(self, outcome(of: tally))
   }
 
-  /// Passes an occurrence on, and binds the place for traces if there is one.
+  /// Passes an occurrence to the handler, with its `CallCell` bound if it is traced.
   private func passAlone(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
@@ -215,12 +216,12 @@ import Synchronization
 
   // MARK: The end, barriers and locks
 
-  /// Delivers what waits, and ends the lane of the handler. Isolation: core.
+  /// Delivers the occurrence that waits, and ends the lane of the handler. Isolation: core.
   @usableFromInline override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
     if lane == nil, anchor.core == nil, unsafe !pending.isEmpty {
-      // The event is gone, on whatever thread released it.
+      // The event is gone. The thread that released it must not run the handler.
       Scheduling.concurrentBlock {
         self.deliverPending(in: nil)
         self.record.set(HandlerFlags.removed)
@@ -237,8 +238,8 @@ import Synchronization
     return lane.finish()
   }
 
-  /// Delivers what waits, unless a test only looks, and sends the completion behind it. Isolation:
-  /// core.
+  /// Delivers the occurrence that waits, unless the completion is a probe's, and sends the
+  /// completion behind it. Isolation: core.
   @usableFromInline override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
     lane?.sendBarrier(completion)

@@ -10,12 +10,11 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   /// The units whose turn came while another one of the key was active. Guarded by:
   /// scheduler.mutex.
   @exclusivity(unchecked) var parked = Deque<LaneUnit>()
-  /// The number of units that ended while they waited for the key, or more. Guarded by:
-  /// scheduler.mutex.
+  /// An upper bound for the number of ended units in `parked`. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) private var endedCount = 0
   /// The batch that takes further payloads. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var gathering: LaneUnit?
-  /// The slot of the unit that runs. Only the one that runs it sets it.
+  /// The slot of the unit that runs. Set only by the thread or task that runs the unit.
   let slot = SlotReference()
   /// The number of payloads of the key that wait or run.
   let uses = Atomic<Int>(0)

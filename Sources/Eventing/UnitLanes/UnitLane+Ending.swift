@@ -107,13 +107,15 @@ extension UnitLane {
     endNeedless(timer, of: unit)
   }
 
-  /// Ends a delay that was started after a lock, a removal, the end or a newer occurrence.
+  /// Ends a delay that was started too late: after the handler was locked or removed, after the
+  /// event ended, or after a newer occurrence came.
   func endNeedless(_ timer: UnitTimer, of unit: LaneUnit) {
     let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
     guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // The thread that locks may find no delay, and the lock be over when the turn comes.
+    // The thread that locked may have found no delay, and the lock may be over when the unit's turn
+    // comes.
     if isLocked, flags & HandlerFlags.isHolding == 0 { unit.isGivenUp.publish(true) }
     timer.fireNow()
   }
@@ -122,7 +124,7 @@ extension UnitLane {
   private func resume(_ unit: LaneUnit) {
     if let timer = unsafe unit.timer { delays?.remove(timer) }
     let slot = scheduler.mutex.withLock { () -> ExecutionSlot? in
-      // A removed handler, a lock and the end leave one attempt at most.
+      // After a removal or the end of the event, at most one attempt follows.
       if unsafe endsDelays { unsafe unit.isLastAttempt = true }
       guard let slot = unsafe unit.keptSlot else {
         scheduler.appendUrgent(unit)
@@ -135,7 +137,7 @@ extension UnitLane {
     if let slot { scheduler.run(.unit(unit), on: slot) } else { scheduler.startUnits() }
   }
 
-  /// Asks the core to forget the keys of a burst, of which nothing is left.
+  /// Asks the core to forget unused keys, after a burst with many keys.
   private func sweepKeys() {
     guard let keys, keys.count > UnitKeyLimit.least, !isSweepWanted.load(ordering: .relaxed),
       !isSweepWanted.exchange(true, ordering: .relaxed), let core = anchor.core

@@ -36,7 +36,7 @@ extension UnitLane {
     return true
   }
 
-  /// The steps of a push that come after the mutex.
+  /// The steps of a push that come after the unlock.
   private struct Effects: ~Copyable {
     var isDropped = false
     /// An occurrence that waited, and was dropped to make room, with the node that its completion
@@ -190,13 +190,15 @@ extension UnitLane {
     }
   }
 
-  /// Takes out what the lane and its scheduler owe to a push. The caller holds `scheduler.mutex`.
+  /// Notes the remaining effects of a push: the waiters of a paused lane, and the turn that can
+  /// start. The caller holds `scheduler.mutex`.
   private func complete(_ effects: inout Effects, _ completion: Completion?) {
     if unsafe isPaused, completion?.isToBeTold == true { effects.detached = detachWaiters() }
     effects.start = scheduler.takeStart(&effects.ended)
   }
 
-  /// Does what a push has left. Returns whether the occurrence was taken. Not under a mutex.
+  /// Carries out the effects of a push. Returns whether the occurrence was taken. Not under a
+  /// mutex.
   private func finish(
     _ effects: consuming Effects, _ completion: Completion?, at node: WaitNode, _ key: UnitKey?
   ) -> Bool {
@@ -210,7 +212,7 @@ extension UnitLane {
     if let replaced = effects.replaced {
       // Cancellation handlers are the user's code, and the event delivers on this thread.
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
-      // Its own delay only: the new unit may be between two attempts by now.
+      // Ends the delay of the replaced unit only: the new unit may be between two attempts by now.
       delays?.end(of: replaced.unit)
     }
     if let dropped = effects.dropped { conclude(.dropped, dropped.completion, at: dropped.node) }

@@ -3,7 +3,8 @@ import Synchronization
 // Refused and failed attempts.
 
 extension UnitLane {
-  /// Decides what becomes of a unit whose claim was refused. Pauses the lane if a lock holds it.
+  /// Decides what becomes of a unit whose claim was refused. Pauses the lane if a lock holds the
+  /// unit.
   func refused(_ unit: LaneUnit) -> ClaimRefusal {
     var detached: [DetachedUnit] = []
     // One critical section: see DeliveryTarget.refusal(isEnding:).

@@ -12,8 +12,8 @@ enum UnitResult: Sendable {
 }
 
 extension UnitLane {
-  /// Returns whether a unit whose turn has come may begin. Keeps it if it may not. The caller holds
-  /// `scheduler.mutex`.
+  /// Returns whether a unit whose turn has come may begin. If not, keeps the unit until its lock
+  /// ends or its key is free. The caller holds `scheduler.mutex`.
   func mayBegin(_ unit: LaneUnit) -> Bool {
     let isDelayed = unsafe unit.stage == .delayed
     if unsafe isPaused, !isDelayed {
@@ -202,7 +202,7 @@ extension UnitLane {
     return .threw(limit.error)
   }
 
-  /// Returns the place of an attempt for traces; `nil` if no occurrence of the unit is traced.
+  /// Returns a ``CallCell`` for an attempt; `nil` if no occurrence of the unit is traced.
   private func newCell(for unit: LaneUnit) -> CallCell? {
     for i in unsafe 0..<(unit.gathered?.count ?? 0) {
       if let completion = unsafe unit.gathered?[i].completion, unsafe completion.observed?.cell != nil {
@@ -214,7 +214,7 @@ extension UnitLane {
 
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
-  /// - Parameter cell: The place of the attempt. It notes the call of the last occurrence.
+  /// - Parameter cell: The cell of the attempt. It holds the call of the last occurrence.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in
@@ -239,7 +239,7 @@ extension UnitLane {
 
   // MARK: After an attempt
 
-  /// Decides what follows an attempt; `nil` for another one at once.
+  /// Decides what follows an attempt; `nil` if another attempt follows at once.
   private func next(_ unit: LaneUnit, _ attempt: UnitAttempt) -> UnitResult? {
     if isReplaced(unit) { return .ended(.dropped) }
     switch attempt {

@@ -35,9 +35,9 @@ import Synchronization
   @exclusivity(unchecked) var lastTurn: UInt64 = 0
   /// The batch that takes further payloads, if there are no keys.
   @exclusivity(unchecked) var gathering: LaneUnit?
-  /// The batches that gather, and some that gathered.
+  /// The batches that gather, and some that no longer do.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// The turn before which no unit waits that could be dropped.
+  /// A turn before which no unit can be dropped.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs, or is between two attempts, if the handler restarts.
   @exclusivity(unchecked) var current: LaneUnit?
@@ -49,8 +49,8 @@ import Synchronization
   @exclusivity(unchecked) var isEnding = false
   /// Whether the event has ended, so that delays end.
   @exclusivity(unchecked) var endsDelays = false
-  /// Whether a sweep of the keys has been asked for. Isolation: core, and the atomic step of the
-  /// one that asks.
+  /// Whether a sweep of the keys has been asked for. Set in one atomic step by the thread that
+  /// asks; cleared inside the core.
   let isSweepWanted = Atomic<Bool>(false)
 
   override init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
@@ -58,7 +58,7 @@ import Synchronization
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
     delays = record.delays
-    // The delivery has no bound of its own with a task for each call.
+    // A handler that restarts keeps the latest occurrence only, also where its place has no bound.
     buffering = modifiers.isRestarting ? .latest : record.place.buffering
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
     limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
@@ -82,7 +82,8 @@ import Synchronization
   /// Returns the slots that an invocation needs if it waits for this lane: those of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
-  /// Tells the observers that a unit was skipped, and releases its payloads. Not under a mutex.
+  /// Reports a unit that does not run any more, as failed if an attempt failed and otherwise as
+  /// skipped. Releases its payloads. Not under a mutex.
   private func skip(_ unit: LaneUnit) {
     if let error = unsafe unit.lastError {
       reportOutcome(unit, failure(error, unit))
@@ -131,7 +132,8 @@ import Synchronization
     var (ended, skipped): ([LaneUnit], [LaneUnit]) = ([], [])
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
-      // The slot of a once handler goes when its call has begun, which ends no delay of that call.
+      // A once handler loses its slot when its first attempt begins. That ends no delay between its
+      // attempts.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
       if endsDelays { unsafe self.endsDelays = true }
       closeBatches()

@@ -3,8 +3,8 @@ import Dispatch
 /// The queue of turns, and the execution slots that have them: one queue for the handler of a
 /// ``UnitLane``, or for all handlers of a shared ``Lane``.
 ///
-/// Turns begin in the order in which the events delivered them. A slot is occupied by one turn at a
-/// time, and in order also between two attempts.
+/// Turns begin in the order in which the events delivered them. One turn at a time has a slot, and
+/// keeps it between two attempts unless ``freesSlotInDelay``.
 // Safe: each field says what guards it.
 final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Where the slots run.
@@ -23,7 +23,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   let mutex = UnfairMutex()
   /// The turns that wait, in order. Guarded by: mutex.
   @exclusivity(unchecked) private var queue = Deque<LaneTurn>()
-  /// Whether the last turns of `queue` are of a serial lane that adds to them. Guarded by: mutex.
+  /// Whether the last entry of `queue` is of a serial lane that may add turns to it. Guarded by:
+  /// mutex.
   @exclusivity(unchecked) private var isLastOpen = false
   /// The turns that come before those of `queue`: a lock held them, or they were delayed.
   /// Guarded by: mutex.
@@ -31,8 +32,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// The units that come before all others: an earlier unit of their key has ended. Guarded by:
   /// mutex.
   @exclusivity(unchecked) private var released = Deque<LaneUnit>()
-  /// The number of units that ended in `queue` since it was last searched for them, or more.
-  /// Guarded by: mutex.
+  /// An upper bound for the number of ended units in `queue`. Guarded by: mutex.
   @exclusivity(unchecked) private var endedCount = 0
   /// The slots without a unit. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
@@ -68,7 +68,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe queue.append(.unit(unit))
   }
 
-  /// Appends a turn of a serial lane, which may add others to it as long as it is the last one.
+  /// Appends an entry of a serial lane, which may add turns to it as long as it is the last entry.
   func append(_ turns: SharedTurns) {
     closeLast()
     turns.lane.openTurns(turns)
@@ -76,7 +76,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe queue.append(.calls(turns))
   }
 
-  /// Ends the growth of the last turns.
+  /// Lets the lane of the last entry add no more turns to it.
   private func closeLast() {
     guard unsafe isLastOpen else { return }
     unsafe queue.updateLast { $0 = $0.closed() }
@@ -194,8 +194,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe freeSlots.append(slot)
   }
 
-  /// Whether a slot may search. The main queue has other work. A `.task` handler runs each call in
-  /// a task of its own.
+  /// Whether a slot may spin for a turn. Not on the main queue, which has other work, and not for a
+  /// `.task` handler, whose calls each have a task of their own.
   private var canSearch: Bool {
     switch driver {
     case .queue: true

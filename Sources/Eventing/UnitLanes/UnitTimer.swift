@@ -9,7 +9,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
-  /// The nodes that wait until the timer fires. Only a clock of a test is told; empty for others.
+  /// The nodes that wait until the timer fires. Only a clock of a test is told of them; empty for
+  /// other clocks.
   private let delayed: [WaitNode]
   /// Whether the clock counts what is delayed as asleep.
   private let isAsleep = Atomic<Bool>(false)
@@ -34,7 +35,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
     queue.insert(self, after: max(.zero, delay))
-    // Afterwards: a clock that finds this asleep may move at once.
+    // After the insertion: a clock that finds the nodes asleep may advance at once, and must find
+    // the timer.
     if !delayed.isEmpty { noteSleep() }
   }
 
@@ -58,7 +60,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Returns whether the timer was open. From now on, what was delayed counts as running.
+  /// Closes the timer. Returns whether it was open. From now on, the delayed nodes count as
+  /// running.
   private func close() -> Bool {
     guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
     if !delayed.isEmpty { noteEndOfSleep() }

@@ -3,8 +3,8 @@ import Eventing
 /// The durations of the calls of traced handlers, as the rings of running traces tell them. It
 /// belongs to the thread of an inspection.
 ///
-/// A trace does nothing for it. Each poll reads the records that came since the last one. A call
-/// whose beginning was overwritten before a poll read it is not counted.
+/// A trace does no work for this. Each poll reads the records that came since the poll before. A
+/// call whose beginning was overwritten before a poll read it is not counted.
 final class CallDurations {
   /// The first record of a ring that no poll has read.
   private struct Place {
@@ -57,8 +57,8 @@ final class CallDurations {
     }
   }
 
-  /// Returns whether the records of an event are counted in this ring: two traces of one event tell
-  /// of each of its calls.
+  /// Returns whether the records of an event are counted in this ring: two traces of one event have
+  /// two records of each of its calls, of which one must not count.
   private func isCounted(_ record: TraceRecord, in ring: TraceRing) -> Bool {
     let known = counted[record.event]
     if known == nil { counted[record.event] = ring }

@@ -1,6 +1,7 @@
 import Eventing
 
-/// One event, as the last polls saw it. A version is the number of the tick that changed the row.
+/// One event, as the last polls saw it. A version is the number of the poll that last changed the
+/// row: see ``Poller/tick``.
 final class PolledEvent {
   let event: RegisteredEvent
   let type: String

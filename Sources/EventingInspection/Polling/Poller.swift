@@ -3,7 +3,8 @@ import Eventing
 /// Reads the counters of all events, and finds out what changed. It belongs to the thread of an
 /// inspection.
 ///
-/// A client that asks gets rows that are formatted then; what did not change is not formatted.
+/// Rows are formatted when a client asks for them. Rows that have not changed since its last update
+/// are not formatted.
 final class Poller {
   /// The events by number, ascending.
   private(set) var events: [PolledEvent] = []

@@ -38,7 +38,7 @@ final class Warnings {
 
   func removeAll() { (known, lastEnded) = ([:], 0) }
 
-  /// Looks at what a poll saw.
+  /// Searches for warnings in what a poll saw.
   func find(in poller: Poller) {
     let (now, tick) = (poller.polledAt, poller.tick)
     func found(

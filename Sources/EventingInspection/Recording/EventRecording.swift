@@ -27,7 +27,7 @@ public final class EventRecording: Sendable {
   /// The traces of the recorded events; `nil` after the end.
   private let tracings = Guarded<[EventTracing]?>([])
 
-  /// Creates the file. One that is there is replaced.
+  /// Creates the file. A file that is there is replaced.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
@@ -37,7 +37,7 @@ public final class EventRecording: Sendable {
     self.init(Journal(try RecordingFile(creating: path), timedBy: clock))
   }
 
-  /// Creates the file. One that is there is replaced.
+  /// Creates the file. A file that is there is replaced.
   ///
   /// - Parameters:
   ///   - file: The location of the file.
@@ -113,8 +113,9 @@ public final class EventRecording: Sendable {
 
   /// Ends the recording: writes the rest, and closes the file.
   ///
-  /// Further calls return, or throw, that again. Deliveries that begin after the return are not
-  /// recorded. A delivery that has begun before is waited for until its payload is encoded.
+  /// Further calls return the number, or throw the error, again. Deliveries that begin after the
+  /// return are not recorded. A delivery that has begun before is waited for until its payload is
+  /// encoded.
   ///
   /// - Returns: The number of occurrences in the file.
   /// - Throws: The first error of encoding or writing, or an ``InspectionError`` if a name was used

@@ -81,8 +81,8 @@ public struct EventReplay: Sendable {
   /// - Parameters:
   ///   - pace: The times at which occurrences are sent.
   ///   - targets: The events by the names that they were recorded under.
-  ///   - withCaused: Whether to send what handlers of recorded occurrences sent, too. Then handlers
-  ///     that send it again should be missing.
+  ///   - withCaused: Whether to send what handlers of recorded occurrences sent, too. Then the
+  ///     targets should have no handlers that send it again.
   ///   - clock: The clock of the pace.
   /// - Returns: The number of occurrences that were sent, and the damage.
   /// - Throws: An ``InspectionError`` for a damaged line, if these are refused: before anything is

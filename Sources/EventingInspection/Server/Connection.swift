@@ -170,7 +170,8 @@ final class Connection {
       guard let line = output.first else { break }
       switch Descriptors.write(descriptor, line[sent...]) {
       case .wouldBlock:
-        // Only here: a thread that had no time may find that the client had.
+        // Checked only after a failed write: if this thread was late, the client may have been
+        // ready long ago.
         if now >= tookAt + limits.idleTime { isClosed = true }
         return
       case .closed: isClosed = true

@@ -36,7 +36,7 @@ final class Server: Sendable {
     pipe = try Descriptors.makePipe()
   }
 
-  // Not before the last call of stop() has returned.
+  // The pipe is closed here and not by the thread, because a call of stop() may still write to it.
   deinit {
     close(pipe.read)
     close(pipe.write)
@@ -50,7 +50,7 @@ final class Server: Sendable {
     thread.start()
   }
 
-  /// Ends the thread soon. From any thread.
+  /// Ends the thread soon. Callable from any thread.
   func stop() {
     isOver.publish(true)
     _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) }

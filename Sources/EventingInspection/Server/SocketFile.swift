@@ -17,7 +17,8 @@ struct SocketFile: Sendable {
   /// Identifies the socket's file, so that the server removes only its own.
   private let identity: Identity
 
-  /// A number of a file may be given to the next one, so its time belongs to the identity.
+  /// The inode of a removed file may be used again, so the time of the file belongs to the
+  /// identity.
   private struct Identity: Equatable {
     let (device, inode, seconds, nanoseconds): (UInt64, UInt64, Int, Int)
 
@@ -74,7 +75,7 @@ struct SocketFile: Sendable {
     if SocketFile.status(path).map(Identity.init) == identity { unsafe unlink(path) }
   }
 
-  /// Removes the file, and closes the socket. Called instead of a server's end.
+  /// Removes the file, and closes the socket. Called if no server takes over the socket.
   func discard() {
     remove()
     close(descriptor)

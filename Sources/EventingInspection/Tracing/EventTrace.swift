@@ -13,9 +13,9 @@ public import Foundation
 /// records lie in a ring of fixed size, so that the newest stay. A post never waits for a reader
 /// of the trace.
 ///
-/// What a task sends that a handler started has that call as its cause while the call runs. After
-/// an inline handler has returned, the cause is the next inline call of the delivery, or none. So
-/// do not rely on the causes of such tasks.
+/// If a handler starts a task, the call of the handler is the cause of what the task sends while
+/// that call runs. After an inline handler has returned, the cause is the next inline call of the
+/// delivery, or none. So do not rely on the causes of such tasks.
 ///
 /// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` has made a text of their type.
 /// Dropping a trace ends it.

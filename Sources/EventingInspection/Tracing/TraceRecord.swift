@@ -1,4 +1,4 @@
-/// One record of a trace. Of an occurrence and of a call there are two: the beginning and the end.
+/// One record of a trace. An occurrence and a call have two each: the beginning and the end.
 struct TraceRecord: Sendable {
   enum Kind: UInt8, Sendable {
     case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, callWithdrawn, skipped, dropped, held
@@ -23,8 +23,8 @@ struct TraceRecord: Sendable {
   let sequence: UInt64
   /// The number of the handler; 0 for an occurrence.
   var handler: UInt64 = 0
-  /// The number of the call; of an occurrence, that of the call that sent it. 0 for none.
+  /// For a call, its number. For an occurrence, the number of the call that sent it. 0 for none.
   var call: UInt64 = 0
-  /// The number of a call's lane, or 0; the time at which an occurrence was sent.
+  /// For a call, the number of its lane, or 0. For an occurrence, the time at which it was sent.
   var detail: UInt64 = 0
 }

@@ -2,13 +2,13 @@ import Eventing
 
 /// The last records of a trace, in chunks of fixed size. A new chunk replaces the oldest one.
 ///
-/// A record takes a mutex for a few instructions. A reader takes it to retain the chunks and to
-/// copy the unfinished one, so a writer never waits for more than a copy of 64 KB.
+/// A record takes a mutex for a few instructions. A reader takes the mutex to retain the chunks and
+/// to copy the unfinished one, so a writer never waits for more than a copy of 64 KB.
 final class TraceRing: Sendable {
   /// The bytes of a chunk. Texts and names count with theirs.
   static let chunkBytes = 65_536
 
-  /// The names of a handler and of its lane; without the latter, no other handler shares the lane.
+  /// The name of a handler, and that of its lane; no lane name if no other handler shares the lane.
   struct HandlerNames: Sendable {
     var handler = ""
     var lane: String?
@@ -22,8 +22,8 @@ final class TraceRing: Sendable {
     var payloads: [String] = []
     /// The names of the handlers of the chunk's records.
     var handlers: [UInt64: HandlerNames] = [:]
-    /// Some of the handlers that have a name in `handlers`, at the last digits of their numbers.
-    /// A look here costs a tenth of a look into the dictionary.
+    /// A cache of handlers that have a name in `handlers`. The index is the number of the handler
+    /// modulo 64. A lookup here costs a tenth of one in the dictionary.
     var named = [UInt64](repeating: 0, count: 64)
     var bytes = 0
     /// The number of records that are beginnings.

@@ -58,7 +58,7 @@ struct TraceSpans {
   /// The places of calls that have not happened.
   private var withdrawn: Set<Int> = []
 
-  /// Puts records together. Of an end whose beginning was overwritten nothing stays.
+  /// Puts records together. Drops an end whose beginning was overwritten.
   ///
   /// - Parameters:
   ///   - contents: What the ring holds.

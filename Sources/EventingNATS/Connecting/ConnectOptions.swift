@@ -10,7 +10,8 @@
     /// Whether a connection without TLS is refused, because of the options or of an address
     /// `tls://`.
     ///
-    /// One such address requires TLS for all servers, because libnats may connect to any of them.
+    /// A single address `tls://` requires TLS for all servers, because libnats may connect to any
+    /// of them.
     let isSecure: Bool
     /// The longest wait for all servers together.
     let timeout: Duration
@@ -90,9 +91,9 @@
       return text
     }
 
-    /// The milliseconds in which libnats must connect to one server. The sum is a little longer
-    /// than the timeout. So if all servers are too slow, the timeout of this library always ends
-    /// the wait first.
+    /// The milliseconds in which libnats must connect to one server. The sum for all servers is a
+    /// little longer than the timeout. So if all servers are too slow, the timeout of this library
+    /// always ends the wait first.
     var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
 
     /// The error for servers that were too slow.

@@ -2,9 +2,9 @@
   /// The positions of the messages that one subscription returned to the server, and that have no
   /// final verdict of this subscription yet.
   ///
-  /// If the server loses the consumer, it must begin again with the first of them. Another member
-  /// may handle such a message. The server tells that with its *floor*: it has verdicts on all
-  /// messages up to there.
+  /// If the server loses the consumer, a new consumer must begin with the smallest of these
+  /// positions. Another member of the group may handle a returned message. The *floor* of the
+  /// server shows this: the server has verdicts on all messages up to the floor.
   struct RetreatedPositions: Sendable {
     /// The largest number of recorded positions. Later ones are not recorded.
     private static let limit = 65_536

@@ -53,8 +53,8 @@
   extension ConsumerConfig {
     /// Creates the configuration of a subscription.
     ///
-    /// A subscription without a group has its own consumer. The server deletes that when it has
-    /// been idle for some time.
+    /// A subscription without a group has its own consumer. The server deletes this consumer when
+    /// it has been idle for some time.
     init(_ subject: String, _ options: SubscribeOptions) {
       let name =
         options.group.map { StreamName.consumer($0, subject) }

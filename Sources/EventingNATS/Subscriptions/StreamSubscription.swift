@@ -146,8 +146,8 @@
       wake()
     }
 
-    /// Makes the consumer again if the server has lost it. It begins with the first message that
-    /// has no final verdict here, or else after the last one.
+    /// Makes the consumer again if the server has lost it. The new consumer begins with the first
+    /// message that has no final verdict here, or else after the last received message.
     private func restore() async {
       var config = config
       let (retreated, next) = state.withLock { ($0.retreated.first, $0.nextPosition) }
@@ -207,7 +207,7 @@
         let (mustBeat, hasExpired) = (state.nextHeartbeat <= now, state.pulls.expire(now))
         if mustBeat { state.nextHeartbeat = now + StreamAdmin.ackWait / 3 }
         // An event that becomes ready reports it by `readinessChanged()`. This check is for events
-        // that do not.
+        // that do not report it.
         let mustLook = hasExpired || state.pulls.isEmpty && state.nextLook <= now
         if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
         return (mustBeat, mustLook)

@@ -83,7 +83,7 @@ final class Listener: Sendable {
   /// Returns whether a listening has made a message as a dead letter.
   ///
   /// The header alone does not show it. Another program may write any header, and may publish a
-  /// letter to its first subject again. A letter has an id of ``letterSuffix(_:_:)``.
+  /// letter to its first subject again. The id of a letter ends as ``letterSuffix(_:_:)`` says.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
     return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)
@@ -120,9 +120,9 @@ final class Listener: Sendable {
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.
   ///
-  /// A dead letter never becomes a dead letter again. Otherwise two listenings with each other's
-  /// subjects could pass a message on for ever. While the letter cannot be stored, the message is
-  /// redelivered, but no handler is called.
+  /// A dead letter never becomes a dead letter again. Otherwise two listenings, each with the
+  /// subject of the other one for its dead letters, could pass a message back and forth for ever.
+  /// While the letter cannot be stored, the message is redelivered, but no handler is called.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
     guard !Listener.isLetter(message) else {

@@ -139,7 +139,7 @@ extension InMemoryTransport {
   /// - Parameter isForgetful: Whether the engine has lost its record of begun messages, as a broker
   ///   that crashed. Then all messages without a verdict are redelivered, and verdicts on their
   ///   earlier deliveries have no effect. An incident of the kind
-  ///   ``TransportIncident/Kind/repeated`` names each group that had any.
+  ///   ``TransportIncident/Kind/repeated`` names each group that had such messages.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
     let (isNew, repetitions, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected
@@ -170,7 +170,7 @@ extension InMemoryTransport {
   /// Ends all subscriptions and responders, as their `drain(within:)` does, and then the transport.
   /// Later calls throw.
   ///
-  /// Until the drains have ended, handlers in hand may publish and ask.
+  /// Until the drains have ended, handlers that still run may publish and ask.
   ///
   /// - Parameter limit: The longest wait for handlers.
   public func close(within limit: Duration = .seconds(10)) async {

@@ -130,8 +130,8 @@ extension MemoryState {
     case .retry(let delay):
       groups[group]?.failures[position, default: 0] += 1
       result.delay = delay
-    // One message at a time means order. So the message stays before all others, and another member
-    // may take it at once, while this one pauses.
+    // With `inFlight` 1, a member handles messages in order. So a released message stays before all
+    // others. Another member may take it at once, while this one pauses.
     case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
     guard let delay = result.delay else { return result }

@@ -22,7 +22,8 @@ struct MemoryState: Sendable {
     var isUnready = false
     /// Whether the group's list of members with room has this member.
     var isListed = false
-    /// The positions of the messages that it has taken from a stream, without a verdict.
+    /// The positions of the messages that the subscription has taken from a stream, without a
+    /// verdict.
     var taken: Set<UInt64> = []
     /// The waiting messages of a subscription without a stream, with their numbers.
     var queue = Deque<(message: RemoteMessage, number: UInt64)>()

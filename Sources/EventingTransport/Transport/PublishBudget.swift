@@ -48,7 +48,8 @@ package final class PublishBudget: Sendable {
 
   package init() {}
 
-  /// Returns the cost of a message in these units. It is limited, so that the largest message fits.
+  /// Returns the cost of a message in units of 4 KiB. The cost is limited, so that the largest
+  /// message fits.
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
   /// Takes room. Returns false if there was none until the deadline.
@@ -73,7 +74,7 @@ package final class PublishBudget: Sendable {
     return true
   }
 
-  /// Returns room.
+  /// Gives room back, and resumes the first waiters that fit.
   package func give(_ cost: Int) {
     let served = state.withLock { state in
       state.free += cost
