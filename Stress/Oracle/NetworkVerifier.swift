@@ -88,8 +88,8 @@ struct NetworkVerifier {
     }
   }
 
-  /// Checks that the occurrence had arrived at the edge's source before it passed the edge. Checks
-  /// that the edge existed then.
+  /// Checks the last edge of an arrival's path: the occurrence had arrived at the edge's source
+  /// before, and the edge existed.
   private func judgeArrival(_ key: Key, _ interval: DeliveryInterval) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
@@ -104,8 +104,8 @@ struct NetworkVerifier {
       $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding))
     }
     if couldJoin.isEmpty { checks.violate(.g6, "edge \(number) was passed before it was added") }
-    // The source event calls the witness before the edge's handler. So an occurrence that the
-    // witness receives after the removal has returned may not pass the edge.
+    // The source event calls its first handler, which records arrivals, before the edge's handler.
+    // So an occurrence that arrives after the removal has returned may not pass the edge.
     let isThere = couldJoin.contains { $0.removing.map { from.at <= $0.end } ?? true }
     checks.expect(.g7, isThere || couldJoin.isEmpty, "edge \(number) was passed after it had been removed")
   }

@@ -41,8 +41,8 @@ struct BusWide: Scenario {
     let (bus, owner) = (EventBus(), Owner())
     let (first, second, owned, wanted) = (Log(), Log(), Log(), Counter())
     let checks = context.checks
-    // Payloads of `owned` have other sender numbers, so that its log can be told from that of
-    // `second`.
+    // The event of `owner` carries payloads of type `Second`, too. Its payloads have sender numbers
+    // from `workers` on, so that they get a log of their own.
     let workers = context.workers.count
     let token = bus.addHandler(forAll: (any Numbered).self) { payload in
       switch payload {
