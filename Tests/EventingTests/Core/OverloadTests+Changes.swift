@@ -62,7 +62,7 @@ extension OverloadTests {
       }
     }
 
-    /// Checks that the queue stays short, or that each further change naps, as posts do.
+    /// Checks that the queue stays short, or that each further change sleeps, as posts do.
     ///
     /// While a handler blocks, the queue cannot be drained. So one of the two must happen.
     @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated)

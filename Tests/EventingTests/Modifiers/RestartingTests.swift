@@ -151,9 +151,9 @@ import Testing
     deinit { onRelease() }
   }
 
-  /// Checks a post whose dropped payload changes the handler in its `deinit`. While the post
-  /// releases that payload, its own occurrence fails and waits for its retry. The post must not end
-  /// that delay.
+  /// Checks that a post does not end the delay of its own occurrence. Post 3 drops the waiting
+  /// payload 2. The `deinit` of payload 2 lets call 1 end. So call 3 begins, fails, and waits for
+  /// its retry before post 3 has returned.
   @Test func aPostEndsNoDelayButThatOfTheCallItReplaces() async {
     let (event, clock, gate, seen) = (Event<PayloadWithAction>(), ManualClock(), Gate(), Recorder<Int>())
     let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)

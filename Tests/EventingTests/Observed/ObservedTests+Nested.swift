@@ -14,7 +14,7 @@ extension ObservedTests {
       }
     }
 
-    /// Updates a value whose closure changes it, up to 1,000 times.
+    /// Calls `update` with a closure that itself changes the value in each of its first 999 calls.
     ///
     /// - Returns: The number of calls of the outer closure, its last result, and the final value.
     func nest() -> (calls: Int, made: Int, value: Int) {
