@@ -98,7 +98,8 @@ struct Contest: Sendable {
     return Double((0..<threads).reduce(0) { $0 + counts[$1 * 16] }) / (Double(taken) / 1e9)
   }
 
-  /// Measures each pair of the second of two threads, while the first only locks and unlocks.
+  /// Measures each lock with its unlock on the second of two threads, while the first only locks
+  /// and unlocks.
   ///
   /// - Returns: The 99th percentile and the maximum, in nanoseconds.
   private static func waits<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> (Double, Double) {
