@@ -72,7 +72,7 @@ struct Contest: Sendable {
     return best
   }
 
-  /// Returns the pairs per second of several threads.
+  /// Returns the number of locks with their unlocks per second, over all threads together.
   ///
   /// Each thread does about 20 ns of other work between two critical sections.
   private static func together<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ threads: Int, _ seconds: Double) -> Double {
