@@ -49,7 +49,7 @@ public final class AppSession: Sendable {
   ///
   /// - Parameters:
   ///   - verb: The value of `do`.
-  ///   - keys: More members, each a name and JSON.
+  ///   - keys: Further members of the request, each a name and JSON.
   /// - Returns: The lines of the answer: one, unless the answer was cut.
   /// - Throws: `LinkError` if the app refuses, or if the connection ends.
   public func request(_ verb: String, _ keys: [(name: String, json: String)] = []) async throws -> [JSONSlice] {
