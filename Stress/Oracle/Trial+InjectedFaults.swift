@@ -38,8 +38,8 @@ enum Trouble {
     senderLog.returned(payload)
   }
 
-  /// Adds, locks, unlocks and removes a handler within one call of the witness. The next occurrence
-  /// is delivered after that call, so the new handler must never be called.
+  /// Adds, locks, unlocks and removes a handler within one call of another handler. The next
+  /// occurrence is delivered after that call, so the new handler must never be called.
   static func addAndRemove(_ subject: any TrialSubject, named isNamed: Bool, _ checks: Checks) {
     let canary = Canary(.handler)
     let token = subject.listeners.addHandler(named: "scratch", priority: isNamed ? -9 : 9) { _ in
