@@ -6,7 +6,7 @@ extension SendCompletionTests {
 
   @Test func sendThatClosesTheCycleIsDeferred() async {
     // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless the
-    // send in that handler closes the cycle, so this send is deferred.
+    // send in that handler closes the cycle, so this send does not wait.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (sending, answering) = (StepExecutor(), StepExecutor())
     let (outer, inner) = (Recorder<SendReport>(), Recorder<SendReport>())

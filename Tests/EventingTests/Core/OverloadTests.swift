@@ -111,8 +111,8 @@ import Testing
       took.withLock { $0 = duration }
     }.opened()
     #expect(count.value == 200_001)
-    // With a sleep of 65 µs for each post it would be 13 s in theory. Without sleeps it is about
-    // 0.1 s.
+    // With a sleep of 65 µs for each post, the posts would take 13 s in theory. Without sleeps they
+    // take about 0.1 s.
     #expect(took.withLock { $0 } < .seconds(10))
   }
 
