@@ -13,7 +13,8 @@
 
     /// Starts a process.
     ///
-    /// - Parameter arguments: A closure that returns the arguments of the start with a number.
+    /// - Parameter arguments: A closure that returns the arguments for a start, given the number of
+    ///   that start.
     init(_ name: String, _ program: String, _ arguments: @escaping (Int) -> [String]) throws {
       (self.name, self.program, self.arguments) = (name, program, arguments)
       try start()

@@ -134,8 +134,8 @@ struct ChangeVerifier {
     }
     guard let first else { return }
     if first > 1 || replayValue?.new != nil {
-      // The changes before the first received one, or before the initial value, must not have been
-      // made after the addition returned.
+      // No change up to the initial value, or before the first received one, may have begun after
+      // the addition returned.
       let missed = (1..<max(1, min(first, sent.count))).first { listener.adding.isBefore(sent[$0]) }
       checks.expect(.g6, missed == nil, "change \(missed ?? 0), made after \(listener) was added, never reached it")
     }
@@ -176,16 +176,16 @@ struct ChangeVerifier {
       if let removing = listener.removing, !listener.place.isInline || done[place] >= removing.start { continue }
       must += 1
     }
-    // The number has no upper bound. A change made before the addition may still be queued. Then
-    // the handler's initial value is the one before that change.
+    // `may` is no upper bound. A change made before the addition may still be queued, and then also
+    // reaches the handler.
     checks.expect(.g6, must <= number, "\(listener) received \(number) changes; \(must) had to reach it")
     context.must += must
     context.may += max(may, number)
     context.did += number
   }
 
-  /// Checks that the handler received, for every change after its addition, the call before the
-  /// change first.
+  /// Checks that each change made after the handler's addition was announced: a call with `isPrior`
+  /// came before the call for the change.
   private func judgePriors(_ listener: Listener) {
     var announced: Set<Tone.Name> = []
     for call in listener.calls {

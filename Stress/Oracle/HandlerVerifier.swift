@@ -70,8 +70,8 @@ struct HandlerVerifier {
 
   /// Checks the calls that began after `remove` had returned.
   ///
-  /// On the handler's own serial context no such call may begin. Elsewhere, only calls that were
-  /// claimed before the removal may begin: at most ``Place/mostInFlight``.
+  /// If ``HandlerLog/isRemovalStrict``, no such call may begin. Otherwise only calls that were
+  /// claimed before the removal may begin: at most ``HandlerPlace/mostInFlight``.
   private func judgeRemoval(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     guard let removing = handlerLog.removing else { return }
     let guarantee: Guarantee = handlerLog.hasOwner ? .g10 : .g7
@@ -90,7 +90,7 @@ struct HandlerVerifier {
 
   /// Checks the calls that began between the return of `lock` and the call of `unlock`.
   ///
-  /// Only calls that were claimed before the lock may begin: at most ``Place/mostInFlight``.
+  /// Only calls that were claimed before the lock may begin: at most ``HandlerPlace/mostInFlight``.
   private func judgeSilence(_ handlerLog: HandlerLog, _ heard: [Heard], _ mute: HandlerLog.LockSpan) {
     checks.count(.g9, 1)
     let until = mute.off?.start ?? .max

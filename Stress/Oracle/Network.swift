@@ -5,8 +5,8 @@ import Eventing
 struct Traveller: Sendable {
   let payload: StressPayload
   let origin: Int
-  /// The numbers of the marked edges, four bits each, the latest lowest. They count from 1; 0
-  /// stands for no edge.
+  /// The numbers of the marked edges, four bits each. The lowest four bits have the edge passed
+  /// last. The numbers count from 1; 0 stands for no edge.
   var trace: UInt64 = 0
 
   /// A unique number, which seeds random numbers.
@@ -19,7 +19,7 @@ struct Traveller: Sendable {
   }
 }
 
-/// Events that forward to each other: two rings, a diamond, a chain, and two parallel edges.
+/// Events that forward to each other: a ring, a diamond, a chain, parallel edges, and edges back.
 /// Workers add and remove the edges.
 final class Network: Sendable {
   /// A forward from one event to another. All edges between two events belong to one worker, so
@@ -28,7 +28,7 @@ final class Network: Sendable {
     let source: Int
     let target: Int
     /// Whether the edge has a transform. The transform appends the edge's number to the trace, and
-    /// passes only the payloads of ``lets(_:)``.
+    /// passes only payloads that ``lets(_:)`` accepts.
     ///
     /// An unmarked edge leaves no trace. The path can be reconstructed nevertheless, because no two
     /// unmarked edges meet.

@@ -88,8 +88,8 @@ struct NetworkVerifier {
     }
   }
 
-  /// Checks that the occurrence had arrived at the edge's source before it passed the edge. Checks
-  /// that the edge existed then.
+  /// Checks the last edge of an arrival's path: the occurrence had arrived at the edge's source
+  /// before, and the edge existed.
   private func judgeArrival(_ key: Key, _ interval: DeliveryInterval) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]

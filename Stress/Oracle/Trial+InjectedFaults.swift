@@ -1,14 +1,15 @@
 import Eventing
 
-/// Adds faults that the witness injects into its own event within a call.
+/// Adds faults that the witness, the trial's first handler, injects into its own event within a
+/// call.
 ///
-/// The witness injects the faults, because it is called with every occurrence, one call at a time.
+/// The witness is suited to this because it is called with every occurrence, one call at a time.
 extension AnyTrial {
-  /// Returns a closure that injects faults in some calls of the witness. Its random numbers decide
-  /// in which.
+  /// Returns a closure that injects faults in some calls of the witness. The random numbers that
+  /// the closure gets decide in which.
   ///
-  /// Only calls with payloads of workers inject faults. The witness also posts payloads of its own.
-  /// If calls with these injected faults too, they would never end.
+  /// Only calls with payloads of workers inject faults. So a payload that the witness itself posts
+  /// leads to no further post.
   ///
   /// - Parameter senderLog: The record of the payloads that the witness posts.
   func makeTrouble(_ senderLog: SenderLog) -> @Sendable (StressPayload, inout Random) -> Void {
@@ -37,8 +38,8 @@ enum Trouble {
     senderLog.returned(payload)
   }
 
-  /// Adds, locks, unlocks and removes a handler within one call. The next occurrence is delivered
-  /// after that call, so the handler must never be called.
+  /// Adds, locks, unlocks and removes a handler within one call of another handler. The next
+  /// occurrence is delivered after that call, so the new handler must never be called.
   static func addAndRemove(_ subject: any TrialSubject, named isNamed: Bool, _ checks: Checks) {
     let canary = Canary(.handler)
     let token = subject.listeners.addHandler(named: "scratch", priority: isNamed ? -9 : 9) { _ in
@@ -103,7 +104,7 @@ enum Trouble {
     deinit { fuse() }
   }
 
-  /// Releases an event in its first handler, while a post is being delivered. The nested posts must
+  /// Releases an event in its first handler, which then posts three more times. All posts must
   /// still reach the second handler.
   static func dropEvent(_ checks: Checks) {
     let (holder, echo) = (Holder(), Event<Int>("echo"))

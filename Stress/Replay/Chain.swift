@@ -3,7 +3,7 @@ import Eventing
 /// A chain of events through which lines pass. Its handlers parse, classify, count, store, show and
 /// measure the lines. Lines that cannot be parsed go to an event for errors.
 ///
-/// Some handlers post to the next event; other events forward to it. Each handler runs on the kind
+/// From event to event, either a handler posts, or a forward sends. Each handler runs on the kind
 /// of lane on which such work usually runs.
 actor Chain {
   private let line = Event<LogLine>("line")
@@ -79,7 +79,7 @@ actor Chain {
     }
   }
 
-  /// Sends one line, after the changes that the plan has before the line.
+  /// Makes the changes that the plan has before a line, then posts the line.
   func take(_ next: LogLine) async {
     let changes = Plan.changes(before: next.number)
     // A lock also applies to occurrences that are queued. So the earlier lines must be processed

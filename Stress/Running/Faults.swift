@@ -122,7 +122,7 @@ final class Faults: Sendable {
     try fail(&luck)
   }
 
-  /// Stalls a thread: spins for up to 50 µs, or naps (``RawThread/nap()``).
+  /// Stalls a thread: spins for up to 50 µs, or sleeps (``RawThread/nap()``).
   private static func stall(_ luck: inout Random) {
     if luck.oneIn(2) { RawThread.spin(UInt64(luck.below(50_000))) } else { RawThread.nap() }
   }

@@ -147,8 +147,8 @@ final class Worker: @unchecked Sendable {
     if !faults.strikes(.drop, &luck) { senderLog.keep(ticket, of: payload) }
   }
 
-  /// Awaits `body` in a task. If a fault is due, cancels the task early, which must not change the
-  /// result.
+  /// Awaits `body`. If a fault is due, awaits it in a task of its own and cancels that task early,
+  /// which must not change the result.
   func awaiting<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
     guard faults.strikes(.cancel, &luck) else { return await body() }
     let task = Task { await body() }

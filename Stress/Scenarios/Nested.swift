@@ -68,8 +68,8 @@ struct Nested: Scenario {
       worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
     }
     await event.quiesce()
-    // The event's own queue may still extend a chain. Links that its handlers post are enqueued
-    // behind the barrier of `quiesce`.
+    // After `quiesce`, the event's own queue may still extend a chain: links that handlers post are
+    // enqueued behind the barrier.
     let isWhole = await eventually(within: 30) {
       context.director.begin(.verify)
       return total.value == log.seen.value

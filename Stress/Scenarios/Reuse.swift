@@ -68,8 +68,8 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // A call of the shared event on another thread may still retain the first owner. Then its
-      // handler here is called, too, so exact checks are not possible.
+      // A call of the shared event on another thread may still retain the first owner. Then that
+      // owner's handler of `event` is called, too, so exact checks are not possible.
       bench.own = Event("own")
       return
     }
@@ -101,8 +101,8 @@ struct Reuse: Scenario {
     return Owner(bench.made)
   }
 
-  /// Makes owners until one is at the given address. Retains the others until then, so that each
-  /// gets another address.
+  /// Makes up to 16 owners, until one is at the given address. Retains the others until then, so
+  /// that each gets another address.
   private func makeOwner(_ bench: Bench, at address: ObjectIdentifier?) -> Owner? {
     var others: [Owner] = []
     for _ in 0..<16 {

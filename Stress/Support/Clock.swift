@@ -4,8 +4,8 @@ import Dispatch
 /// on another thread.
 ///
 /// Comparisons of readings are strict, because two equal readings prove no order. A reading does
-/// not order memory. So the thread sanitizer sees the library's synchronization, and the oracle
-/// adds none that could hide a race.
+/// not order memory. So the oracle adds no synchronization that could hide a race from the thread
+/// sanitizer.
 enum Clock {
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 }

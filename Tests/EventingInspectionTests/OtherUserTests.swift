@@ -10,8 +10,8 @@ private let perl = "/usr/bin/perl"
 struct OtherUserTests {
   private static let nobody: uid_t = 65_534
 
-  /// Runs a client as another user, or as root. Returns 1 if the server told it anything, 0 if it
-  /// closed, and 2 if the socket could not be opened.
+  /// Runs a client as another user, or as root. Returns 1 if the server sent anything, 0 if it
+  /// closed the connection, and 2 if the client could not connect.
   private static func told(asNobody: Bool, at path: String) async throws -> Int32 {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: perl)

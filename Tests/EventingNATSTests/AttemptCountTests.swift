@@ -49,8 +49,8 @@
       for (nats, _) in members + [(reader, dead)] { await nats.close() }
     }
 
-    /// The pauses are longer than the pull of a member that ended is left at the server. A message
-    /// that is due before comes with the attempt 1: nats-server 2.9 takes it for a new one.
+    /// The pauses are longer than the server keeps the pull of a member that has ended. A message
+    /// that is due earlier comes with attempt 1, because nats-server 2.9 takes it for a new one.
     @Test func failuresBeforeARestartCount() async throws {
       let server = try NATSServer()
       let reader = try await server.connect()

@@ -41,8 +41,8 @@
         try await event.listen(as: "one", inFlight: inFlight)
         events.append(event)
       }
-      // nats-server 2.9.10 may send a message twice as new, after one was returned to it. So the
-      // test counts the different ones.
+      // After a message was returned to nats-server 2.9.10, the server may send a message twice as
+      // new. So the test counts different numbers.
       for number in 1...20 { try await events[0].publish(number) }
       try await eventually("expected 1 to 20, got \(numbers.withLock { $0 })") {
         numbers.withLock { Set($0) } == Set(1...20)

@@ -224,7 +224,8 @@
     }
 
     /// Memory and threads stay as they are when listenings come and go while messages arrive.
-    /// In a process of its own, because other tests take memory meanwhile.
+    ///
+    /// The test has a process of its own, because other tests take memory meanwhile.
     @Test func listeningsComeAndGoUnderLoad() async throws {
       await #expect(processExitsWith: .success) {
         let server = try NATSServer()
@@ -266,13 +267,13 @@
       }
     }
 
-    /// The pages of 4 KiB that the process has in memory.
-    /// Memory that is free, and that malloc of glibc has not returned, is no growth.
+    /// Makes glibc's `malloc` return free memory, so that such memory does not count as growth.
     private static func returnFreeMemory() {
       guard let address = unsafe dlsym(nil, "malloc_trim") else { return }
       _ = unsafe unsafeBitCast(address, to: (@convention(c) (Int) -> Int32).self)(0)
     }
 
+    /// Returns the number of pages of 4 KiB that the process has in memory.
     private static func residentPages() -> Int {
       let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
       return words.count > 1 ? Int(words[1]) ?? 0 : 0

@@ -1,6 +1,6 @@
-/// The state that an app told of itself: the newest row of everything, as the app wrote it.
+/// The state that an app has sent: the newest version of each row, as the app wrote it.
 public struct AppModel: Sendable {
-  /// The rows of each part by their ids; an edge of the graph has none, and is found by what it
+  /// The rows of each part by their ids. An edge of the graph has no id: its key is what it
   /// connects.
   public private(set) var parts: [String: [RowKey: JSONSlice]] = [:]
   /// The sequences of the last two minutes.

@@ -26,7 +26,7 @@ public final class AppSession: Sendable {
   /// - Parameters:
   ///   - socket: The connection to the app.
   ///   - control: Whether locking and unlocking are wanted.
-  ///   - buffer: What was read behind the app's answer.
+  ///   - buffer: Receives the bytes that were read after the app's answer.
   /// - Throws: `LinkError` if the app does not answer as it should within 5 s.
   init(_ socket: LineSocket, control: Bool, buffer: inout LineBuffer) throws(LinkError) {
     self.socket = socket
@@ -49,7 +49,7 @@ public final class AppSession: Sendable {
   ///
   /// - Parameters:
   ///   - verb: The value of `do`.
-  ///   - keys: More members, each a name and JSON.
+  ///   - keys: Further members of the request, each a name and JSON.
   /// - Returns: The lines of the answer: one, unless the answer was cut.
   /// - Throws: `LinkError` if the app refuses, or if the connection ends.
   public func request(_ verb: String, _ keys: [(name: String, json: String)] = []) async throws -> [JSONSlice] {
@@ -69,12 +69,12 @@ public final class AppSession: Sendable {
     }
   }
 
-  /// Reads until the app ends the connection. For one thread.
+  /// Reads until the app ends the connection. Only one thread may call this method.
   ///
   /// - Parameters:
-  ///   - buffer: What was read behind the app's answer to hello.
-  ///   - push: Called with each push, in the order in which the app sent them. The app waits
-  ///     meanwhile.
+  ///   - buffer: The bytes that were read after the app's answer to hello.
+  ///   - push: Called with each push, in the order in which the app sent them. Meanwhile nothing is
+  ///     read.
   /// - Returns: Why the connection ended, as a sentence.
   func run(_ buffer: inout LineBuffer, push: (String, [String: JSONSlice], JSONSlice) -> Void) -> String {
     var reason = "the app has ended"

@@ -28,7 +28,7 @@ public struct History: Sendable {
 
   /// Takes the sequence of an event, as the newest update has it.
   ///
-  /// The occurrences came after the update before, and are spread over that time.
+  /// The occurrences since the previous update are spread evenly over the time between the updates.
   public mutating func add(_ sequence: Int, of event: Int) {
     var counts = events[event] ?? Counts(sequence: sequence, second: time / Self.second)
     let more = Double(max(0, sequence - counts.sequence))

@@ -7,8 +7,8 @@ public struct JSONSlice: Sendable {
 
   /// Checks a text that holds one JSON value.
   ///
-  /// - Parameter text: The bytes of the text. No byte below 0x20 is accepted anywhere but tabs
-  ///   between values.
+  /// - Parameter text: The bytes of the text. Of the bytes below 0x20, only tabs between values are
+  ///   accepted.
   /// - Throws: `JSONFault` if the text is not JSON.
   public init(_ text: [UInt8]) throws(JSONFault) {
     var scanner = JSONScanner(text)

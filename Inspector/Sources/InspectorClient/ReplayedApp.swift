@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Tells a link what a file says, as the app did that was recorded.
+/// Plays a recorded file to a link, in the place of the app that was recorded.
 ///
-/// Each connection tells one session of the file, then ends; a link connects again for the next
-/// one. The updates come as far apart as they were recorded, divided by the speed. A replayed app
-/// cannot be asked for anything but updates.
+/// Each connection plays one session of the file, then ends; a link connects again for the next
+/// one. The times between updates are the recorded ones, divided by the speed. A replayed app
+/// answers hello and a subscription, and refuses all other requests.
 public final class ReplayedApp: Sendable {
   private let file: SessionFile
   private let speed: Double

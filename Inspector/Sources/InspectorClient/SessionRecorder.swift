@@ -27,7 +27,8 @@ public final class SessionRecorder: AppLinkDelegate {
 
   /// Creates a recorder and its file, with mode 0600.
   ///
-  /// - Parameter path: The path of the file. One that exists is replaced; a link is refused.
+  /// - Parameter path: The path of the file. An existing file is replaced; a symbolic link is
+  ///   refused.
   /// - Throws: `LinkError` if the file cannot be written.
   public init(path: String) throws(LinkError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)

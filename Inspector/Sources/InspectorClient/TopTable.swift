@@ -5,7 +5,7 @@ public enum TopTable {
   /// Draws a model.
   ///
   /// - Parameters:
-  ///   - model: What the app told.
+  ///   - model: The state of the app.
   ///   - title: The first line.
   ///   - width: The columns of the terminal.
   ///   - height: The lines of the terminal.

@@ -29,7 +29,7 @@ public final class TraceCollector: Sendable {
     return (trace, members["megabytes"]?.int ?? megabytes)
   }
 
-  /// Takes records that the app pushed. Records of a trace that was not started here are left.
+  /// Takes records that the app pushed. Records of a trace that was not started here are ignored.
   public func add(_ records: JSONSlice, to trace: Int) {
     traces.withLock { traces in
       guard traces[trace] != nil else { return }

@@ -1,9 +1,9 @@
 /// Decides which requests are the page's own.
 ///
-/// A browser lets any page send requests to loopback. What keeps other pages out: a token that only
-/// the page's URL has, in the fragment, which browsers send nowhere; the name of the host, so that
-/// no other name leads here; the origin, which a page cannot choose. There is no header that lets
-/// another origin read an answer.
+/// A browser lets any page send requests to loopback. Three checks keep other pages out: a token
+/// that only the page's URL has, in its fragment, which browsers send nowhere; the host name, so
+/// that no other name leads here; and the origin, which a page cannot choose. No answer has a
+/// header that lets another origin read it.
 struct Access: Sendable {
   /// 128 bits in hexadecimal.
   let token: String
@@ -22,7 +22,7 @@ struct Access: Sendable {
     }.joined()
   }
 
-  /// The words of a request of where it comes from.
+  /// The headers of a request that say where it comes from.
   struct Claim {
     var host: String?
     var origin: String?

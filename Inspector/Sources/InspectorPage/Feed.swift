@@ -69,11 +69,11 @@ public final class Feed: AppLinkDelegate {
 
   private static func message(_ event: String, _ data: String) -> String { "event: \(event)\ndata: \(data)\n\n" }
 
-  /// Changes the state and sends a message. The change returns whether the message is the new state
-  /// of the link.
+  /// Changes the state and sends a message. `change` returns whether the message tells the new
+  /// state of the link.
   ///
-  /// Readers are resumed without the lock: a task that is cancelled holds a lock of its own while
-  /// it asks for this one.
+  /// Readers are resumed after the unlock, or a deadlock is possible: a task that is being
+  /// cancelled holds a lock of its own while its handler takes this lock.
   private func publish(_ message: String, _ change: (inout State) -> Bool) {
     let woken = state.withLock { state in
       var woken: [(CheckedContinuation<[UInt8]?, Never>, [UInt8]?)] = []

@@ -2,9 +2,9 @@ import Foundation
 
 /// Reads requests of HTTP/1.1 from a socket, with a limit for everything.
 ///
-/// A request is passed on as this reader understood it, written anew, so that nothing behind it can
-/// understand it in another way: no chunked bodies, one length, no folded lines, no control
-/// characters.
+/// A request is written anew, as this reader understood it, and then passed on. So the server
+/// behind it cannot understand the request differently: it gets no chunked bodies, one length, no
+/// folded lines and no control characters.
 struct RequestReader {
   /// The largest numbers of bytes: of the first line, of a header, of all lines, of the body.
   static let limits = (first: 2_048, line: 4_096, head: 16_384, body: 65_536)

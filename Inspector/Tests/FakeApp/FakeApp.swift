@@ -21,9 +21,9 @@ public final class FakeApp: Sendable {
   /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - path: Where. A file that exists is removed.
+  ///   - path: The path of the socket. An existing file is removed.
   ///   - control: Whether the app allows locking.
-  ///   - world: What there is.
+  ///   - world: The state of the app.
   public init(path: String, control: Bool = false, world: World) throws {
     (self.path, self.control) = (path, control)
     state = Mutex(State(world: world))

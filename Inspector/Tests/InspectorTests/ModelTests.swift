@@ -49,8 +49,8 @@ import Testing
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#),
       update(2, 2.5, #"{"events":[{"id":1,"sequence":1100}]}"#))
     #expect(Array(model.history.counts(of: 1).suffix(3)) == [0, 50, 50])
-    // A count before the first update is not counted, and a pause is not a part of what comes after
-    // it.
+    // Occurrences before the first update are not counted. Those after an update are not spread
+    // over the time before it.
     let later = try apply(
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#), update(2, 9, "{}"),
       update(3, 9.5, #"{"events":[{"id":1,"sequence":1010}]}"#))

@@ -6,8 +6,8 @@ public import ServiceLifecycle
 ///     let events = EventService(orders, payments) { names in logger.warning("stuck: \(names)") }
 ///
 /// A service group shuts services down in the reverse order of their list. So list this service
-/// before the services that send. Then they end first, and afterwards their last occurrences are
-/// handled.
+/// before the services that send. Then those services end first, and this one handles their last
+/// occurrences.
 ///
 /// On a graceful shutdown the service finishes the events: earlier occurrences are delivered, and
 /// later sends reach no handler. The service then waits until no handler runs, or until the limit.

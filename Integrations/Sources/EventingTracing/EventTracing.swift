@@ -34,7 +34,8 @@ public enum EventTracing {
   ///     the first. A message without it carries no context. Each header binds one task-local value
   ///     for each message. If there are none, the context stays in this process.
   ///   - instrument: The instrument; `nil` for the one that the program has bootstrapped.
-  /// - Returns: A value whose ``Carrying/end()`` stops this. Call this method only once.
+  /// - Returns: A value whose ``Carrying/end()`` stops carrying the context. Call `carry` only
+  ///   once.
   @discardableResult public static func carry(
     headers: [String] = ["traceparent"], by instrument: (any Instrument)? = nil
   ) -> Carrying {

@@ -42,8 +42,8 @@ struct Retrying: Scenario {
           try await handlerLog.call(payload, canary, pausing: true)
         }
       }
-    // A worker may cancel the sender. This would end the delay before the next attempt of a `.task`
-    // handler, so such a handler retries without a delay.
+    // A fault may cancel the task that sends. This would end a delay of a `.task` handler, without
+    // another attempt. So such a handler retries without a delay.
     let policy =
       place == .task
       ? RetryPolicy.immediately(attempts: 3)
@@ -54,7 +54,8 @@ struct Retrying: Scenario {
   }
 
   /// The payloads for which a handler has made its first attempt.
-  // Safe: `lock` guards `seen`. The thread sanitizer does not see the lock of `Mutex`.
+  // Safe: `lock` guards `seen`. It is an `NSLock`, because the thread sanitizer does not see the
+  // lock of `Mutex`.
   private final class Attempts: @unchecked Sendable {
     private let lock = NSLock()
     /// Guarded by: lock.

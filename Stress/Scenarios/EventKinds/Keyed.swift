@@ -32,7 +32,7 @@ struct Keyed: Scenario {
         default: return Keyed.anyKey(of: event, checks).add(handlerLog, places, priority: priority)
         }
       }
-      // The witness receives every payload, through two handlers.
+      // The witness, the trial's first handler, receives every payload: it is added twice.
       add(witness)
       _ = event.untargeted.add(witness, places)
     }
@@ -61,7 +61,7 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    // The witness, one log, is registered twice: for any key and for untargeted payloads.
+    // The log of the witness has two handlers: one for any key, and one for untargeted payloads.
     let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1
     context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")

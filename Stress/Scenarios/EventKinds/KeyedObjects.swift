@@ -82,8 +82,8 @@ extension Keyed {
 
     private func make() -> Target { Target(numbers.add()) }
 
-    /// Makes targets until one is at the given address. Retains the others until then, so that each
-    /// gets another address.
+    /// Makes up to 16 targets, until one is at the given address. Retains the others until then, so
+    /// that each gets another address.
     private func make(at address: ObjectIdentifier?) -> Target? {
       var others: [Target] = []
       for _ in 0..<16 {
@@ -138,8 +138,8 @@ extension Keyed {
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Each add examines two handlers, and removes those of released objects. After as many adds
-      // as there were handlers, all of these have been examined. Of the handlers added here, at
-      // most 128 may remain, beside the nine of living objects.
+      // as there were handlers, all of these have been examined. Of the handlers added here, the
+      // check allows 129, beside the nine of living objects.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // A thread that is still inside the event delays the adds, and so the removal of handlers.
       await event.quiesce()

@@ -91,8 +91,8 @@ struct Observing: Scenario {
 
   private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
     var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
-    // If few handlers ask for the call before a change, a new handler is sometimes the only one.
-    // That case is rare otherwise.
+    // In such rounds, few handlers ask for the call before a change. So a new handler is sometimes
+    // the only one that does, which is rare otherwise.
     if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
     let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
     listener.fate = worker.makeFate()
@@ -129,9 +129,9 @@ struct Observing: Scenario {
 
   // MARK: A single sender
 
-  /// Checks a value that only one thread sets. Handlers that ask for both receive the call before a
-  /// change and the call after it, with no call between. The inline handler gets the first call
-  /// before the value changes.
+  /// Checks a value that only one thread sets. Each handler receives the call before a change and
+  /// then the call after it, with no call between. An inline handler gets the call before a change
+  /// while the value is still the old one.
   private func judgeQuiet(_ checks: Checks) async {
     let names = (0..<20).map { Tone.Name(senderLog: -2, index: $0) }
     let tones = names.map { Tone(name: $0, basis: nil, canary: Canary(.payload)) }

@@ -51,7 +51,7 @@ extension Meddle.World {
     }
   }
 
-  /// Makes an event whose number of calls is known, and releases the last reference to it while
+  /// Makes an event that no other worker posts to, and releases the last reference to it while
   /// other workers run.
   func meddleWithPrivateEvent(_ worker: Worker) {
     let (first, second) = (Meddle.Callee(self, worker, limit: 1), Meddle.Callee(self, worker, limit: 1))
@@ -80,8 +80,8 @@ extension Meddle.World {
     }
   }
 
-  /// Adds handlers to two events that await one ticket. Forwards bring the ticket's occurrence to
-  /// both.
+  /// At random adds a handler that awaits the latest ticket, adds two forwards, or submits an
+  /// occurrence whose ticket handlers then await.
   func meddleWithTickets(_ worker: Worker) {
     let (event, other, freight) = (triples.current, choices.current, worker.freight(Meddle.Pair.self))
     let canary = Canary(.handler)
@@ -103,8 +103,8 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // The event is busy with the first occurrence. So the second one is queued while handlers
-        // await its ticket.
+        // The event is busy with the call of this handler. So the submitted occurrence is queued
+        // while handlers await its ticket.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))

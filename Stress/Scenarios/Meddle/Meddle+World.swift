@@ -213,7 +213,7 @@ extension Meddle {
       event.finish()
       await event.quiesce()
       // A handler of another event may be adding a handler at this moment. The finished event
-      // removes it at once.
+      // removes the new handler at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
       activity.move()
@@ -225,7 +225,7 @@ extension Meddle {
       event.finish()
       await event.quiesce()
       // A handler of another event may be adding a handler at this moment. The finished event
-      // removes it at once.
+      // removes the new handler at once.
       let isEmpty = await eventually { event.handlerCount == 0 }
       checks.expect(.g12, isEmpty, "\(event.handlerCount) handlers are left on \(event) after its end")
       activity.move()

@@ -3,11 +3,12 @@ import EventingTransport
 import Synchronization
 
 /// Publishes over an engine in memory that repeats, loses and delays messages. Meanwhile members of
-/// two groups join, fail and leave, and the engine goes away and forgets what is in hand.
+/// two groups join, fail and leave. The engine disconnects, and forgets which messages are being
+/// handled.
 ///
-/// At the end every stored number must have been handled in each group (G21). In the group *b*, a
-/// dead letter counts, too: its handlers never take some of the numbers. No event of the round may
-/// be left (G22).
+/// At the end every stored number must have been handled in each group (G21). In the group *b*,
+/// whose handlers refuse some of the numbers for ever, a dead letter counts, too. No event of the
+/// round may be left (G22).
 struct Remote: Scenario {
   static let name = "remote"
   static let summary = "messages over a transport in memory, with faults and members and an engine that go"

@@ -93,8 +93,8 @@ final class RemoteLedger: Sendable {
     state.withLock { _ = $0.dead.insert(number) }
   }
 
-  /// Records a number as handled. Every eighth call throws instead, and each call with a number
-  /// that the group refuses.
+  /// Records a number as handled. Instead throws at every eighth call, and at each number that the
+  /// group refuses.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in

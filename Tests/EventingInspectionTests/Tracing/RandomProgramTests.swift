@@ -4,8 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// S7: random programs with keys, observed values, locks, handlers for one call, tasks, forwards,
-/// and sends inside handlers.
+/// S7: random programs with keys, observed values, locks, once handlers, tasks, forwards, and sends
+/// inside handlers.
 @Suite struct RandomProgramTests {
   struct Step: Sendable {
     let number: Int

@@ -27,7 +27,7 @@
     /// - Parameters:
     ///   - first: The text that each connection gets.
     ///   - pongs: The number of answers to `PING` in all connections.
-    ///   - answer: The answer.
+    ///   - answer: The answer to `PING`.
     init(_ first: String, pongs: Int = 0, answer: String = "PONG\r\n") throws {
       listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()

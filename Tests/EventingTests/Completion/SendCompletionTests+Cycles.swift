@@ -226,8 +226,8 @@ extension SendCompletionTests {
   }
 
   @Test func cycleThroughACallThatLeavesASlotFreeIsDeferred() async {
-    // The lane has a free execution slot. But the send waits for a call that already has a slot.
-    // That slot is part of the cycle.
+    // The lane of `second` has a free execution slot. But the send to `second` waits for the call
+    // that already runs on the other slot, so that slot is part of the cycle.
     let (first, second) = (Event<Int>(), Event<Int>())
     let deferred = Recorder<Int>()
     first.addHandler { number in

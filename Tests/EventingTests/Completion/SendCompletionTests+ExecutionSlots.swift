@@ -54,8 +54,8 @@ extension SendCompletionTests {
   }
 
   @Test func freeSlotOfALaneInACycleIsWaitedFor() async {
-    // One slot waits for the other event, and one slot is free. So the send that would close the
-    // cycle can complete.
+    // One slot of the lane of `first` waits for `second`, and the other is free. So the send back
+    // to `first` can complete.
     let (first, second) = (Event<Int>(), Event<Int>())
     let reports = Recorder<SendReport>()
     first.addHandler(on: .concurrent(limit: 2)) { number in

@@ -6,7 +6,7 @@ extension SendCompletionTests {
 
   @Test func sendThatClosesTheCycleIsDeferred() async {
     // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless the
-    // send in that handler closes the cycle, so this send is deferred.
+    // send in that handler closes the cycle, so this send does not wait.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (sending, answering) = (StepExecutor(), StepExecutor())
     let (outer, inner) = (Recorder<SendReport>(), Recorder<SendReport>())
@@ -38,8 +38,8 @@ extension SendCompletionTests {
   }
 
   @Test func slotThatIsFreeAgainIsWaitedFor() async {
-    // Both slots of the lane have been in use. Now one waits for the other event, and one is free.
-    // So the send that would close the cycle can complete.
+    // Both slots of the lane of `first` have been in use. Now one waits for `second`, and the other
+    // is free. So the send back to `first` can complete.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (both, reports) = (Countdown(2), Recorder<SendReport>())
     first.addHandler(on: .concurrent(limit: 2)) { number in
@@ -86,7 +86,7 @@ extension SendCompletionTests {
 
   @Test func manyLayersOfFreeLanesAreSearchedOnceEach() async {
     // Each call waits for both lanes of the next event. No lane waits for the call that starts the
-    // search, so the search visits all of them.
+    // search, so the search visits all lanes.
     let (last, asking, mayEnd, reports) = (Event<Int>(), Event<Int>(), Gate(), Recorder<SendReport>())
     let layers = Layers(26, before: last)
     for event in layers.events { for _ in 0..<2 { layers.add(event, on: .inOrder) } }

@@ -61,8 +61,8 @@
     }
 
     @Test func outstandingWorkIsJudgedAnewAfterDeferredWorkAtItsAddressIsDone() async {
-      // A later node may have the address of an earlier one. Although the earlier one was deferred,
-      // the later one must be searched.
+      // A later wait node may have the address of an earlier one; here one object stands for both.
+      // Although the earlier node was deferred, the later one must be searched.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
       let completion = Context.invocation.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }

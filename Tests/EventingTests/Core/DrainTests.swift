@@ -5,7 +5,7 @@ import Testing
 /// drains the queue.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DrainTests {
   @Test func aPosterMakesSomeChangesOfOtherThreadsAndHandsTheRestOver() async {
-    // Without a limit, another thread that adds and removes handlers for ever would keep the poster
+    // Without a limit, a poster would drain for ever if another thread added and removed handlers
     // for ever.
     let event = Event<Int>()
     let (inside, gate, closures) = (Gate(), Gate(), LiveCount())

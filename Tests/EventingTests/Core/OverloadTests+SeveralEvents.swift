@@ -83,7 +83,8 @@ extension OverloadTests {
     firstGoesOn.open()
     await first.quiesce()
     #expect(took.withLock { $0 } > .zero)
-    // With a nap of 65 µs for each post it would be 13 s in theory. Without naps it is about 0.1 s.
+    // With a sleep of 65 µs for each post, the posts would take 13 s in theory. Without sleeps they
+    // take about 0.1 s.
     #expect(took.withLock { $0 } < .seconds(10))
     lastGoesOn.open()
     for poster in posters { await poster.opened() }

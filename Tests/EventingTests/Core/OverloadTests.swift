@@ -4,8 +4,8 @@ import Testing
 
 /// Tests of the end of guarantee G15: the queue of an overloaded event stays bounded.
 ///
-/// Overload does not slow sends, changes, or posts of the event's own handlers. Each test occupies
-/// both cores of the machine, so the tests run one after the other.
+/// Waiting occurrences slow no send, no change, and no post of the event's own handlers. Each test
+/// occupies both cores of the machine, so the tests run one after the other.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct OverloadTests {
   @Test(arguments: [2, 4]) func queueOfAnOverloadedEventStaysBounded(posters: Int) async {
     let flood = PostingThreads(posters)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func queueBehindAHandlerThatBlocksGrowsSlowly() async {
-    // While the handler blocks, each post beyond the limit naps before it returns. So a longer
+    // While the handler blocks, each post beyond the limit sleeps before it returns. So a longer
     // block of the handler enqueues only few more occurrences.
     let event = Event<Int>()
     let (inside, gate, posted) = (Gate(), Gate(), Counter())
@@ -111,7 +111,8 @@ import Testing
       took.withLock { $0 = duration }
     }.opened()
     #expect(count.value == 200_001)
-    // With a nap of 65 µs for each post it would be 13 s in theory. Without naps it is about 0.1 s.
+    // With a sleep of 65 µs for each post, the posts would take 13 s in theory. Without sleeps they
+    // take about 0.1 s.
     #expect(took.withLock { $0 } < .seconds(10))
   }
 
@@ -159,9 +160,10 @@ private final class PostingThreads: Sendable {
 
   /// The number that the peak must not reach, however loaded the machine is.
   ///
-  /// If more than 1,024 occurrences wait, each poster enqueues one per nap. If each delivery takes
-  /// half a nap divided by the number of posters, a batch stays at 2 × 1,024 occurrences, with
-  /// 1,024 behind it. A longer delivery lets more occurrences in. `delivered()` counts these.
+  /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post. If
+  /// each delivery takes at most half of `nap`, divided by the number of posters, a batch stays at
+  /// 2 × 1,024 occurrences, with 1,024 behind it. A longer delivery lets more occurrences in.
+  /// `delivered()` counts these.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.
@@ -195,7 +197,7 @@ private final class PostingThreads: Sendable {
   }
 }
 
-/// Returns the shortest of 50 measured naps, each requested for 10 µs.
+/// Returns the shortest of 50 measured sleeps, each requested for 10 µs.
 private func shortestNap() -> Duration {
   (0..<50).map { _ in ContinuousClock().measure { nap(microseconds: 10) } }.min() ?? .microseconds(10)
 }

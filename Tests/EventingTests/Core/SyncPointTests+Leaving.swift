@@ -9,7 +9,7 @@ import Testing
       point: SyncPoint
     ) async {
       // Thread D delivers 1. Thread T is held after it found the event busy, or after it enqueued 2
-      // but before it set the bit for that in the core state. Meanwhile D leaves.
+      // but before it set the bit `queued` of the core state. Meanwhile D leaves.
       let event = Event<Int>()
       let (inside, gate, hold) = (Gate(), Gate(), Hold(at: point))
       let (seen, onT) = (Recorder<Int>(), Recorder<Bool>())

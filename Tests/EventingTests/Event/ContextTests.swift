@@ -9,7 +9,7 @@ import Testing
     @TaskLocal static var user = ""
   }
 
-  /// Runs `body` while both values are carried.
+  /// Runs `body` while both values of `Request` are carried.
   ///
   /// Carrying affects the whole process, and other tests run in parallel. So the carrying ends with
   /// `body`.

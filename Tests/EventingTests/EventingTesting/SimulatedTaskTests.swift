@@ -206,8 +206,8 @@ import Testing
 
   /// Checks that an actor works for other tasks before and after a simulation that uses it.
   ///
-  /// If another task is on the actor while the simulation calls it, its thread runs that call, and
-  /// the simulation tells of a step from outside.
+  /// If another task is on the actor while the simulation calls it, the thread of that task runs
+  /// the call, and the simulation reports a step from outside.
   @Test(isPossible) func anActorIsSharedWithOlderTasks() async throws {
     let room = Room()
     await Task.detached { await room.enter() }.value
@@ -219,8 +219,8 @@ import Testing
     #expect(await room.count == 12)
   }
 
-  /// Checks that an actor still works after a run that ended too early. The run had taken a job of
-  /// the actor, and has to give it back.
+  /// Checks that an actor still works after a run that ended too early. Such a run has taken a job
+  /// of the actor, and has to give it back.
   @Test(isPossible) func anActorIsNotLostWithARunThatIsCutOff() async {
     let room = Room()
     for limit in 1...12 {

@@ -10,8 +10,8 @@ import Testing
 
   /// A bus that calls a handler once.
   ///
-  /// Unless `claimsFirst`, it checks, suspends and then calls. So two senders may both pass the
-  /// check, which is the fault that simulations must find.
+  /// Unless `claimsFirst`, it disarms itself only after the call, which suspends. So two senders
+  /// may both pass the check, which is the fault that simulations must find.
   actor OnceBus {
     private var isArmed = true
     private let claimsFirst: Bool

@@ -4,8 +4,9 @@ import Testing
 
 /// Tests of histories: random operations of several threads on one event (G1 to G9, G21).
 ///
-/// For each history there must be an order in which a sequential event gives all its results. The
-/// guarantees imply that such an order exists. The search for it uses no guarantee.
+/// For each history there must be an order in which a sequential event gives all results of the
+/// history. The guarantees imply that such an order exists. The search for the order uses no
+/// guarantee.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HistoryTests {
   /// The results of a number of histories.
   struct HistoryCounts: Sendable {

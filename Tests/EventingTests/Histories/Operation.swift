@@ -7,8 +7,8 @@ struct Operation: Sendable, CustomStringConvertible {
     case place(Int)
     /// A handler was added.
     case add(Handler)
-    /// A handler was removed. Together with `lock` and `unlock`, this records whether the handler
-    /// was there.
+    /// A handler was removed. Like `lock` and `unlock`, this comes with a record of whether the
+    /// handler was there.
     case remove(Int)
     case lock(Int)
     case unlock(Int)

@@ -235,8 +235,8 @@ extension KeyedTests {
       await event.quiesce()
     }
     #expect(await eventually { live.alive == 0 })
-    // An inspection of the process, which other tests start, may release the key later than the
-    // removal does. Then the event has no handlers any more.
+    // Other tests inspect the whole process, which may delay the release of the key until after
+    // `removeAll()`. Then the post in the `deinit` finds no handlers.
     #expect([9, 18].contains(seen.value))
   }
 

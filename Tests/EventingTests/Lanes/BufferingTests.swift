@@ -81,7 +81,7 @@ import Testing
     let quiet = Task { await event.quiesce() }
     for number in 6...9 { event.post(number) }  // may drop the calls that `quiesce` waits for
     // A post returns before its delivery while the task of `quiesce` delivers. If the gate opened
-    // then, the lane would have room for a later occurrence.
+    // before that delivery, the lane would have room for the occurrence.
     while await event.handlers.first?.droppedCount != 7 { await Task.yield() }
     gate.open()
     await comesBack { await quiet.value }

@@ -50,7 +50,7 @@ extension LaneTests {
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
     // The payload of the current call is alive, and so are all payloads behind it. The payload
-    // before it may not be released yet.
+    // before it may still be alive.
     for (index, count) in alive.values.enumerated() { #expect(count <= 11 - index) }
   }
 

@@ -29,8 +29,8 @@ extension LaterPostTests {
     #expect(explored.isComplete && explored.runs > 1, "\(explored.runs) orders")
   }
 
-  /// Runs a program. A cancelled post must never be made, and each other one once, in the order of
-  /// the deadlines.
+  /// Runs a program. A cancelled post must never be made. Every other post must be made once, in
+  /// the order of the deadlines.
   private static func run(_ tasks: [[Step]]) async throws {
     let (event, seen, clock, start) = (Event<Int>(), Recorder<Int>(), Simulation.clock, Simulation.clock.now)
     let token = event.addHandler { seen.record($0) }

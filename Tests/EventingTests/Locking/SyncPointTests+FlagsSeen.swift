@@ -4,7 +4,7 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    // MARK: 6. A change that other threads see before the call that made it returns
+    // MARK: 7. A change that other threads see before the call that made it returns
 
     /// Thread T has locked the handler, or the event, and has not closed the fast path yet. A send
     /// finds the lock. So the next post must find the lock, too.

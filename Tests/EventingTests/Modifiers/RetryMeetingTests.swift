@@ -105,8 +105,8 @@ import Testing
 
   // MARK: Locks that hold, and once
 
-  /// Checks that a lock that holds ends the other attempts of a once handler. The handler is used
-  /// up by its first attempt, so there is nothing that the lock could hold.
+  /// Checks that a once handler makes no further attempt after a lock that holds. The handler is
+  /// used up by its first attempt, so there is nothing that the lock could hold.
   @Test(arguments: ["inOrder", "background", "concurrent"], [false, true])
   func aLockThatHoldsEndsTheAttemptsOfAOnceHandler(place: String, isOfEvent: Bool) async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))

@@ -143,9 +143,9 @@ import Testing
     #expect(report.failures.map(\.attempts) == [2] && attempts == 2)
   }
 
-  /// Checks that a lock ends the delay, even if it is unlocked at once. The lock decides the
-  /// outcome, so the unlock must not cause another attempt. The handler's thread may also find the
-  /// lock when it has just started the delay.
+  /// Checks that a lock ends the delay, even if the handler is unlocked at once. The lock decides
+  /// the outcome, so the unlock must not cause another attempt. The lock may also come just as the
+  /// handler's thread starts the delay.
   @Test(arguments: ["inOrder", "background", "concurrent", "task"])
   func aLockThatEndsAtOnceEndsTheDelayAllTheSame(place: String) async {
     for _ in 0..<200 {

@@ -104,7 +104,7 @@ import Testing
 
   // MARK: 5. A dropped token silently stops its handler (emitter-kit)
   //
-  // Users complained of this in five threads.
+  // Users complained of this in five discussions.
 
   @Test func handlersGoOnWhenTheirTokensAreDropped() async {
     let event = Event<Int>()

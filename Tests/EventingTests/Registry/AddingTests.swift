@@ -122,8 +122,8 @@ import Testing
       let group = (0..<3).map { _ in FirstSeen() }
       let tokens = overlaps.during { event.add(group.map { member in Handler { member.see($0) } }) }
       event.post(.max)  // for the case that the other thread has stopped posting
-      // The last member of the group is called last. When it has been called, all members have
-      // been.
+      // The last member of the group is called last. When it has been called, all members have been
+      // called.
       for _ in 0..<100_000 where group[2].number == 0 { giveWay() }
       if group[0].number != group[2].number || group[1].number != group[2].number {
         torn.wrappingAdd(1, ordering: .relaxed)

@@ -2,8 +2,8 @@ import Eventing
 import Testing
 
 extension SequenceTests {
-  /// Bufferings. Each has the elements that an iterator then receives if 1 to 9 are sent before it
-  /// takes any.
+  /// Bufferings, each with the arrivals that an iterator receives if 1 to 9 were sent before it
+  /// took any.
   static let kept: [(Buffering, [Arrival<Int>])] = [
     (.unbounded, (1...9).map(Arrival.payload)),
     (.oldest(3), [.payload(1), .payload(2), .payload(3), .lagged(6)]),

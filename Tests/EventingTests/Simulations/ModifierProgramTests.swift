@@ -5,7 +5,7 @@ import Testing
 /// Tests small programs with a handler that is tried again or has a pace, in every possible order.
 ///
 /// The simulation's clock moves when nothing else can run, so a delay may end before or after each
-/// step of the tasks that sleep, too.
+/// step of a task that also sleeps.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ModifierProgramTests {
   enum Modifier: CaseIterable, Sendable {
     case retried, debounced, throttled

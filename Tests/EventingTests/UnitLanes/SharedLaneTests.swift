@@ -49,8 +49,8 @@ import Testing
     #expect(seen.values == Array(0..<payload))
   }
 
-  /// Checks a handler on a shared lane that is locked and unlocked. Its earlier turns on the lane
-  /// must not be used for later occurrences, which would then overtake those of another handler.
+  /// Checks that a handler on a shared lane, after a lock and an unlock, uses its earlier turns for
+  /// no later occurrence. That occurrence would overtake those of another handler.
   @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
     let (lane, one, other, gate, seen) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
     let (first, isHeld) = (Gate(), Recorder<Bool>())

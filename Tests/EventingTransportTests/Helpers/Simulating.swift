@@ -12,8 +12,8 @@ func require(_ condition: Bool, _ text: @autoclosure () -> String, line: Int = #
   if !condition { throw Unmet(description: "line \(line): \(text())") }
 }
 
-/// Runs a program in many orders. Its clock moves when nothing else can run, so that a sleep on it
-/// waits for all that is due before.
+/// Runs a program in many orders. The simulation's clock moves when nothing else can run. So a
+/// sleep on that clock ends after all work that is due earlier.
 func simulate(_ seeds: ClosedRange<UInt64> = 1...60, _ body: @escaping @Sendable (ManualClock) async throws -> Void)
   throws
 {

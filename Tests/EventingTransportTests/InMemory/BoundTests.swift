@@ -3,8 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// The engine in memory keeps what is not handled, and what its limit says, and no more; and its
-/// work for each end of a subscription does not grow with their number.
+/// Tests that the engine in memory keeps unhandled messages, as many others as its limit says, and
+/// no more. Its work for the end of a subscription does not grow with the number of subscriptions.
 @Suite(.timeLimit(.minutes(10))) struct BoundTests {
   @Test func aListeningWithNothingToDoKeepsNothing() throws {
     try simulate(1...2) { clock in

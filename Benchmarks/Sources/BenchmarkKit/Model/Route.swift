@@ -6,7 +6,7 @@ package struct Route: Sendable {
   /// Whether the route takes part in the workload `backlog`.
   ///
   /// False if a send waits for the handler, because then no backlog arises. False also if the cost
-  /// of an item grows with the backlog, because a long one takes minutes.
+  /// of an item grows with the backlog, because a long backlog then takes minutes.
   package let standsBacklog: Bool
   /// Whether the route makes progress under callgrind, which runs one thread at a time.
   package let runsUnderCallgrind: Bool

@@ -41,8 +41,8 @@ extension Harness {
         }
         if peer.isDeferred { wait { (0..<senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total } }
       }
-      // Unless the peer is deferred, all deliveries have ended when the threads end. Then the time
-      // of creating the threads is not counted.
+      // Unless the peer is deferred, all deliveries have ended when the threads end. So the time
+      // inside the threads counts, without that of creating them.
       if let inThreads, !peer.isDeferred { sample.wall = Double(inThreads) }
       sample.failure = block.mismatch(columns: handlers, expected: expected)
       return sample

@@ -2,7 +2,7 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Measures how long a lane on the main queue keeps other blocks from it, while 100 calls of 2 ms
+  /// Measures how long a lane on the main queue keeps other blocks waiting, while 100 calls of 2 ms
   /// wait.
   ///
   /// A probe is a block that schedules itself again. So the time between two of its runs is that of

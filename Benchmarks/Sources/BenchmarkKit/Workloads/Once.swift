@@ -1,7 +1,7 @@
 import CMeasure
 
 extension Harness {
-  /// Measures the addition of a handler that is called once, with a send.
+  /// Measures the addition of a handler that is called once, together with a send.
   ///
   /// Each such handler must be called with its payload, and never again.
   func measureOnce() async {

@@ -4,8 +4,8 @@ import NIOPosix
 
 /// A chat with rooms, over TCP, in lines of text.
 ///
-/// The first line of a client is `ROOM NAME`. Each later line goes to all clients of the room,
-/// including this one, as `NAME: LINE`. A room is a key of one event, and a client iterates over a
+/// The first line of a client is `ROOM NAME`. Each later line goes to all clients of the room, the
+/// sender included, as `NAME: LINE`. A room is a key of one event, and a client iterates over a
 /// sequence of that key's payloads. So:
 ///
 /// - All clients of a room receive its lines in one order.

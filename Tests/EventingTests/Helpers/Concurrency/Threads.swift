@@ -80,8 +80,8 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
 /// Runs `body` repeatedly on `count` threads that begin together, until `isEnough` returns true.
 ///
 /// The race ends after two minutes at the latest. A fixed number of rounds would prove nothing: on
-/// two cores the threads may run one after the other, without any overlap. For the same reason only
-/// one race runs at a time.
+/// two cores the threads may run one after the other, without any overlap. Two such races would
+/// overlap even less, so only one runs at a time.
 func onThreads(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool,
   _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void

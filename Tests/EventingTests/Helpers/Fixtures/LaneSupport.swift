@@ -113,8 +113,8 @@ final class StepExecutor: TaskExecutor {
     return ran.value > 0
   }
 
-  /// Runs all jobs on a new thread, and blocks the caller until then. So the caller keeps its actor
-  /// meanwhile.
+  /// Runs all jobs on a new thread, and blocks the caller until they have run. So the caller keeps
+  /// its actor meanwhile.
   func runWhileThisIsHeld() {
     let over = startThread { _ = self.runHere() }
     func block(_ wait: () -> Void) { wait() }

@@ -33,7 +33,8 @@ import Testing
     let (event, live, numbers) = (Event<(Int, Canary)>(), LiveCount(), ConditionLock<[Int]>([]))
     let subscriber = Demanding<(Int, Canary)>(.none) { subscriber, value in
       numbers.withLock { $0.append(value.0) }
-      // The call comes from `request`, so the event is idle: these are enqueued here.
+      // This call comes from `request`, so the event is idle. The subscription enqueues these
+      // values.
       if value.0 == 0 { for number in 0..<count { event.post((number + 1, Canary(live))) } }
       // The subscriber is in the call with this value, and the others wait.
       subscriber.forget()

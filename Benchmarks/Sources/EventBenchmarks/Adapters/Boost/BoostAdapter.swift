@@ -1,8 +1,8 @@
 import BenchmarkKit
 import BoostSignals
 
-/// Returns the peer for boost::signals2, the most common thread-safe signals of C++. It compares
-/// with a library that is not written in Swift.
+/// Returns the peer for boost::signals2, the most common thread-safe signals of C++. It stands for
+/// the libraries that are not written in Swift.
 func boostPeers() -> [Peer] {
   let signals = Peer(
     "boost", "C++ boost::signals2", .peer,

@@ -56,7 +56,7 @@ final class BatchingMailbox: AsyncSequence, Sendable {
     waiter?.resume()
   }
 
-  /// Takes the whole buffer, and suspends until it is not empty.
+  /// Suspends until the buffer is not empty, and takes all of it.
   ///
   /// - Returns: False if the mailbox is finished and empty.
   private func take(_ batch: inout [Int]) async -> Bool {

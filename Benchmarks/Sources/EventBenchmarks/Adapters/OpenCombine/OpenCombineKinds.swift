@@ -1,7 +1,7 @@
 import BenchmarkKit
 import OpenCombine
 
-/// Returns the subjects and operators of OpenCombine that correspond to the library's kinds of
+/// Returns the subjects and operators of OpenCombine that correspond to swift-eventing's kinds of
 /// events.
 func openCombineKinds() -> [EventKind] {
   [
