@@ -114,9 +114,8 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So of all waits in a
-    // cycle, the one that begins last finds the others, and defers the handlers that it would wait
-    // for.
+    // A send is a waiter from the start, before any lane has the occurrence. So the last wait to
+    // begin in a cycle finds the others, and defers the handlers that it would wait for.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
