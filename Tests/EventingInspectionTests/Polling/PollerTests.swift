@@ -171,6 +171,52 @@ import Testing
     await interval([true])
     for token in [inline, lane] { #expect(warning(.failing, poller, id, token.id)?.count == 10) }
   }
+
+  @Test func aHandlerWhoseBatchesFailIsSeen() async {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Bool>("fails")
+    let body: @Sendable ([Bool]) async throws -> Void = { batch in if batch[0] { throw CancellationError() } }
+    let token = event.attach(Handler(batchesOf: 5, within: .seconds(3_600), clock: ManualClock(), body))
+    let (poller, id) = (Poller(), event.identity.number)
+    func interval(_ outcomes: [Bool]) async {
+      for fails in outcomes { for _ in 0..<5 { event.post(fails) } }
+      await event.quiesce()
+      poller.poll()
+    }
+    for _ in 0..<3 { await interval([true, true, false, true]) }
+    #expect(warning(.failing, poller, id) == nil)
+    await interval([true, true])
+    #expect(warning(.failing, poller, id, token.id)?.count == 10)
+    let snapshot = await event.handlers.first
+    #expect(snapshot?.callCount == 70 && snapshot?.failedCount == 55)
+  }
+
+  @Test func onlyTheLastAttemptOfACallFails() async {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>("retries")
+    let attempts = Guarded(0)
+    let body: @Sendable (Int) async throws -> Void = { failures in
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      if attempt <= failures { throw CancellationError() }
+    }
+    let token = event.attach(Handler(on: .inOrder, body).retrying(.immediately(attempts: 3)))
+    let (poller, id) = (Poller(), event.identity.number)
+    func call(failures: Int) async {
+      attempts.withLock { $0 = 0 }
+      await event.send(failures)
+    }
+    for _ in 0..<12 { await call(failures: 2) }
+    poller.poll()
+    #expect(warning(.failing, poller, id) == nil)
+    for _ in 0..<10 { await call(failures: 3) }
+    poller.poll()
+    #expect(warning(.failing, poller, id, token.id)?.count == 10)
+  }
 }
 
 /// Gates for handlers that block the thread that delivers.
