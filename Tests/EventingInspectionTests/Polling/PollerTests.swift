@@ -217,6 +217,44 @@ import Testing
     poller.poll()
     #expect(warning(.failing, poller, id, token.id)?.count == 10)
   }
+
+  // MARK: Edges
+
+  @Test func twoForwardsToOneEventAreOneEdge() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, target) = (Event<Int>("source"), Event<Int>("target"))
+    let first = event.forward(to: target)
+    event.post(1)
+    let second = event.filter { $0 > 0 }.forward(to: target)
+    let heard = event.addHandler { (_: Int) in }
+    event.post(2)
+    let poller = Poller()
+    func edge() throws -> (edge: GraphEdge, version: UInt64) {
+      let edges = poller.events[try #require(poller.index(of: event.identity.number))].edges
+      #expect(edges.count == 1)
+      return try #require(edges.first)
+    }
+    var goneEdges: Int { poller.gone.count { if case .edge = $0.row { true } else { false } } }
+    poller.poll()
+    let before = try edge()
+    #expect(before.edge.count == 3)
+    // Another handler changes, so that the edges are read again.
+    event.lock(heard)
+    poller.poll()
+    #expect(try edge().version == before.version, "an edge that has not changed is not sent again")
+    event.post(3)
+    poller.poll()
+    #expect(try edge().edge.count == 5)
+    // The edge stays with the count of the forward that is left.
+    event.remove(first)
+    poller.poll()
+    #expect(try edge().edge.count == 2 && goneEdges == 0)
+    event.remove(second)
+    poller.poll()
+    #expect(goneEdges == 1)
+    withExtendedLifetime(target) {}
+  }
 }
 
 /// Gates for handlers that block the thread that delivers.
