@@ -11,8 +11,8 @@ import Synchronization
 /// environment variable `EVENTING_INSPECT` names.
 ///
 /// Every event that is made from now on is seen. An event that was made before is seen when a
-/// handler is added to it, or when it is given to ``include(_:)``. Payloads never leave the
-/// process.
+/// handler is added to it, or when it is given to ``include(_:)``. Payloads leave the process only
+/// as texts that ``describe(_:as:)`` makes of them, in the traces that clients start.
 ///
 /// An event and a handler join a table when they are made. A `send` that suspends takes part in the
 /// graph of waits. So the handlers for which it waits can be shown, also to a client that comes

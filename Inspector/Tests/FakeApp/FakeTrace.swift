@@ -19,6 +19,7 @@ enum FakeTrace {
         "ph": "X", "cat": "occurrence", "name": name, "pid": 4711, "tid": 1, "ts": .int(time), "dur": 9_000,
         "args": [
           "event": .int(event), "sequence": .int(index), "postedTs": .int(post), "cause": last.map(Value.int) ?? nil,
+          "payload": .text("<b>number \(index)</b>"),
         ],
       ])
       if last != nil {

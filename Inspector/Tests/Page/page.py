@@ -152,6 +152,11 @@ def views(page, app):
     page.value("document.querySelector('canvas').focus()")
     page.key("n", "KeyN", "n")
     page.until(f"{text('#span')}.includes(' on ')", "the words for a bar")
+    for _ in range(9):
+        if "<b>number " in page.value(text("#span")):
+            break
+        page.key("n", "KeyN", "n")
+    check("<b>number " in page.value(text("#span")), "expected an occurrence with its payload as text")
     page.picture(f"{pictures}/timeline-light.png")
     page.scheme("dark")
     page.until("true", "")
@@ -237,6 +242,19 @@ def thousand(page, app):
     page.picture(f"{pictures}/thousand.png")
 
 
+def falling_count(page):
+    """Checks that a count which falls begins anew: one of two forwards that are one edge was removed."""
+    rates = page.value("""import('./model.js').then(({ model, update, edgeRateOf }) => {
+      const edge = { from: 'event:1', to: 'event:2', kind: 'forward', label: 'falls' };
+      const [start, key] = [model.time + 10e9, JSON.stringify(Object.values(edge))];
+      return [[0, 1000], [1, 1100], [2, 1200], [2.1, 300], [2.6, 350]].map(([seconds, count]) => {
+        update({ n: -seconds - 1, t: start + seconds * 1e9, whole: false, parts: { graph: [{ ...edge, count }] }, gone: {} });
+        return Math.round(edgeRateOf(key));
+      });
+    })""")
+    check(rates[2:] == [100, 100, 100], f"expected a rate of 100 after the count fell, got {rates}")
+
+
 def warned(code):
     return f"[...document.querySelectorAll('#warning-list .code')].some((each) => each.textContent === {code!r})"
 
@@ -309,6 +327,7 @@ def main():
         control(page, app)
         app = return_of_the_app(page, app)
         thousand(page, app)
+        falling_count(page)
         page.call("Page.navigate", url="about:blank")
         page.until("location.href === 'about:blank'", "a page that was left")
         page.call("Page.navigate", url=url.split("#")[0] + "#0123")

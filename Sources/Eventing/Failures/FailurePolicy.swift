@@ -42,8 +42,15 @@ extension FailurePolicy: CustomStringConvertible {
   private let eventReference = OnceReference<Event<HandlerFailure>>()
   private let policy: FailurePolicy
   private let mutex = UnfairMutex()
-  /// The number of errors of each handler that threw, by the handler's number. Guarded by: mutex.
-  @exclusivity(unchecked) private var failedCounts: [UInt64: Int] = [:]
+  /// The counts of each handler that threw, by the handler's number. Guarded by: mutex.
+  @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
+
+  private struct Count {
+    /// The number of errors, which the policy limits.
+    var errors = 0
+    /// The number of calls that threw. The call of a batch counts once for each of its payloads.
+    var calls = 0
+  }
 
   /// The event that delivers the failures. It is created at the first access.
   var event: Event<HandlerFailure> { eventReference.load() ?? eventReference.set(Event("failures")) }
@@ -55,14 +62,18 @@ extension FailurePolicy: CustomStringConvertible {
 
   /// Posts a failure to `event`, counts it, and applies the policy.
   ///
+  /// - Parameter calls: The number of payloads of the call.
   /// - Returns: Whether the occurrence stops here.
-  func note(_ failure: HandlerFailure) -> Bool {
+  func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)
     let count = mutex.withLock { () -> Int in
       // The count of an ended handler has been discarded.
       guard !failure.handler.record.has(HandlerFlags.ended) else { return 0 }
-      unsafe failedCounts[failure.handler.id, default: 0] += 1
-      return unsafe failedCounts[failure.handler.id] ?? 0
+      var counted = unsafe failedCounts[failure.handler.id] ?? Count()
+      counted.errors += 1
+      counted.calls += calls
+      unsafe failedCounts[failure.handler.id] = counted
+      return counted.errors
     }
     switch policy.kind {
     case .collect: return false
@@ -73,8 +84,8 @@ extension FailurePolicy: CustomStringConvertible {
     }
   }
 
-  /// The number of errors of each handler that threw, by the handler's number.
-  var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues { $0 } } }
+  /// The number of failed calls of each handler that threw, by the handler's number.
+  var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
 
   /// Discards the count of a handler that has ended.
   func forget(_ record: HandlerRecord) { mutex.withLock { unsafe failedCounts[record.id] = nil } }

@@ -20,13 +20,21 @@ package struct GraphEdge: Hashable, Sendable {
   package let to: Place
   package let kind: Kind
   /// The number of occurrences that went that way; `nil` if it is not known.
-  package let count: Int?
+  package fileprivate(set) var count: Int?
   /// The key or the queue.
   package let label: String?
 
-  /// Returns the edges that begin at an event, from the handlers that a poll has read.
+  /// The fields that tell an edge from others.
+  package struct Key: Hashable, Sendable {
+    private let (from, to, kind, label): (Place, Place, Kind, String?)
+    fileprivate init(_ edge: GraphEdge) { (from, to, kind, label) = (edge.from, edge.to, edge.kind, edge.label) }
+  }
+  package var key: Key { Key(self) }
+
+  /// Returns the edges that begin at an event, from the handlers that a poll has read. Each key
+  /// occurs once: two forwards to one event are one edge, with the sum of their counts.
   package static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
-    reading.handlers.flatMap { handler -> [GraphEdge] in
+    let edges = reading.handlers.flatMap { handler -> [GraphEdge] in
       let details = handler.record.details
       var edges: [GraphEdge] = []
       let source = Place(kind: .event, number: event.id)
@@ -48,6 +56,21 @@ package struct GraphEdge: Hashable, Sendable {
       }
       return edges
     }
+    return summed(edges)
+  }
+
+  /// Returns the edges with equal keys as one, in the order in which the keys occur first.
+  private static func summed(_ edges: [GraphEdge]) -> [GraphEdge] {
+    var (sums, places): ([GraphEdge], [Key: Int]) = ([], [:])
+    for edge in edges {
+      if let place = places[edge.key] {
+        if let more = edge.count { sums[place].count = (sums[place].count ?? 0) + more }
+      } else {
+        places[edge.key] = sums.count
+        sums.append(edge)
+      }
+    }
+    return sums
   }
 
   /// Returns the edges from the included buses to their events.

@@ -36,7 +36,8 @@ extension UnitLane {
   func failure(_ error: any Error, _ unit: LaneUnit) -> HandlerOutcome {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, unit.attempts))
-    _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
+    // On a lane, the policy cannot stop the occurrence any more.
+    _ = anchor.failures().note(failure, calls: unsafe unit.count)
     guard let letters = anchor.deadLetters, let payload = unsafe unit.payload?.borrowed else {
       return .failed(failure)
     }

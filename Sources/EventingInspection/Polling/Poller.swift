@@ -214,10 +214,10 @@ final class Poller {
   private func merge(
     _ edges: [GraphEdge], _ before: [(edge: GraphEdge, version: UInt64)], of event: UInt64
   ) -> [(edge: GraphEdge, version: UInt64)] {
-    var known: [EdgeKey: (edge: GraphEdge, version: UInt64)] = [:]
-    for each in before { known[EdgeKey(each.edge)] = each }
+    var known: [GraphEdge.Key: (edge: GraphEdge, version: UInt64)] = [:]
+    for each in before { known[each.edge.key] = each }
     let merged = edges.map { edge in
-      let old = known.removeValue(forKey: EdgeKey(edge))
+      let old = known.removeValue(forKey: edge.key)
       return (edge: edge, version: old?.edge == edge ? old?.version ?? tick : tick)
     }
     for each in known.values { noteGone(.edge(each.edge), of: event) }
@@ -233,10 +233,4 @@ final class Poller {
     }
     for each in known.values { noteGone(.wait(each.wait.id), of: each.wait.event) }
   }
-}
-
-/// The fields that tell an edge from others.
-private struct EdgeKey: Hashable {
-  let (from, to, kind, label): (GraphEdge.Place, GraphEdge.Place, GraphEdge.Kind, String?)
-  init(_ edge: GraphEdge) { (from, to, kind, label) = (edge.from, edge.to, edge.kind, edge.label) }
 }

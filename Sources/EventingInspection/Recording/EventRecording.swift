@@ -18,6 +18,10 @@ public import Foundation
 /// Payloads are encoded on the thread that delivers, before the handlers are called, and no mutex
 /// is held meanwhile. The file has mode 0600, since it holds payloads.
 ///
+/// While the file takes nothing, 16 MB wait for it in memory at most. Further occurrences are not
+/// recorded but counted: see ``lostCount``. The file tells of each gap, and a replay refuses such a
+/// file unless it is told to skip damage.
+///
 /// To find the occurrence whose handler sent another one, a recording remembers the last million
 /// occurrences and calls at most. Their tables may take 90 MB, by the size of their entries.
 ///
@@ -53,6 +57,13 @@ public final class EventRecording: Sendable {
   }
 
   private init(_ journal: Journal) { self.journal = journal }
+
+  /// The number of occurrences that are missing in the file, since they came faster than they could
+  /// be written.
+  public var lostCount: Int { journal.lostCount }
+
+  /// The bytes that wait for the file. For tests.
+  package var waitingBytes: Int { journal.waitingBytes }
 
   deinit {
     endTracings()

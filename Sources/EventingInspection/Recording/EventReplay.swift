@@ -26,7 +26,8 @@ public struct EventReplay: Sendable {
     public static var asFastAsPossible: Pace { Pace(factor: nil) }
   }
 
-  /// The treatment of a line that is cut or cannot be decoded, or whose event has no target.
+  /// The treatment of a line that is cut or cannot be decoded, that stands for occurrences which
+  /// were not recorded, or whose event has no target.
   public struct Damage: Sendable {
     let isSkipped: Bool
 
@@ -43,6 +44,9 @@ public struct EventReplay: Sendable {
     /// The lines that were left out because of damage, with their numbers, from 1 for the first
     /// line of the file.
     public let damaged: [(line: Int, reason: String)]
+    /// The number of occurrences that are missing in the recording, since they came faster than
+    /// they could be written.
+    public let lostCount: Int
     /// Whether the recording has its last line, so that it was ended and not cut.
     public let isComplete: Bool
   }
@@ -110,7 +114,8 @@ public struct EventReplay: Sendable {
     let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
     for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(
-      sentCount: deliveries.count, damaged: damaged.sorted { $0.line < $1.line }, isComplete: file.isComplete)
+      sentCount: deliveries.count, damaged: damaged.sorted { $0.line < $1.line }, lostCount: file.lostCount,
+      isComplete: file.isComplete)
   }
 
   private struct Delivery {

@@ -6,6 +6,9 @@ import Foundation
 /// A delivery takes its place in the order first, encodes its payload without a mutex, and then
 /// hands in its line. A line is written as soon as all lines before it are there, by the thread
 /// that finds it so: one thread at a time, and never under a mutex.
+///
+/// While the file takes nothing, ``waitingLimit`` bytes wait at most, and one line more for each
+/// thread that encodes. Further occurrences get no place. Their number is a line of its own.
 final class Journal: Sendable {
   /// The place of an occurrence in the recording.
   struct Place: Sendable {
@@ -27,6 +30,13 @@ final class Journal: Sendable {
     var lines: [Int: [UInt8]] = [:]
     /// The lines that stand before the line with a number.
     var headers: [(before: Int, line: [UInt8])] = []
+    /// The bytes of lines that wait or are being written, with what an array and a table need for
+    /// each.
+    var waitingBytes = 0
+    /// The occurrences that were left out since the last place was given, and the time of the first
+    /// one.
+    var gap = (count: 0, time: 0)
+    var lostCount = 0
     var senders = SenderNumbers()
     var causes = CauseNumbers()
     var isWriting = false
@@ -35,24 +45,61 @@ final class Journal: Sendable {
     var outcome: Result<Int, any Error>?
     var waiters: [@Sendable (Result<Int, any Error>) -> Void] = []
 
+    /// Whether occurrences are left out, until half of the lines that wait are written.
+    var isBehind = false
+
+    /// Returns whether an occurrence must be left out. Counts it.
+    mutating func leavesOut(at time: Int, _ limit: Int) -> Bool {
+      isBehind = waitingBytes > (isBehind ? limit / 2 : limit)
+      guard isBehind else { return false }
+      if gap.count == 0 { gap.time = time }
+      gap.count += 1
+      lostCount += 1
+      return true
+    }
+
+    /// Returns the line of the occurrences that were left out, and begins a new count. Empty if
+    /// there are none.
+    mutating func takeGap() -> [UInt8] {
+      guard gap.count > 0 else { return [] }
+      defer { gap = (0, 0) }
+      return Array("{\"gap\":true,\"t\":\(max(0, gap.time)),\"count\":\(gap.count)}\n".utf8)
+    }
+
+    mutating func addHeader(_ line: [UInt8]) {
+      guard !line.isEmpty else { return }
+      headers.append((lastPlace + 1, line))
+      waitingBytes += Journal.size(line)
+    }
+
     /// Whether no line is missing before the end of the recording.
     var isWhole: Bool { nextLine > lastPlace || nextLine >= end }
 
-    /// Removes and returns the lines that can be written now.
-    mutating func takeLines() -> [UInt8] {
+    /// Removes and returns the lines that can be written now. They count as waiting until they are
+    /// written.
+    mutating func takeLines() -> (bytes: [UInt8], size: Int) {
       var taken: [UInt8] = []
+      var size = 0
       while nextLine < end {
         while let header = headers.first, header.before <= nextLine {
           taken += header.line
+          size += Journal.size(header.line)
           headers.removeFirst()
         }
         guard let line = lines.removeValue(forKey: nextLine) else { break }
         taken += line
+        size += Journal.size(line)
         nextLine += 1
       }
-      return taken
+      return (taken, size)
     }
   }
+
+  /// The bytes that wait for the file at most.
+  static let waitingLimit = 16_777_216
+
+  /// The bytes of a line in memory.
+  private static func size(_ line: [UInt8]) -> Int { line.count + 64 }
 
   private let state = Guarded(State())
   private let file: RecordingFile
@@ -63,7 +110,7 @@ final class Journal: Sendable {
     self.file = file
     elapsed = Journal.elapsed(on: clock)
     let epoch = Int(Date().timeIntervalSince1970 * 1_000)
-    state.withLock { $0.headers = [(1, Array("{\"recording\":1,\"epoch\":\(epoch)}\n".utf8))] }
+    state.withLock { $0.addHeader(Array("{\"recording\":1,\"epoch\":\(epoch)}\n".utf8)) }
     writeLines()
   }
 
@@ -87,20 +134,29 @@ final class Journal: Sendable {
             .nameTaken, "expected one event of the name \(name), got a second one, which is not recorded")
         return false
       }
-      state.headers.append((state.lastPlace + 1, line))
+      state.addHeader(line)
       return true
     }
     writeLines()
     return isNew
   }
 
-  /// Gives an occurrence its place; `nil` after the end, or after an error.
+  /// The number of occurrences that were left out because the file was too slow.
+  var lostCount: Int { state.withLock { $0.lostCount } }
+
+  /// The bytes that wait for the file.
+  var waitingBytes: Int { state.withLock { $0.waitingBytes } }
+
+  /// Gives an occurrence its place; `nil` after the end, after an error, and if too much waits.
   func begin(_ occurrence: TracedOccurrence) -> Place? {
     let time = elapsed()
     // Released after the mutex.
     var loaded: [any AnyObject & Sendable] = []
     return state.withLock { state in
-      guard !state.isClosing, state.end == .max else { return nil }
+      guard !state.isClosing, state.end == .max, !state.leavesOut(at: time, Self.waitingLimit) else {
+        return nil
+      }
+      state.addHeader(state.takeGap())
       state.lastPlace += 1
       state.causes.began(occurrence, as: state.lastPlace)
       return Place(
@@ -115,7 +171,10 @@ final class Journal: Sendable {
 
   /// Hands in the line of a place.
   func write(_ line: [UInt8], at place: Place) {
-    state.withLock { $0.lines[place.number] = line }
+    state.withLock { state in
+      state.lines[place.number] = line
+      state.waitingBytes += Self.size(line)
+    }
     writeLines()
   }
 
@@ -140,7 +199,7 @@ final class Journal: Sendable {
 
   // MARK: The file
 
-  private enum Step { case write([UInt8]), close([UInt8]), wait }
+  private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
   /// Writes what can be written, unless another thread does.
   private func writeLines() {
@@ -150,16 +209,16 @@ final class Journal: Sendable {
         guard !state.isWriting, state.outcome == nil else { return .wait }
         let lines = state.takeLines()
         let isEnd = state.isClosing && state.isWhole
-        guard !lines.isEmpty || isEnd else { return .wait }
+        guard !lines.bytes.isEmpty || isEnd else { return .wait }
         state.isWriting = true
-        guard isEnd else { return .write(lines) }
+        guard isEnd else { return .write(lines.bytes, size: lines.size) }
         let isComplete = state.end == .max
         let last = "{\"end\":true,\"t\":\(max(0, time)),\"count\":\(state.nextLine - 1)}\n"
-        return .close(lines + (isComplete ? Array(last.utf8) : []))
+        return .close(lines.bytes + (isComplete ? state.takeGap() + Array(last.utf8) : []))
       }
       switch step {
       case .wait: return
-      case .write(let lines): written(Result { try file.write(lines) })
+      case .write(let lines, let size): written(Result { try file.write(lines) }, size)
       case .close(let lines):
         let written = Result { try file.write(lines) }
         let isClosed = Result { try file.close() }
@@ -168,9 +227,10 @@ final class Journal: Sendable {
     }
   }
 
-  private func written(_ result: Result<Void, any Error>) {
+  private func written(_ result: Result<Void, any Error>, _ size: Int) {
     state.withLock { state in
       state.isWriting = false
+      state.waitingBytes -= size
       guard case .failure(let error) = result else { return }
       (state.end, state.failure) = (min(state.end, state.nextLine), state.failure ?? error)
     }

@@ -18,6 +18,8 @@ struct ReplayFile: Sendable {
   /// The types that events had when they were recorded, by the names of the events.
   private(set) var types: [String: String] = [:]
   private(set) var damaged: [(line: Int, reason: String)] = []
+  /// The number of occurrences that the recording has left out.
+  private(set) var lostCount = 0
   /// Whether the last line is there.
   private(set) var isComplete = false
 
@@ -45,13 +47,16 @@ struct ReplayFile: Sendable {
       let members = try JSONDecoder().decode(Members.self, from: line)
       if members.end == true {
         isComplete = true
+      } else if members.gap == true, let count = members.count {
+        (lostCount, _) = lostCount.addingReportingOverflow(max(0, count))
+        damaged.append((number, "expected all occurrences, got a gap: \(count) came faster than they could be written"))
       } else if let name = members.as, let time = members.t {
         entries.append(
           Entry(line: number, name: name, time: time, sender: members.sender, cause: members.cause, text: line))
       } else if let name = members.event {
         types[name] = members.type
       } else {
-        damaged.append((number, "expected an occurrence, an event or the end, got none of them"))
+        damaged.append((number, "expected an occurrence, an event or the end, got another line"))
       }
     } catch { damaged.append((number, "expected a JSON object of a recording, got: \(error)")) }
   }
@@ -67,6 +72,8 @@ struct ReplayFile: Sendable {
 
   private struct Members: Decodable {
     let end: Bool?
+    let gap: Bool?
+    let count: Int?
     let event: String?
     let type: String?
     let `as`: String?

@@ -16,7 +16,8 @@ extension Connection {
     case "hello": mistake(id, "request", "expected one hello")
     case "snapshot", "warnings":
       guard let (parts, events) = selection(id, json, isAllowed: name == "snapshot") else { return }
-      jobs.append(Job(answering: id, name == "warnings" ? .warnings : parts, events, isAlone: name == "warnings"))
+      pending.append(
+        PendingOutput(answering: id, name == "warnings" ? .warnings : parts, events, isAlone: name == "warnings"))
     case "subscribe": subscribe(id, json, at: now)
     case "unsubscribe": unsubscribe(id, json)
     case "trace": answerTrace(id, json)
@@ -39,7 +40,7 @@ extension Connection {
     line.pair("protocol", 1)
     line.pair("control", hasControl)
     line.endObject()
-    jobs.append(Job(line: line.line()))
+    pending.append(PendingOutput(line: line.line()))
     fill()
   }
 
@@ -104,7 +105,7 @@ extension Connection {
     line.pair("sub", lastSubscription)
     line.pair("interval", interval)
     line.endObject()
-    jobs.append(Job(line: line.line()))
+    pending.append(PendingOutput(line: line.line()))
   }
 
   private func unsubscribe(_ id: RequestID, _ json: JSONValue) {
@@ -113,11 +114,11 @@ extension Connection {
       return fail("sub", "there is no subscription \(number)", id)
     }
     let gone = subscriptions.remove(at: at).id
-    jobs.removeAll { $0.subscription == gone }
+    pending.removeAll { $0.subscription == gone }
     var line = JSONWriter()
     line.beginAnswer(id)
     line.endObject()
-    jobs.append(Job(line: line.line()))
+    pending.append(PendingOutput(line: line.line()))
   }
 
   private func setLock(_ id: RequestID, _ json: JSONValue, isLocked: Bool) {
@@ -144,7 +145,7 @@ extension Connection {
     line.beginAnswer(id)
     line.pair("found", isFound)
     line.endObject()
-    jobs.append(Job(line: line.line()))
+    pending.append(PendingOutput(line: line.line()))
   }
 
   // MARK: Errors
@@ -163,7 +164,7 @@ extension Connection {
   func fail(
     _ code: String, _ message: String, _ id: RequestID? = nil, closes: Bool = false, supported: Bool = false
   ) {
-    jobs.append(Job(line: JSONWriter.error(code, message, id, supported: supported)))
+    pending.append(PendingOutput(line: JSONWriter.error(code, message, id, supported: supported)))
     if closes {
       isEnding = true
       subscriptions = []

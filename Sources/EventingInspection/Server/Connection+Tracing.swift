@@ -42,7 +42,7 @@ extension Connection {
     line.pair("trace", number)
     line.pair("megabytes", megabytes)
     line.endObject()
-    jobs.append(Job(line: line.line()))
+    pending.append(PendingOutput(line: line.line()))
   }
 
   private func stopTrace(_ id: RequestID, _ json: JSONValue) {
@@ -53,13 +53,13 @@ extension Connection {
     poller.readDurations()
     trace.stop()
     self.trace = nil
-    jobs.append(Job(trace.file, of: known))
+    pending.append(PendingOutput(trace.file, of: known))
     var line = JSONWriter()
     line.beginAnswer(id)
     line.pair("trace", known)
     line.pair("count", trace.count)
     line.pair("overwritten", trace.overwrittenCount)
     line.endObject()
-    jobs.append(Job(line: line.line()))
+    pending.append(PendingOutput(line: line.line()))
   }
 }

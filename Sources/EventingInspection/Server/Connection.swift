@@ -15,7 +15,7 @@ final class Connection {
   private var sent = 0
   private var queued = 0
   /// The answers and updates that are made when there is room, in order.
-  var jobs: [Job] = []
+  var pending: [PendingOutput] = []
   var subscriptions: [Subscription] = []
   var lastSubscription: UInt64 = 0
   /// The trace that the client has begun, with its number.
@@ -51,12 +51,12 @@ final class Connection {
   var waitingBytes: Int { queued }
 
   /// Whether anything waits to be sent.
-  var wantsToWrite: Bool { queued > 0 || !jobs.isEmpty }
+  var wantsToWrite: Bool { queued > 0 || !pending.isEmpty }
 
   /// Whether requests are read: not from a client that does not take its answers, nor from one that
   /// sends more than it may.
   func wantsToRead(at now: UInt64) -> Bool {
-    !isEnding && jobs.count < limits.jobs && queued < limits.queue / 2 && !isOverBudget(at: now)
+    !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
 
   /// The time of the next check for a hello, output or an update that is due.
@@ -79,9 +79,9 @@ final class Connection {
     if !wantsToWrite { tookAt = now }
     for index in subscriptions.indices where now >= subscriptions[index].nextAt {
       let id = subscriptions[index].id
-      let isWaiting = jobs.contains { $0.subscription == id } || queued > limits.queue / 2
+      let isWaiting = pending.contains { $0.subscription == id } || queued > limits.queue / 2
       if let update = subscriptions[index].update(at: now, isWaiting: isWaiting, poller) {
-        jobs.append(update)
+        pending.append(update)
       } else {
         missed += 1
       }
@@ -91,7 +91,7 @@ final class Connection {
 
   /// Says goodbye, and sends what fits into the socket.
   func end() {
-    jobs = []
+    pending = []
     var line = JSONWriter()
     line.beginObject()
     line.pair("push", "bye")
@@ -149,12 +149,12 @@ final class Connection {
 
   /// Makes lines while there is room for them.
   func fill() {
-    while queued + limits.reply <= limits.queue, let first = jobs.first {
-      var job = first
-      jobs.removeFirst()
-      let (line, isDone) = job.next(poller, limits)
+    while queued + limits.reply <= limits.queue, let first = pending.first {
+      var next = first
+      pending.removeFirst()
+      let (line, isDone) = next.makeLine(poller, limits)
       enqueue(line)
-      if !isDone { jobs.insert(job, at: 0) }
+      if !isDone { pending.insert(next, at: 0) }
     }
   }
 

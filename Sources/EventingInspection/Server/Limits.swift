@@ -19,7 +19,7 @@ struct Limits: Sendable {
   /// The lines that are no request, after which a connection ends.
   var mistakes = 8
   /// The requests that wait for room. A client with more is not read.
-  var jobs = 32
+  var pending = 32
   /// The requests and bytes of a second, after which a client is not read until the next second.
   var linesASecond = 200
   var bytesASecond = 1_048_576

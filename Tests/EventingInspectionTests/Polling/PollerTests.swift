@@ -171,6 +171,90 @@ import Testing
     await interval([true])
     for token in [inline, lane] { #expect(warning(.failing, poller, id, token.id)?.count == 10) }
   }
+
+  @Test func aHandlerWhoseBatchesFailIsSeen() async {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Bool>("fails")
+    let body: @Sendable ([Bool]) async throws -> Void = { batch in if batch[0] { throw CancellationError() } }
+    let token = event.attach(Handler(batchesOf: 5, within: .seconds(3_600), clock: ManualClock(), body))
+    let (poller, id) = (Poller(), event.identity.number)
+    func interval(_ outcomes: [Bool]) async {
+      for fails in outcomes { for _ in 0..<5 { event.post(fails) } }
+      await event.quiesce()
+      poller.poll()
+    }
+    for _ in 0..<3 { await interval([true, true, false, true]) }
+    #expect(warning(.failing, poller, id) == nil)
+    await interval([true, true])
+    #expect(warning(.failing, poller, id, token.id)?.count == 10)
+    let snapshot = await event.handlers.first
+    #expect(snapshot?.callCount == 70 && snapshot?.failedCount == 55)
+  }
+
+  @Test func onlyTheLastAttemptOfACallFails() async {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>("retries")
+    let attempts = Guarded(0)
+    let body: @Sendable (Int) async throws -> Void = { failures in
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      if attempt <= failures { throw CancellationError() }
+    }
+    let token = event.attach(Handler(on: .inOrder, body).retrying(.immediately(attempts: 3)))
+    let (poller, id) = (Poller(), event.identity.number)
+    func call(failures: Int) async {
+      attempts.withLock { $0 = 0 }
+      await event.send(failures)
+    }
+    for _ in 0..<12 { await call(failures: 2) }
+    poller.poll()
+    #expect(warning(.failing, poller, id) == nil)
+    for _ in 0..<10 { await call(failures: 3) }
+    poller.poll()
+    #expect(warning(.failing, poller, id, token.id)?.count == 10)
+  }
+
+  // MARK: Edges
+
+  @Test func twoForwardsToOneEventAreOneEdge() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, target) = (Event<Int>("source"), Event<Int>("target"))
+    let first = event.forward(to: target)
+    event.post(1)
+    let second = event.filter { $0 > 0 }.forward(to: target)
+    let heard = event.addHandler { (_: Int) in }
+    event.post(2)
+    let poller = Poller()
+    func edge() throws -> (edge: GraphEdge, version: UInt64) {
+      let edges = poller.events[try #require(poller.index(of: event.identity.number))].edges
+      #expect(edges.count == 1)
+      return try #require(edges.first)
+    }
+    var goneEdges: Int { poller.gone.count { if case .edge = $0.row { true } else { false } } }
+    poller.poll()
+    let before = try edge()
+    #expect(before.edge.count == 3)
+    // Another handler changes, so that the edges are read again.
+    event.lock(heard)
+    poller.poll()
+    #expect(try edge().version == before.version, "an edge that has not changed is not sent again")
+    event.post(3)
+    poller.poll()
+    #expect(try edge().edge.count == 5)
+    // The edge stays with the count of the forward that is left.
+    event.remove(first)
+    poller.poll()
+    #expect(try edge().edge.count == 2 && goneEdges == 0)
+    event.remove(second)
+    poller.poll()
+    #expect(goneEdges == 1)
+    withExtendedLifetime(target) {}
+  }
 }
 
 /// Gates for handlers that block the thread that delivers.

@@ -19,6 +19,12 @@ class Meter {
   }
   /** Adds a reading of the counter. The increase since the last reading is spread over the time since the last update. */
   add(count, time, before) {
+    // A count that falls begins anew: of two forwards that are one edge, one was removed.
+    if (count < this.count) {
+      [this.count, this.samples] = [count, [[time, count]]];
+      this.advance(Math.floor(time / 1e9));
+      return;
+    }
     const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
     if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
     const more = Math.max(0, count - this.count);

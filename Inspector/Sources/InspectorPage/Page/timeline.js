@@ -76,7 +76,7 @@ export class TimelineView {
     const { args } = span;
     const size = span.dur === undefined ? "" : `, ${span.dur < 1000 ? `${span.dur} µs` : `${(span.dur / 1000).toFixed(2)} ms`}`;
     const of = span.cat === "occurrence"
-      ? `occurrence ${args.sequence}${args.cause === null || args.cause === undefined ? "" : `, sent by call ${args.cause}`}`
+      ? `occurrence ${args.sequence}${args.payload === undefined ? "" : `, ${args.payload}`}${args.cause === null || args.cause === undefined ? "" : `, sent by call ${args.cause}`}`
       : `${span.cat} for occurrence ${args.sequence} of ${eventName(args.event)}${args.outcome ? `, ${args.outcome}` : ""}, handler ${handlerName(args.handler)}`;
     setText(this.span, `${span.name}: ${of}${size}, on ${lane}`);
   }
