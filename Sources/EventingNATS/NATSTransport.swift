@@ -40,7 +40,13 @@
     // MARK: Publishing
 
     public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
-      do { return try await publishOnce(message, to: subject) } catch {
+      try await publish(message, to: subject) {}
+    }
+
+    public func publish(
+      _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+    ) async throws -> Receipt {
+      do { return try await publishOnce(message, to: subject, entered) } catch {
         if let origin = message.deadLetterOrigin {
           let reason = "a dead letter was not stored: \(error)"
           engine.incidents.post(TransportIncident(kind: .refused, subject: origin, reason: reason))
@@ -49,7 +55,9 @@
       }
     }
 
-    private func publishOnce(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    private func publishOnce(
+      _ message: RemoteMessage, to subject: String, _ entered: () -> Void
+    ) async throws -> Receipt {
       try check(subject, nil)
       let most = promises.largestPayload
       guard message.body.count <= most else {
@@ -81,7 +89,7 @@
       }
       let held = StoredRoom(engine.budget, cost)
       defer { held.release() }
-      return try await store(outgoing, held, until: end)
+      return try await store(outgoing, held, until: end, entered)
     }
 
     /// Waits until the server is reachable.
@@ -96,13 +104,15 @@
 
     /// Publishes a message with one id, repeatedly, until the stream has stored it.
     private func store(
-      _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant
+      _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant, _ entered: () -> Void
     ) async throws -> Receipt {
       let subject = message.subject
       var mayBeStored = false
       while true {
         let copy = room.retain()
-        let outcome = await engine.exchange(message, until: min(end, .now + .seconds(2)), endsWhenLost: true) {
+        let outcome = await engine.exchange(
+          message, until: min(end, .now + .seconds(2)), endsWhenLost: true, entered: entered
+        ) {
           copy.set(())
           room.release()
         }
