@@ -302,7 +302,11 @@
     }
     var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
     var nameCount: Int32 = 0
-    guard unsafe natsMsgHeader_Keys(raw, &names, &nameCount) == NATS_OK, let names = unsafe names else { return result }
+    let status = unsafe natsMsgHeader_Keys(raw, &names, &nameCount)
+    if status != NATS_OK, status != NATS_NOT_FOUND {
+      result.damage = "expected headers as NATS has them; libnats says: \(quoted(libraryError(status)))"
+    }
+    guard status == NATS_OK, let names = unsafe names else { return result }
     for index in 0..<Int(nameCount) {
       var value: UnsafePointer<CChar>?
       guard let name = unsafe names[index], unsafe natsMsgHeader_Get(raw, name, &value) == NATS_OK else { continue }

@@ -33,6 +33,9 @@
     /// The bytes of the server's largest message that are reserved for headers.
     static let headerRoom = 8_192
 
+    /// The largest size of all headers of a message that a stream stores.
+    static let mostStoredHeaders = 65_535
+
     /// The largest number of messages without a verdict of one subscription. libnats buffers so
     /// many by itself.
     static let mostInFlight = 65_536
@@ -66,7 +69,10 @@
       let outgoing = Outgoing(message, to: subject, needsID: stream != nil)
       // A dead letter has more headers than the original message, and another stream may store it.
       let isLetter = message.deadLetterOrigin != nil
-      let room = isLetter ? most + NATSTransport.headerRoom - message.body.count : NATSTransport.headerRoom
+      let room =
+        isLetter
+        ? min(most + NATSTransport.headerRoom - message.body.count, NATSTransport.mostStoredHeaders)
+        : NATSTransport.headerRoom
       guard outgoing.size - message.body.count <= room else {
         throw TransportError(.tooLarge, "expected headers of at most \(room) bytes for \(subject), got more")
       }

@@ -9,7 +9,7 @@
   /// The process is started, frozen and ended by its number. It ends with the object.
   final class NATSServer: Sendable {
     private let process = Guarded<Int32>(0)
-    private let port: Int
+    let port: Int
     let folder: String
     let configuration: String
 
@@ -89,19 +89,8 @@
       .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "nats-server"
 
     private static func freePort() throws -> Int {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      defer { close(descriptor) }
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-          unsafe bind(descriptor, pointer, size) == 0 ? getsockname(descriptor, pointer, &size) : -1
-        }
-      }
-      try #require(result == 0, "expected a free port")
-      return Int(UInt16(bigEndian: address.sin_port))
+      let socket = try LoopbackSocket()
+      return socket.port
     }
   }
 
