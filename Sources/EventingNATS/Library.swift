@@ -112,6 +112,15 @@
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server supports headers: version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
+    /// The address of the server.
+    var address: String {
+      var text = [CChar](repeating: 0, count: 1_024)
+      let status = unsafe text.withUnsafeMutableBufferPointer {
+        unsafe natsConnection_GetConnectedUrl(raw, $0.baseAddress, $0.count)
+      }
+      return status == NATS_OK
+        ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
+    }
     /// The last error text of the server, without secrets.
     var lastError: String {
       var text: UnsafePointer<CChar>?
