@@ -62,6 +62,7 @@
       _ message: RemoteMessage, to subject: String, _ entered: () -> Void
     ) async throws -> Receipt {
       try check(subject, nil)
+      try check(message)
       let most = promises.largestPayload
       guard message.body.count <= most else {
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
@@ -199,12 +200,23 @@
       }
     }
 
+    /// Checks the headers and the id, which is a header, too. libnats writes names unchanged, and
+    /// replaces line breaks in values.
+    private func check(_ message: RemoteMessage) throws {
+      try checkHeaderSyntax(message.headers)
+      if message.id.utf8.contains(where: { $0 < 32 || $0 == 127 }) {
+        throw TransportError(
+          .badOption, "expected an id without line breaks and control characters; got \(quoted(message.id))")
+      }
+    }
+
     // MARK: Requests
 
     public func request(
       _ message: RemoteMessage, to subject: String, within limit: Duration
     ) async throws -> RemoteMessage {
       try check(subject, nil)
+      try check(message)
       let most = promises.largestPayload
       guard stream == nil else {
         throw TransportError(.notPromised, "expected the plain transport for a question on \(subject); got a stream")
