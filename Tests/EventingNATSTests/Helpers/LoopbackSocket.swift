@@ -4,6 +4,9 @@
 
   /// A TCP socket on a free port of the loopback interface. It is closed with the object.
   final class LoopbackSocket: Sendable {
+    /// The error if no process listens on a port. A proxy expects that.
+    struct Unreachable: Error { let port: Int }
+
     let descriptor: Int32
     let port: Int
 
@@ -33,7 +36,7 @@
           unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
         }
       }
-      try #require(result == 0, "expected a server on the port \(port)")
+      guard result == 0 else { throw Unreachable(port: port) }
     }
 
     /// Belongs to a connection that was accepted.
