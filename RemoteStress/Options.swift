@@ -16,7 +16,8 @@
 
     static let help = """
       Publishers, members of two groups and a broker, each a process, are killed, frozen and cut off at random.
-      Each message that was stored must be handled or be a dead letter, for each group.
+      Each message that was stored must be handled or be a dead letter, for each group. Of the repeats, "forgotten" are
+      those after a broker died and lost a part of its record of the group; all others follow a verdict that was lost.
 
         --seconds n      how long the processes are disturbed (60)
         --seed n         the seed of the disturbances (random)

@@ -52,18 +52,18 @@
       }
     }
 
-    /// Handles messages as a member of a group, and logs each handled message. At a SIGTERM, the
-    /// member finishes what it has begun, and ends.
+    /// Handles messages as a member of a group, and logs each handled message with its attempt. At a
+    /// SIGTERM, the member finishes what it has begun, and ends.
     static func handle(_ group: String, _ address: String, _ file: String) async throws {
       let mustEnd = Terminations()
       let (nats, stream) = await connect(address)
       let event = event("work.item", stream)
       let log = try LineLog(file)
       struct Bad: Error {}
-      event.addHandler { body in
+      event.remoteOccurrences.addHandler { occurrence in
         if Int.random(in: 0..<100) == 0 { throw Bad() }
         if Int.random(in: 0..<50) == 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...100))) }
-        log.write(String(decoding: body, as: UTF8.self))
+        log.write("\(String(decoding: occurrence.payload, as: UTF8.self)) \(occurrence.attempt)")
       }
       var listening: Listening?
       while listening == nil {

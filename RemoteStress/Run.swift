@@ -143,7 +143,7 @@
         try await Task.sleep(for: .milliseconds(250))
         var known = stored
         for group in Roles.groups {
-          let handled = Set(LineLog.lines("\(folder)/\(group)"))
+          let handled = HandledMessages(LineLog.lines("\(folder)/\(group)")).ids
           let letters = dead.withLock { $0[group] ?? [] }
           missing[group] = stored.subtracting(handled).subtracting(letters).count
           known.formUnion(handled.union(letters))
@@ -154,12 +154,11 @@
         "seed \(options.seed), \(Int(options.seconds)) s, caught up after \(begin.duration(to: .now).components.seconds) s"
       )
       print(counts.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))
-      print("group       stored   handled      dead   repeats      lost")
+      print("group       stored   handled      dead   repeats forgotten      lost")
       for group in Roles.groups {
-        let lines = LineLog.lines("\(folder)/\(group)")
-        let row = [
-          stored.count, Set(lines).count, dead.withLock { $0[group]?.count ?? 0 }, lines.count - Set(lines).count,
-        ]
+        let handled = HandledMessages(LineLog.lines("\(folder)/\(group)"))
+        let letters = dead.withLock { $0[group]?.count ?? 0 }
+        let row = [stored.count, handled.ids.count, letters, handled.repeats, handled.forgotten]
         let cells = (row + [missing[group] ?? 0]).map {
           String(repeating: " ", count: max(1, 10 - "\($0)".count)) + "\($0)"
         }

@@ -178,10 +178,16 @@
 
     /// Sends a message, and waits for the reply.
     ///
-    /// - Parameter sent: A closure that is called once, when the message was sent, or when it never
-    ///   will be.
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - deadline: The end of the wait.
+    ///   - endsWhenLost: Whether a lost connection ends the wait.
+    ///   - entered: A closure that is called when the message has its place among all messages of
+    ///     the connection.
+    ///   - sent: A closure that is called once, when the message was sent, or when it never will
+    ///     be.
     func exchange(
-      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
+      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool, entered: () -> Void = {},
       sent: @escaping @Sendable () -> Void = {}
     ) async -> Exchanges.Outcome {
       let (token, outcome) = exchanges.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
@@ -192,6 +198,7 @@
         if let reason { exchanges.end(token, .refused(reason)) }
       }
       outbox.send(message)
+      entered()
       return await withTaskCancellationHandler {
         await outcome.value
       } onCancel: {

@@ -112,6 +112,15 @@
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server supports headers: version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
+    /// The address of the server.
+    var address: String {
+      var text = [CChar](repeating: 0, count: 1_024)
+      let status = unsafe text.withUnsafeMutableBufferPointer {
+        unsafe natsConnection_GetConnectedUrl(raw, $0.baseAddress, $0.count)
+      }
+      return status == NATS_OK
+        ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
+    }
     /// The last error text of the server, without secrets.
     var lastError: String {
       var text: UnsafePointer<CChar>?
@@ -302,7 +311,11 @@
     }
     var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
     var nameCount: Int32 = 0
-    guard unsafe natsMsgHeader_Keys(raw, &names, &nameCount) == NATS_OK, let names = unsafe names else { return result }
+    let status = unsafe natsMsgHeader_Keys(raw, &names, &nameCount)
+    if status != NATS_OK, status != NATS_NOT_FOUND {
+      result.damage = "expected headers as NATS has them; libnats says: \(quoted(libraryError(status)))"
+    }
+    guard status == NATS_OK, let names = unsafe names else { return result }
     for index in 0..<Int(nameCount) {
       var value: UnsafePointer<CChar>?
       guard let name = unsafe names[index], unsafe natsMsgHeader_Get(raw, name, &value) == NATS_OK else { continue }

@@ -27,6 +27,8 @@
     var reply: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
+    /// The reason why libnats could not read the headers; otherwise `nil`.
+    var damage: String?
 
     /// The code of a message that the server itself sends instead of a reply, such as 503 if there
     /// is no responder.
@@ -39,6 +41,7 @@
     var message: RemoteMessage {
       var message = RemoteMessage(id: headers[MessageHeader.id] ?? headers["ce-id"], subject: subject, body: body)
       message.headers = headers
+      message.damage = damage
       message.headers[MessageHeader.id] = nil
       if headers[MessageHeader.id] == nil { message.id = message.boundedIdentity }
       if let names = message.headers.removeValue(forKey: MessageHeader.empty) {
@@ -105,7 +108,8 @@
       let first = words.count == 9 ? 4 : 6
       guard words.count == 9 || words.count >= 11, words[0] == "$JS", words[1] == "ACK",
         let delivered = Int(words[first]), let position = UInt64(words[first + 1]),
-        let number = UInt64(words[first + 2]), let time = Int64(words[first + 3])
+        let number = UInt64(words[first + 2]), let time = Int64(words[first + 3]), delivered > 0, position > 0,
+        position < .max
       else { return nil }
       self.delivered = delivered
       self.position = position

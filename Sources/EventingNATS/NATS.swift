@@ -64,7 +64,7 @@
           let events = ConnectionEvents(options.secrets)
           let connection = try options.connect(events)
           guard connection.hasHeaders else {
-            throw TransportError(.refused, "expected nats-server 2.2 or later, which has headers; got an older one")
+            throw ServerGreeting.lacksHeaders(connection.address, within: end - .now)
           }
           return try Engine.make(
             connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)

@@ -33,6 +33,9 @@
     /// The bytes of the server's largest message that are reserved for headers.
     static let headerRoom = 8_192
 
+    /// The largest size of all headers of a message that a stream stores.
+    static let mostStoredHeaders = 65_535
+
     /// The largest number of messages without a verdict of one subscription. libnats buffers so
     /// many by itself.
     static let mostInFlight = 65_536
@@ -40,7 +43,13 @@
     // MARK: Publishing
 
     public func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
-      do { return try await publishOnce(message, to: subject) } catch {
+      try await publish(message, to: subject) {}
+    }
+
+    public func publish(
+      _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+    ) async throws -> Receipt {
+      do { return try await publishOnce(message, to: subject, entered) } catch {
         if let origin = message.deadLetterOrigin {
           let reason = "a dead letter was not stored: \(error)"
           engine.incidents.post(TransportIncident(kind: .refused, subject: origin, reason: reason))
@@ -49,8 +58,11 @@
       }
     }
 
-    private func publishOnce(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    private func publishOnce(
+      _ message: RemoteMessage, to subject: String, _ entered: () -> Void
+    ) async throws -> Receipt {
       try check(subject, nil)
+      try check(message)
       let most = promises.largestPayload
       guard message.body.count <= most else {
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
@@ -58,7 +70,10 @@
       let outgoing = Outgoing(message, to: subject, needsID: stream != nil)
       // A dead letter has more headers than the original message, and another stream may store it.
       let isLetter = message.deadLetterOrigin != nil
-      let room = isLetter ? most + NATSTransport.headerRoom - message.body.count : NATSTransport.headerRoom
+      let room =
+        isLetter
+        ? min(most + NATSTransport.headerRoom - message.body.count, NATSTransport.mostStoredHeaders)
+        : NATSTransport.headerRoom
       guard outgoing.size - message.body.count <= room else {
         throw TransportError(.tooLarge, "expected headers of at most \(room) bytes for \(subject), got more")
       }
@@ -81,7 +96,7 @@
       }
       let held = StoredRoom(engine.budget, cost)
       defer { held.release() }
-      return try await store(outgoing, held, until: end)
+      return try await store(outgoing, held, until: end, entered)
     }
 
     /// Waits until the server is reachable.
@@ -96,13 +111,15 @@
 
     /// Publishes a message with one id, repeatedly, until the stream has stored it.
     private func store(
-      _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant
+      _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant, _ entered: () -> Void
     ) async throws -> Receipt {
       let subject = message.subject
       var mayBeStored = false
       while true {
         let copy = room.retain()
-        let outcome = await engine.exchange(message, until: min(end, .now + .seconds(2)), endsWhenLost: true) {
+        let outcome = await engine.exchange(
+          message, until: min(end, .now + .seconds(2)), endsWhenLost: true, entered: entered
+        ) {
           copy.set(())
           room.release()
         }
@@ -183,12 +200,23 @@
       }
     }
 
+    /// Checks the headers and the id, which is a header, too. libnats writes names unchanged, and
+    /// replaces line breaks in values.
+    private func check(_ message: RemoteMessage) throws {
+      try checkHeaderSyntax(message.headers)
+      if message.id.utf8.contains(where: { $0 < 32 || $0 == 127 }) {
+        throw TransportError(
+          .badOption, "expected an id without line breaks and control characters; got \(quoted(message.id))")
+      }
+    }
+
     // MARK: Requests
 
     public func request(
       _ message: RemoteMessage, to subject: String, within limit: Duration
     ) async throws -> RemoteMessage {
       try check(subject, nil)
+      try check(message)
       let most = promises.largestPayload
       guard stream == nil else {
         throw TransportError(.notPromised, "expected the plain transport for a question on \(subject); got a stream")

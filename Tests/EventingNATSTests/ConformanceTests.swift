@@ -1,6 +1,6 @@
 #if NATS
   import Eventing
-  import EventingNATS
+  @testable import EventingNATS
   import EventingTesting
   import Foundation
   import Testing
@@ -8,23 +8,35 @@
   @Suite(.serialized) struct ConformanceTests {
     @Test(.timeLimit(.minutes(2)), arguments: TransportConformance.checks)
     func streamsKeepThePromisesOfATransport(check: TransportConformance.Check) async throws {
-      let server = try NATSServer()
-      try await conformance(server) { try await server.connect().stream("TEST", subjects: ["test.>"]) }.run(check)
+      try await run(check, NATSServer()) { try await $0.stream("TEST", subjects: ["test.>"]) }
     }
 
     @Test(.timeLimit(.minutes(2)), arguments: TransportConformance.checks)
     func plainMessagesKeepThePromisesOfATransport(check: TransportConformance.Check) async throws {
-      let server = try NATSServer(hasStreams: false)
-      try await conformance(server) { try await server.connect().plain }.run(check)
+      try await run(check, NATSServer(hasStreams: false)) { $0.plain }
     }
 
-    private func conformance(
-      _ server: NATSServer, _ connect: @escaping @Sendable () async throws -> any Transport
-    ) -> TransportConformance {
-      TransportConformance(prefix: "test", pause: ContinuousClock(), connect: connect) {
+    /// Each transport has a connection of its own, through a proxy of its own. A cut proxy is what
+    /// remains of a process that died.
+    private func run(
+      _ check: TransportConformance.Check, _ server: NATSServer,
+      _ transport: @escaping @Sendable (NATS) async throws -> NATSTransport
+    ) async throws {
+      let proxies = Guarded<[ObjectIdentifier: Proxy]>([:])
+      try await TransportConformance(prefix: "test", pause: ContinuousClock()) {
+        let proxy = try Proxy(to: server.port)
+        let result = try await transport(server.connect(through: proxy))
+        proxies.withLock { $0[ObjectIdentifier(result.engine)] = proxy }
+        return result
+      } restart: {
         server.end()
         try server.start()
-      }
+      } close: { transport in
+        await (transport as? NATSTransport)?.engine.close(within: .milliseconds(300))
+      } vanish: { transport in
+        guard let transport = transport as? NATSTransport else { return }
+        proxies.withLock { $0[ObjectIdentifier(transport.engine)] }?.cut()
+      }.run(check)
     }
   }
 #endif

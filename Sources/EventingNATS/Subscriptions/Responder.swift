@@ -89,7 +89,7 @@
     private func run(_ first: Arrival) async {
       var next: Arrival? = first
       while let request = next {
-        let reply = await answer(request.message)
+        let reply = checked(await answer(request.message))
         var message = Outgoing(reply, to: request.reply ?? "", needsID: false)
         message.isSent = { [engine, subject] reason in
           guard let reason else { return }
@@ -106,6 +106,19 @@
         }
         for drainer in drainers { drainer.set(()) }
         next = following
+      }
+    }
+
+    /// Returns a reply that can be sent: if a header cannot, the reply says so instead.
+    private func checked(_ reply: RemoteMessage) -> RemoteMessage {
+      do {
+        try checkHeaderSyntax(reply.headers)
+        return reply
+      } catch {
+        return RemoteMessage(
+          headers: [
+            MessageHeader.failure: "\(TransportError.Code.responderFailed)", MessageHeader.failureReason: "\(error)",
+          ])
       }
     }
 

@@ -41,6 +41,21 @@ extension Conformance {
     }
   }
 
+  /// Checks that the messages of a forward begin in the order of its event. A forward publishes the
+  /// next message when the engine says that the last one has entered.
+  func forward() async throws {
+    guard first.promises.keepsOrder else { return }
+    let (log, local) = (MessageLog(), Event<[UInt8]>("local"))
+    let subscription = try await subscribe(log)
+    let remote = RemoteEvent<[UInt8]>(subject, over: first, codec: .bytes)
+    local.forward(to: remote)
+    for number in 1...200 { local.post(Array("\(number)".utf8)) }
+    try await eventually("expected 200 messages, got \(log.count)") { log.count >= 200 }
+    try expect(log.numbers == Array(1...200), "expected 1 to 200 in order, got \(log.numbers)")
+    withExtendedLifetime(remote) {}
+    subscription.cancel()
+  }
+
   /// Checks that each message goes to one member of each group, and to each subscription without a
   /// group.
   func groups() async throws {

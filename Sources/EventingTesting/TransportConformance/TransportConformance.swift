@@ -81,6 +81,7 @@ public struct TransportConformance: Sendable {
   public static let checks: [Check] = [
     Check(name: "delivers") { try await $0.delivers() },
     Check(name: "order") { try await $0.order() },
+    Check(name: "forward") { try await $0.forward() },
     Check(name: "groups") { try await $0.groups() },
     Check(name: "inFlight") { try await $0.inFlight() },
     Check(name: "readiness") { try await $0.readiness() },

@@ -128,16 +128,19 @@ final class Listener: Sendable {
     guard !Listener.isLetter(message) else {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
-    var letter = message
-    letter.id = message.boundedIdentity + letterSuffix
+    var (letter, reason) = (message, reason)
+    letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix
+    letter.headers = message.headers.filter { (try? checkHeaderSyntax([$0.key: $0.value])) != nil }
+    let leftOut = message.headers.count - letter.headers.count
+    if leftOut > 0 { reason += ". Without \(leftOut) headers of the message, which cannot be sent" }
     letter.headers[Header.deadReason] = headerValue(reason)
     letter.headers[Header.deadSubject] = message.subject
     letter.headers[Header.deadGroup] = options.group
     letter.headers[Header.deadAttempts] = "\(message.attempt)"
     do {
-      _ = try await transport.publish(letter, to: subject)
+      let receipt = try await transport.publish(letter, to: subject)
       hopeless.remove(message)
-      return .reject(reason)
+      return .reject(receipt.isDuplicate ? "\(reason). A message with the id of its dead letter was there" : reason)
     } catch let error as TransportError where Listener.lastingFaults.contains(error.code) {
       hopeless.remove(message)
       return .reject("\(reason). Its dead letter cannot be published: \(error)")
@@ -145,6 +148,13 @@ final class Listener: Sendable {
       let tries = hopeless.note(message, reason)
       return .retry(after: Listener.letterPauses.delay(after: tries))
     }
+  }
+
+  /// Returns the id of a message in a form that can be sent, and that is not too long. Another
+  /// program may have written any bytes.
+  private static func sendableID(_ id: String) -> String {
+    if (try? checkID(id)) != nil { return id }
+    return "\(headerValue(String(id.unicodeScalars.prefix(80))))~\(String(stableHash(id), radix: 36))"
   }
 
   /// The errors of publishing a dead letter that a new attempt cannot change.

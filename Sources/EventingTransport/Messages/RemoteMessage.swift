@@ -19,6 +19,9 @@ public struct RemoteMessage: Sendable {
   public var position: UInt64?
   /// The time at which the message was published or stored.
   public var publishedAt: Date
+  /// The reason why the engine could not read the headers, which then are missing; otherwise `nil`.
+  /// Such a message reaches no handler.
+  package var damage: String?
 
   /// Creates a message.
   ///

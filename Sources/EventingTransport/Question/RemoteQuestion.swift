@@ -120,6 +120,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
     }
     let reply = try await transport.request(message, to: subject, within: limit)
+    if let damage = reply.damage { throw TransportError(.notDecodable, "\(damage), in a reply to \(subject)") }
     if let code = reply.headers[Header.failure] {
       let known: TransportError.Code = code == TransportError.Code.noResponders.name ? .noResponders : .responderFailed
       throw TransportError(known, headerValue(reply.headers[Header.failureReason] ?? "no reason was given"))
@@ -150,6 +151,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ) async -> RemoteMessage {
     var reply = RemoteMessage()
     do {
+      if let damage = message.damage { throw TransportError(.notDecodable, damage) }
       let query = try queries.decode(message)
       var answer: Result<Answer, any Error>?
       await RemoteContext.extract(message.headers) {

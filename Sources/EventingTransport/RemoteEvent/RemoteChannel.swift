@@ -90,6 +90,9 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     return try await listenings.add(options.group) {
       try await transport.subscribe(filter, chosen) { message in
         let (payload, send): (Payload, Send)
+        if let damage = message.damage {
+          return HopelessMessage(listener: listener, message: message, reason: headerValue(damage))
+        }
         do {
           send = try prepare(message)
           payload = try codec.decode(message)

@@ -5,8 +5,9 @@ extension EventSource {
   ///
   /// A forward is a handler on a lane, and publishes the payloads in order. It begins to publish a
   /// payload when the one before it has entered the engine, so up to 64 receipts are awaited at one
-  /// time. A `send` waits until its own message is stored, and its report has the error if it is
-  /// not. A message is not forwarded to a subject of a transport that it came through. So a cycle
+  /// time. A message that the engine must send again, after a lost connection, may come later. A
+  /// `send` waits until its own message is stored, and its report has the error if it is not. A
+  /// message is not forwarded to a subject of a transport that it came through. So a cycle
   /// over any number of processes ends. If a cycle has more subjects than fit into a header of
   /// 4,096 bytes, a message may pass through it twice.
   ///

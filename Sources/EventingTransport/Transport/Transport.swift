@@ -60,9 +60,9 @@ public protocol Transport: Sendable {
   ///   - message: The message, as for ``publish(_:to:)``.
   ///   - subject: The subject: words that are joined by dots, without wildcards.
   ///   - entered: A closure that the engine calls when the place of the message is decided: no
-  ///     message that is published later comes before it. It may be called on any thread, and more
-  ///     than once. The engine must hold no mutex then. If the method ends first, no call is
-  ///     needed.
+  ///     message that is published later comes before it, unless the engine must send this one
+  ///     again. It may be called on any thread, and more than once. The engine must hold no mutex
+  ///     then. If the method ends first, no call is needed.
   /// - Returns: A receipt, as ``publish(_:to:)`` does.
   /// - Throws: ``TransportError``, as ``publish(_:to:)`` does.
   func publish(

@@ -9,7 +9,7 @@
   /// The process is started, frozen and ended by its number. It ends with the object.
   final class NATSServer: Sendable {
     private let process = Guarded<Int32>(0)
-    private let port: Int
+    let port: Int
     let folder: String
     let configuration: String
 
@@ -32,14 +32,17 @@
 
     var address: String { "nats://127.0.0.1:\(port)" }
 
-    /// Connects, and waits for a server that begins.
+    /// Connects, through a proxy or without one, and waits for a server that begins.
     func connect(
-      credentials: NATS.Credentials? = nil, publishTimeout: Duration = .seconds(5)
+      credentials: NATS.Credentials? = nil, publishTimeout: Duration = .seconds(5), through proxy: Proxy? = nil
     ) async throws -> NATS {
+      let address = proxy?.address ?? address
       let end = ContinuousClock.now + .seconds(20)
       while true {
         do { return try await NATS.connect(address, credentials: credentials, publishTimeout: publishTimeout) } catch {
-          guard "\(error)".contains("there is none"), .now < end else { throw error }
+          // A proxy accepts a connection, and ends it if it cannot reach the server.
+          let isAway = "\(error)".contains("there is none") || proxy != nil
+          guard isAway, .now < end else { throw error }
           try await Task.sleep(for: .milliseconds(20))
         }
       }
@@ -89,19 +92,8 @@
       .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "nats-server"
 
     private static func freePort() throws -> Int {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      defer { close(descriptor) }
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-          unsafe bind(descriptor, pointer, size) == 0 ? getsockname(descriptor, pointer, &size) : -1
-        }
-      }
-      try #require(result == 0, "expected a free port")
-      return Int(UInt16(bigEndian: address.sin_port))
+      let socket = try LoopbackSocket()
+      return socket.port
     }
   }
 

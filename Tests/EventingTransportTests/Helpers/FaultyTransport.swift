@@ -11,7 +11,7 @@ struct FaultyTransport: Transport {
     case hasNoBound, isAlwaysReady, neverLooksAgain, hasNoGroups, refusesGroups, forgetsGroups, startsAt(StartPosition)
     case takesAllWords, retriesRejected, neverEnds, speaksAfterTheEnd
     // Faults of publishing.
-    case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs
+    case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs, entersEarly
     // Faults of requests.
     case repliesWithoutResponder, changesReplies, hasNoTimeLimit
     // Faults of connections, and of the engine after a restart.
@@ -73,6 +73,16 @@ struct FaultyTransport: Transport {
     let receipt = try await base.publish(message, to: subject)
     if case .hasNoReceipts = fault { return Receipt(isDuplicate: receipt.isDuplicate) }
     return receipt
+  }
+
+  func publish(
+    _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
+  ) async throws -> Receipt {
+    if case .entersEarly = fault {
+      entered()
+      for _ in 0..<(message.body.last ?? 0) % 4 { await Task.yield() }
+    }
+    return try await publish(message, to: subject)
   }
 
   func subscribe(

@@ -62,6 +62,8 @@ import Testing
     ("delivers", "expected attempt 1, got 2", .countsDouble),
     ("order", "expected 200 messages", .swallows(100)),
     ("order", "expected 1 to 200 in order", .beginsTwice),
+    ("forward", "expected 200 messages", .swallows(100)),
+    ("forward", "expected 1 to 200 in order", .entersEarly),
     ("groups", "expected 100 messages in", .swallows(50)),
     ("groups", "expected each of 1 to 100 once in", .hasNoGroups),
     ("wildcard", "expected three messages", .swallows(3)),

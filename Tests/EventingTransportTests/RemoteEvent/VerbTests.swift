@@ -105,6 +105,71 @@ import Testing
     }
   }
 
+  @Test func aListReachesTheHandlersThatItNames() throws {
+    try simulate(1...10) { clock in
+      let three = try await Three(clock)
+      let (event, notes) = (three.event, three.notes)
+      let four = event.addHandler(named: "four") { _ in notes.note("four") }
+      let five = event.addHandler(named: "five") { _ in notes.note("five") }
+      let names = ["one", "five", "other"]
+      try await three.require(["one", "two", "three", "four", "five"])
+      try require(event.lock([three.token, four]) == 2 && event.lock([]) == 0, "locks of other tokens")
+      try require(event.isLocked(four) && !event.isLocked(five), "a lock of another handler")
+      try await three.require(["two", "three", "five"])
+      try require(event.unlock([three.token, four]) == 2 && !event.isLocked(four), "no handlers of the tokens")
+      try require(event.lock(named: names) == 2, "locks of other names")
+      try await three.require(["two", "three", "four"])
+      try require(event.unlock(named: names) == 2, "no handlers with the names")
+      try await three.require(["one", "two", "three", "four", "five"])
+      try require(event.remove(named: names) == 2 && event.remove(named: names) == 0, "other removals of names")
+      try await three.require(["two", "three", "four"])
+    }
+  }
+
+  @Test func allHandlersAreLockedAndUnlocked() throws {
+    try simulate(1...10) { clock in
+      let three = try await Three(clock)
+      let event = three.event
+      func locked() async -> [Bool] { await event.handlers.map(\.isLocked) }
+      try require(event.lockAll() == 3 && !event.isLocked, "other locks of all")
+      try await three.require([])
+      try require(event.unlock(three.token), "no handler to unlock")
+      try await three.require(["one"])
+      let lists = (await event.lockedHandlers, await event.unlockedHandlers, await event.handlers(ownedBy: three.owner))
+      try require(lists.0.map(\.tags) == [["tag"], []] && lists.1.map(\.name) == ["one"], "\(lists)")
+      try require(lists.2.map(\.hasOwner) == [true], "\(lists)")
+      let all = await locked()
+      try require(all == [false, true, true], "\(all)")
+      event.lock()
+      try require(event.unlockAll() == 3 && event.isLocked, "no handlers to unlock, or no lock of the event")
+      event.unlock()
+      try await three.require(["one", "two", "three"])
+    }
+  }
+
+  /// Every way to lock handlers may hold the last message.
+  @Test(arguments: 0..<5) func aHoldingLockDelaysAMessage(kind: Int) throws {
+    try simulate(1...10) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock).plain)
+      let notes = Notes<Int>()
+      let token = event.addHandler(named: "one") { notes.note($0) }
+      try await event.listen()
+      switch kind {
+      case 0: event.lock(token, holding: .latest)
+      case 1: event.lock([token], holding: .latest)
+      case 2: event.lock(named: ["one"], holding: .latest)
+      case 3: event.lock(named: "one", holding: .latest)
+      default: event.lockAll(holding: .latest)
+      }
+      for number in 1...3 { try await event.publish(number) }
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.count == 0, "\(notes.values)")
+      try require(event.unlockAll() == 1, "no handler to unlock")
+      await event.quiesce()
+      try require(notes.values == [3], "\(notes.values)")
+    }
+  }
+
   @Test func whatIsThereCanBeLookedAt() throws {
     try simulate(1...3) { clock in
       let three = try await Three(clock)

@@ -25,12 +25,29 @@
       #expect(error?.description.contains("secret") == false)
     }
 
-    @Test func aServerThatIsTooOldForHeadersIsNamed() async throws {
-      let info = #"INFO {"server_id":"A","version":"2.1.9","proto":1,"max_payload":1048576}"#
-      let server = try TextServer(info + "\r\n", pongs: 1)
-      let error = await transportError { _ = try await NATS.connect("nats://127.0.0.1:\(server.port)") }
+    /// The version is in the first line of the server.
+    @Test(arguments: [
+      (#","version":"2.1.9""#, #"got nats-server "2.1.9" at nats://127.0.0.1:"#),
+      ("", "a server that tells no version"),
+      (#","version":"a\r\n\u0000""#, #"got nats-server "a???" at"#),
+    ]) func aServerThatIsTooOldForHeadersIsNamed(version: String, text: String) async throws {
+      let server = try TextServer(
+        #"INFO {"server_id":"A","proto":1,"max_payload":1048576\#(version)}"# + "\r\n", pongs: 1)
+      let error = await transportError { _ = try await NATS.connect("nats://anna:secret@127.0.0.1:\(server.port)") }
       #expect(error?.code == .refused)
-      #expect(error?.description.contains("expected nats-server 2.2 or later") == true)
+      let found = error?.description ?? "no error"
+      #expect(found.hasPrefix("expected a server with headers: nats-server 2.2 or later, without no_header_support"))
+      #expect(found.contains(text) && !found.contains("secret"), "\(found)")
+      #expect(found.hasSuffix("at nats://127.0.0.1:\(server.port)"), "\(found)")
+    }
+
+    @Test func aServerWhoseConfigurationHasNoHeadersIsNamed() async throws {
+      let server = try NATSServer("no_header_support: true", hasStreams: false)
+      let error = await transportError { try await server.connect().close() }
+      #expect(error?.code == .refused)
+      #expect(
+        error?.description.contains("without no_header_support; got nats-server \"2.") == true,
+        "\(error.map { "\($0)" } ?? "no error")")
     }
 
     @Test func theFirstServerThatIsThereIsTaken() async throws {

@@ -1,0 +1,30 @@
+#if NATS
+  import Eventing
+  @testable import EventingNATS
+  import Foundation
+  import Testing
+
+  /// A message that a forward publishes has its place when it waits for the socket.
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct ForwardTests {
+    /// The server never says that it has stored a message.
+    @Test func aForwardWaitsForNoReceipt() async throws {
+      let server = try TextServer(TextServer.info(), pongs: .max)
+      let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)", publishTimeout: .seconds(600))
+      let stream = NATSTransport(nats.engine, StreamName(name: "TEST", subjects: ["test.>"]))
+      let (placed, local) = (RemoteEvent<String>("test.a", over: stream), Event<String>("local"))
+      local.forward(to: placed)
+      for number in 1...64 { local.post("<\(number)>") }
+      /// The numbers of the messages, each where it came first. A message comes again if it has no
+      /// receipt.
+      func numbers() -> [Int] {
+        server.received.matches(of: /<(\d+)>/).compactMap { Int($0.1) }.reduce(into: []) { numbers, number in
+          if !numbers.contains(number) { numbers.append(number) }
+        }
+      }
+      try await eventually("expected 64 messages, got \(numbers())") { numbers().count == 64 }
+      #expect(numbers() == Array(1...64))
+      await nats.close(within: .zero)
+      withExtendedLifetime(placed) {}
+    }
+  }
+#endif
