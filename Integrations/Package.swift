@@ -59,6 +59,15 @@ let package = Package(
         "EventingLifecycle", eventing, transport, testing, lifecycle, log,
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
+    // The code of the README, and of the guides of the package above that need other packages.
+    .testTarget(
+      name: "EventingArticleTests",
+      dependencies: [
+        "EventingGRDB", "EventingLifecycle", "EventingLog", "EventingMetrics", "EventingTracing", eventing, transport,
+        lifecycle, log, grdb, .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ]),
     // The process that the tests of outbox and inbox kill.
     .executableTarget(
       name: "outbox-process", dependencies: ["EventingGRDB", eventing, transport, grdb], path: "Tests/OutboxProcess"),
