@@ -1,7 +1,7 @@
 import Eventing
 
-/// Locks and unlocks handlers in every way: by token, by name, for the duration of `withLocked`,
-/// and by locking the whole event (G9).
+/// Locks and unlocks handlers by token, by name and for the duration of `withLocked`, and locks the
+/// whole event (G9).
 ///
 /// No handler is added or removed during the race. So every report has to account for all handlers
 /// (G21), and every snapshot for all occurrences.

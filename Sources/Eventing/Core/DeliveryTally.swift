@@ -84,7 +84,7 @@
   }
 
   /// Returns the completion that goes onto a lane with the payload, and creates it if there is
-  /// none; `nil` if no waiter, observer, task-local value or late `send` needs one.
+  /// none; `nil` if no waiter, no observer, no carried value and no ``isLateSend`` needs one.
   @usableFromInline mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)

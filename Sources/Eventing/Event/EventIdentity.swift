@@ -1,8 +1,8 @@
 /// The name, the number and the payload type of an event, as a value.
 ///
-/// Each callback of an ``EventObserver`` receives the identity of its event, and ``Event/identity``
-/// returns it. It does not keep the event alive. Two identities are equal if their numbers are
-/// equal.
+/// An ``EventObserver`` receives the identity of the event with each callback that has a parameter
+/// `in:`, and ``Event/identity`` returns it. An identity does not keep its event alive. Two
+/// identities are equal if their numbers are equal.
 public struct EventIdentity: Sendable {
   /// The name of the event; `nil` if it has none. Several events may share a name.
   public let name: String?

@@ -94,10 +94,10 @@ final class Listenings: Sendable {
   }
 }
 
-/// A running listening of a remote event. Releasing this value does not end it.
+/// A running listening of a remote event or question. Releasing this value does not end it.
 ///
-/// A listening also ends when its event is finished, or when the last reference to the event is
-/// released.
+/// It ends with ``drain(within:)`` or ``cancel()``, when its event or question is finished, or when
+/// the last reference to that is released.
 public final class Listening: Sendable {
   private let subscription: any TransportSubscription
   private let listenings: Listenings
