@@ -74,8 +74,9 @@
       _ engine: Engine, _ stream: StreamName, _ subject: String, _ options: SubscribeOptions,
       _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) async throws -> StreamSubscription {
-      let config = ConsumerConfig(subject, options)
-      try await StreamAdmin(engine).makeConsumer(stream.name, config)
+      let admin = StreamAdmin(engine)
+      let config = try await admin.fixingStart(stream.name, ConsumerConfig(subject, options))
+      try await admin.makeConsumer(stream.name, config)
       let subscription = StreamSubscription(engine, stream, config, options, begin)
       // The server sends no more than the pulls request, and a few messages about the pulls.
       let limit = options.inFlight + 1_024
