@@ -200,7 +200,7 @@
       message.isSent = { [state] reason in
         if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
       }
-      engine.outbox.send(message)
+      engine.sendQueue.send(message)
     }
 
     func tick(_ now: ContinuousClock.Instant) {
@@ -242,7 +242,7 @@
         defer { state.isForgotten = true }
         return !state.isForgotten
       }
-      if isFirst { engine.outbox.send(Outgoing(subject: "$JS.API.CONSUMER.DELETE.\(stream.name).\(config.name)")) }
+      if isFirst { engine.sendQueue.send(Outgoing(subject: "$JS.API.CONSUMER.DELETE.\(stream.name).\(config.name)")) }
     }
 
     func drain(within limit: Duration) async {
