@@ -28,8 +28,8 @@
     }
 
     let connection: LibraryConnection
-    let outbox: Outbox
-    let exchanges = Exchanges()
+    let sendQueue: SendQueue
+    let pendingRequests = PendingRequests()
     let budget = PublishBudget()
     let incidents = Incidents()
     /// The deliveries of stream messages that do not count as attempts.
@@ -44,13 +44,13 @@
       self.connection = connection
       self.publishTimeout = publishTimeout
       self.identity = identity
-      outbox = Outbox(connection)
+      sendQueue = SendQueue(connection)
       inboxPrefix =
         "_INBOX.\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
       state = Guarded(State(largestMessage: connection.largestMessage))
     }
 
-    deinit { outbox.close() }
+    deinit { sendQueue.close() }
 
     /// Makes the engine of a connection. Blocks until the server has answered.
     ///
@@ -61,10 +61,10 @@
     ) throws -> Engine {
       let engine = Engine(connection, publishTimeout, identity)
       events.receive { [weak engine] in engine?.handle($0) }
-      let (prefix, exchanges) = ("\(engine.inboxPrefix).r.", engine.exchanges)
+      let (prefix, pendingRequests) = ("\(engine.inboxPrefix).r.", engine.pendingRequests)
       let inbox = try connection.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
         if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
-          exchanges.end(token, .reply(arrival))
+          pendingRequests.end(token, .reply(arrival))
         }
       }
       engine.state.withLock { $0.inbox = inbox }
@@ -85,7 +85,7 @@
     private func handle(_ kind: ConnectionEvents.Kind) {
       switch kind {
       case .lost:
-        outbox.pause()
+        sendQueue.pause()
         let isOpen = state.withLock { state in
           state.isConnected = false
           return !state.isClosed
@@ -98,9 +98,9 @@
           state.largestMessage = most
           return Array(state.subscriptions.values)
         }
-        outbox.resume()
+        sendQueue.resume()
         endWaits { _ in true }
-        exchanges.connectionWasLost()
+        pendingRequests.connectionWasLost()
         for subscription in subscriptions { subscription.reconnected() }
         incidents.post(TransportIncident(kind: .reconnected, reason: "the connection is there again"))
       case .closed:
@@ -110,7 +110,7 @@
             TransportIncident(kind: .refused, reason: "the server refuses this connection for ever: it was closed"))
         }
       case .failed(let text):
-        exchanges.fail(text)
+        pendingRequests.fail(text)
         incidents.post(TransportIncident(kind: .refused, reason: withoutCredentials(text)))
       }
     }
@@ -122,9 +122,9 @@
         return !state.isClosed
       }
       endWaits { _ in true }
-      exchanges.close()
+      pendingRequests.close()
       budget.expire(nil)
-      outbox.close()
+      sendQueue.close()
       return isNew
     }
 
@@ -165,13 +165,13 @@
       let (isClosed, isConnected, isWaiting, subscriptions) = state.withLock { state in
         (state.isClosed, state.isConnected, !state.waiting.isEmpty, Array(state.subscriptions.values))
       }
-      exchanges.expire(now)
+      pendingRequests.expire(now)
       budget.expire(now)
       endWaits { $0 <= now }
-      if isConnected { outbox.resume() }  // if the connection breaks during a send, the outbox pauses itself
+      if isConnected { sendQueue.resume() }  // if the connection breaks during a send, the send queue pauses itself
       for subscription in subscriptions { subscription.tick(now) }
       if isClosed, subscriptions.isEmpty { return nil }
-      return exchanges.isEmpty && !isWaiting && !budget.hasWaiters ? .milliseconds(100) : .milliseconds(20)
+      return pendingRequests.isEmpty && !isWaiting && !budget.hasWaiters ? .milliseconds(100) : .milliseconds(20)
     }
 
     // MARK: Messages
@@ -189,20 +189,20 @@
     func exchange(
       _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool, entered: () -> Void = {},
       sent: @escaping @Sendable () -> Void = {}
-    ) async -> Exchanges.Outcome {
-      let (token, outcome) = exchanges.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
+    ) async -> PendingRequests.Outcome {
+      let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
       var message = message
       message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
-      message.isSent = { [exchanges] reason in
+      message.isSent = { [pendingRequests] reason in
         sent()
-        if let reason { exchanges.end(token, .refused(reason)) }
+        if let reason { pendingRequests.end(token, .refused(reason)) }
       }
-      outbox.send(message)
+      sendQueue.send(message)
       entered()
       return await withTaskCancellationHandler {
         await outcome.value
       } onCancel: {
-        if !endsWhenLost { exchanges.end(token, .cancelled) }
+        if !endsWhenLost { pendingRequests.end(token, .cancelled) }
       }
     }
 
@@ -216,11 +216,11 @@
       let subject = message.subject
       message.isSent = { [budget, incidents] reason in
         budget.give(cost)
-        guard let reason, reason != Outbox.wasClosed else { return }
+        guard let reason, reason != SendQueue.wasClosed else { return }
         incidents.post(
           TransportIncident(kind: .refused, subject: subject, reason: withoutCredentials(reason), dropped: 1))
       }
-      return outbox.send(message)
+      return sendQueue.send(message)
     }
 
     /// Returns a new subject, for the messages of one subscription.
@@ -254,7 +254,7 @@
         for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
       }
       let end = ContinuousClock.now + min(limit, .seconds(2))
-      while isConnected, !outbox.isEmpty, .now < end { try? await Task.sleep(for: .milliseconds(5)) }
+      while isConnected, !sendQueue.isEmpty, .now < end { try? await Task.sleep(for: .milliseconds(5)) }
       let canFlush = isConnected
       guard markClosed() else { return }
       let inbox = state.withLock { state in

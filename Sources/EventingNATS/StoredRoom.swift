@@ -2,10 +2,10 @@
   import Eventing
   import EventingTransport
 
-  /// The room of one message for a stream, which its publisher and each copy in the outbox use.
+  /// The room of one message for a stream, which its publisher and each copy in the send queue use.
   ///
-  /// The last user returns the room to the budget. A copy may wait in the outbox for longer than
-  /// its publisher waits for a receipt.
+  /// The last user returns the room to the budget. A copy may wait in the send queue for longer
+  /// than its publisher waits for a receipt.
   final class StoredRoom: Sendable {
     private let budget: PublishBudget
     private let cost: Int

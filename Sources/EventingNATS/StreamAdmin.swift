@@ -75,6 +75,19 @@
       }
     }
 
+    /// Returns a configuration that begins at a position, if it begins with new messages.
+    ///
+    /// A server that lost its record of a consumer begins again at the configured start. With
+    /// `new`, it would leave out all messages that were stored before and are not handled yet.
+    func fixingStart(_ stream: String, _ config: ConsumerConfig) async throws -> ConsumerConfig {
+      guard config.start == "new", let last = try await request("STREAM.INFO.\(stream)", Nothing?.none).state else {
+        return config
+      }
+      var config = config
+      config.begin(at: .position(last.lastPosition &+ 1))
+      return config
+    }
+
     /// Makes a consumer. If it exists, checks its options. Returns whether it was made.
     @discardableResult func makeConsumer(_ stream: String, _ config: ConsumerConfig) async throws -> Bool {
       if try await isThere(stream, config) { return false }

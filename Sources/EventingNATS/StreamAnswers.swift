@@ -36,13 +36,21 @@
       enum CodingKeys: String, CodingKey { case position = "stream_seq" }
     }
 
+    /// The messages of a stream.
+    struct State: Decodable {
+      var lastPosition: UInt64
+
+      enum CodingKeys: String, CodingKey { case lastPosition = "last_seq" }
+    }
+
     var error: Failure?
     var config: Config?
+    var state: State?
     var streams: [String]?
     var floor: Floor?
 
     enum CodingKeys: String, CodingKey {
-      case error, config, streams
+      case error, config, state, streams
       case floor = "ack_floor"
     }
 

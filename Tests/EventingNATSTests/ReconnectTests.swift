@@ -119,10 +119,12 @@
       let engine = stream.engine
       server.freeze()
       async let error = transportError { _ = try await stream.publish(RemoteMessage(), to: "test.a") }
-      try await eventually("expected a message that was sent") { !engine.exchanges.isEmpty && engine.outbox.isEmpty }
+      try await eventually("expected a message that was sent") {
+        !engine.pendingRequests.isEmpty && engine.sendQueue.isEmpty
+      }
       server.end()
       try await eventually("expected a lost connection") { !engine.isConnected }
-      try await eventually("expected that no receipt comes") { engine.exchanges.isEmpty }
+      try await eventually("expected that no receipt comes") { engine.pendingRequests.isEmpty }
       await nats.close()
       let found = await error
       #expect(found?.code == .mayBeStored, "\(found.map { "\($0)" } ?? "no error")")

@@ -19,13 +19,7 @@
       try await event.listen(as: "one", startingAt: .first)
       for number in 0..<50 { try await event.publish(number) }
       try await eventually("expected 50 payloads") { handled.withLock { $0.count } == 50 }
-      server.end()
-      // A killed nats-server 2.9 may lose this file by itself.
-      let consumers = "\(server.folder)/streams/jetstream/$G/streams/TEST/obs"
-      for name in try FileManager.default.contentsOfDirectory(atPath: consumers) {
-        try FileManager.default.removeItem(atPath: "\(consumers)/\(name)/o.dat")
-      }
-      try server.start()
+      try RepetitionTests.restartWithoutRecords(server)
       try await eventually("expected all payloads again") { handled.withLock { $0.count } >= 100 }
       try await event.publish(50)
       try await eventually("expected the last payload") { handled.withLock { $0.last } == 50 }
@@ -34,6 +28,39 @@
       #expect(found.first?.event == "test.a" && found.first?.stream == "TEST")
       #expect(found.first?.reason.contains("the group one") == true)
       #expect(found.first?.reason.contains("messages from 1 on come again; the last one before was at 50") == true)
+      await nats.close()
+    }
+
+    private static func restartWithoutRecords(_ server: NATSServer) throws {
+      server.end()
+      // A killed nats-server 2.9 may lose this file by itself.
+      let consumers = "\(server.folder)/streams/jetstream/$G/streams/TEST/obs"
+      for name in try FileManager.default.contentsOfDirectory(atPath: consumers) {
+        try FileManager.default.removeItem(atPath: "\(consumers)/\(name)/o.dat")
+      }
+      try server.start()
+    }
+
+    /// A server without its record of a group begins at the start that the group was made with.
+    @Test func aGroupOfNewMessagesLosesNoneWithItsRecord() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect(publishTimeout: .seconds(20))
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      let handled = Guarded<[Int]>([])
+      event.addHandler { number in handled.withLock { $0.append(number) } }
+      try await event.publish(0)
+      let listening = try await event.listen(as: "one")
+      try await event.publish(1)
+      try await eventually("expected 1, got \(handled.withLock { $0 })") { handled.withLock { $0 } == [1] }
+      await listening.drain(within: .seconds(5))
+      for number in 2...5 { try await event.publish(number) }
+      try RepetitionTests.restartWithoutRecords(server)
+      try await event.listen(as: "one")
+      try await event.publish(6)
+      try await eventually("expected 1 to 6, got \(handled.withLock { $0 })") {
+        handled.withLock { Set($0) == Set(1...6) }
+      }
       await nats.close()
     }
 

@@ -82,7 +82,7 @@
       let headers = [
         MessageHeader.failure: "\(TransportError.Code.noResponders)", MessageHeader.failureReason: reason,
       ]
-      engine.outbox.send(Outgoing(subject: request.reply ?? "", headers: headers))
+      engine.sendQueue.send(Outgoing(subject: request.reply ?? "", headers: headers))
     }
 
     /// Answers a request, and then all waiting ones.
@@ -96,7 +96,7 @@
           engine.incidents.post(
             TransportIncident(kind: .refused, subject: subject, reason: "a reply was not sent: \(reason)", dropped: 1))
         }
-        engine.outbox.send(message)
+        engine.sendQueue.send(message)
         let (following, drainers) = state.withLock { state -> (Arrival?, [OneShot<Void>]) in
           if !state.waiting.isEmpty { return (state.waiting.removeFirst(), []) }
           state.running -= 1

@@ -5,7 +5,7 @@
   // Sends verdicts to the server.
   extension StreamSubscription {
     func answer(_ item: Inflow.Item, _ text: String) {
-      if let reply = item.reply { engine.outbox.send(Outgoing(subject: reply, body: Array(text.utf8))) }
+      if let reply = item.reply { engine.sendQueue.send(Outgoing(subject: reply, body: Array(text.utf8))) }
     }
 
     func apply(_ verdict: Verdict, to item: Inflow.Item) {

@@ -74,8 +74,9 @@
       _ engine: Engine, _ stream: StreamName, _ subject: String, _ options: SubscribeOptions,
       _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) async throws -> StreamSubscription {
-      let config = ConsumerConfig(subject, options)
-      try await StreamAdmin(engine).makeConsumer(stream.name, config)
+      let admin = StreamAdmin(engine)
+      let config = try await admin.fixingStart(stream.name, ConsumerConfig(subject, options))
+      try await admin.makeConsumer(stream.name, config)
       let subscription = StreamSubscription(engine, stream, config, options, begin)
       // The server sends no more than the pulls request, and a few messages about the pulls.
       let limit = options.inFlight + 1_024
@@ -199,7 +200,7 @@
       message.isSent = { [state] reason in
         if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
       }
-      engine.outbox.send(message)
+      engine.sendQueue.send(message)
     }
 
     func tick(_ now: ContinuousClock.Instant) {
@@ -241,7 +242,7 @@
         defer { state.isForgotten = true }
         return !state.isForgotten
       }
-      if isFirst { engine.outbox.send(Outgoing(subject: "$JS.API.CONSUMER.DELETE.\(stream.name).\(config.name)")) }
+      if isFirst { engine.sendQueue.send(Outgoing(subject: "$JS.API.CONSUMER.DELETE.\(stream.name).\(config.name)")) }
     }
 
     func drain(within limit: Duration) async {

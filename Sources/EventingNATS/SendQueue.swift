@@ -6,7 +6,7 @@
   /// The messages that wait for the socket, and the one thread that sends them.
   ///
   /// If the server is frozen, sending may block for seconds. So no thread of Swift's pool sends.
-  final class Outbox: Sendable {
+  final class SendQueue: Sendable {
     private struct State: Sendable {
       var items: [Outgoing] = []
       /// Whether the connection is lost. While it is, all messages wait.
@@ -35,13 +35,13 @@
     /// The reason why messages are not sent after the connection was closed.
     static let wasClosed = "the connection was closed"
 
-    /// Appends a message. Returns whether the outbox was open.
+    /// Appends a message. Returns whether the send queue was open.
     @discardableResult func send(_ message: Outgoing) -> Bool {
       let (isClosed, mustWake) = state.withLock { state in
         if !state.isClosed { state.items.append(message) }
-        return (state.isClosed, Outbox.mustWake(&state))
+        return (state.isClosed, SendQueue.mustWake(&state))
       }
-      if isClosed { message.isSent?(Outbox.wasClosed) }
+      if isClosed { message.isSent?(SendQueue.wasClosed) }
       if mustWake { signal.signal() }
       return !isClosed
     }
@@ -58,7 +58,7 @@
     private func change(_ body: (inout State) -> Void) {
       let mustWake = state.withLock { state in
         body(&state)
-        return Outbox.mustWake(&state)
+        return SendQueue.mustWake(&state)
       }
       if mustWake { signal.signal() }
     }
@@ -69,7 +69,7 @@
       return true
     }
 
-    /// Waits for messages, and returns them. Returns `nil` when the outbox was closed.
+    /// Waits for messages, and returns them. Returns `nil` when the send queue was closed.
     private func nextBatch() -> [Outgoing]? {
       while true {
         let (batch, isClosed) = state.withLock { state -> ([Outgoing], Bool) in
@@ -83,7 +83,7 @@
           return (state.items, state.isClosed)
         }
         if isClosed {
-          for message in batch { message.isSent?(Outbox.wasClosed) }
+          for message in batch { message.isSent?(SendQueue.wasClosed) }
           return nil
         }
         if !batch.isEmpty { return batch }

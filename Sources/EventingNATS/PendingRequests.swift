@@ -4,8 +4,8 @@
 
   /// The sent messages that wait for a reply. The key of each is the last word of the subject for
   /// its reply.
-  final class Exchanges: Sendable {
-    /// The result of an exchange.
+  final class PendingRequests: Sendable {
+    /// The result of a request.
     enum Outcome: Sendable {
       case reply(Arrival)
       case late
@@ -21,7 +21,7 @@
       let subject: String
       let deadline: ContinuousClock.Instant
       let outcome: OneShot<Outcome>
-      /// Whether a lost connection ends the exchange.
+      /// Whether a lost connection ends the request.
       let endsWhenLost: Bool
     }
 
@@ -36,7 +36,7 @@
     /// Whether no message waits for a reply.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
-    /// Begins an exchange.
+    /// Begins a request.
     func begin(
       _ subject: String, until deadline: ContinuousClock.Instant, endsWhenLost: Bool
     ) -> (token: UInt64, outcome: OneShot<Outcome>) {
@@ -53,23 +53,23 @@
       return (token, outcome)
     }
 
-    /// Ends one exchange.
+    /// Ends one request.
     func end(_ token: UInt64, _ outcome: Outcome) {
       state.withLock { $0.entries.removeValue(forKey: token) }?.outcome.set(outcome)
     }
 
-    /// Ends the exchanges whose deadline has passed.
+    /// Ends the requests whose deadline has passed.
     func expire(_ now: ContinuousClock.Instant) { end(.late) { $0.deadline <= now } }
 
-    /// Ends the exchanges that wait for no longer than the connection lives.
+    /// Ends the requests that wait for no longer than the connection lives.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
-    /// Ends the exchanges whose subject an error text of the server names.
+    /// Ends the requests whose subject an error text of the server names.
     func fail(_ text: String) {
       end(.refused(text)) { entry in text.contains("for Publish to \"\(entry.subject)\"") }
     }
 
-    /// Ends all exchanges. Later ones end at once.
+    /// Ends all requests. Later ones end at once.
     func close() {
       state.withLock { $0.isClosed = true }
       end(.closed) { _ in true }
