@@ -52,8 +52,8 @@
       }
     }
 
-    /// Handles messages as a member of a group, and logs each one with its attempt. At a SIGTERM, the
-    /// member finishes what it has begun, and ends.
+    /// Handles messages as a member of a group, and logs each one with its attempt. At a SIGTERM,
+    /// the member finishes what it has begun, and ends.
     static func handle(_ group: String, _ address: String, _ file: String) async throws {
       let mustEnd = Terminations()
       let (nats, stream) = await connect(address)

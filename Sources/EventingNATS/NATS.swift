@@ -89,17 +89,18 @@
 
     /// Returns the transport of a stream, which stores messages until they are handled.
     ///
-    /// If the stream does not exist, it is created, with file storage. Its window for repeated
-    /// ids is two minutes, or `maxAge` if that is shorter. A message counts as stored when the server has it. The server's
-    /// configuration (`sync_interval`) and the number of replicas decide when it is on a disk.
+    /// If the stream does not exist, it is created, with file storage. Its window for repeated ids
+    /// is two minutes, or `maxAge` if that is shorter. A message counts as stored when the server
+    /// has it. The server's configuration (`sync_interval`) and the number of replicas decide when
+    /// it is on a disk.
     ///
     /// - Parameters:
     ///   - name: The name of the stream, without spaces, dots or wildcards.
     ///   - subjects: The stored subjects, with the wildcards `*` and `>`.
     ///   - maxAge: The longest time for which a message is kept. With `nil`, an existing stream may
     ///     have any, and a new one keeps messages without a limit.
-    ///   - replicas: The number of servers that store the stream. With `nil`, an existing stream may
-    ///     have any number, and a new one has one.
+    ///   - replicas: The number of servers that store the stream. With `nil`, an existing stream
+    ///     may have any number, and a new one has one.
     /// - Returns: The transport.
     /// - Throws: ``EventingTransport/TransportError``, with the code
     ///   ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other

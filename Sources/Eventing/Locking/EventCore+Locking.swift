@@ -3,8 +3,8 @@ import Synchronization
 // Locks, and the occurrences that they hold.
 //
 // A lock that holds nothing is a flag of the handler's record. With a lock that holds, the handler
-// gets a `HoldingBuffer`. While it has one, its locks begin under the core's mutex, and end as items
-// of the mailbox, after everything that was sent before.
+// gets a `HoldingBuffer`. While it has one, its locks begin under the core's mutex. They end as
+// items of the mailbox, after everything that was sent before.
 //
 // With atomics alone, the thread inside could find a lock that another thread ends directly
 // afterwards. The occurrence would be held after the end, and the next one would overtake it.

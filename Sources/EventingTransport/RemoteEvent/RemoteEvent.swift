@@ -7,14 +7,15 @@ public import Eventing
 ///     try await placed.publish(order)                         // returns when it is stored
 ///     let listening = try await placed.listen(as: "billing")  // one member handles each
 ///
-/// A published payload goes to the engine. The engine delivers it to one member of each group,
-/// and to each process that listens without a group; to this one, too, if it listens. Handlers, views and sequences are those of any `EventSource`.
+/// A published payload goes to the engine. The engine delivers it to one member of each group, and
+/// to each process that listens without a group; to this one, too, if it listens. Handlers, views
+/// and sequences are those of any `EventSource`.
 ///
 /// **The acknowledgement is the report.** A message is acknowledged if at least one handler
 /// received it, and no handler threw an error, dropped or deferred the message, or was locked.
-/// Otherwise a stream redelivers it to all handlers of the event, until the last attempt has failed.
-/// A transport without a stream redelivers nothing. Handlers behind forwards count, too. While the event has no
-/// handlers, or is locked, it takes no messages.
+/// Otherwise a stream redelivers it to all handlers of the event, until the last attempt has
+/// failed. A transport without a stream redelivers nothing. Handlers behind forwards count, too.
+/// While the event has no handlers, or is locked, it takes no messages.
 ///
 /// **Loops.** A loop over a sequence has handled an element when it asks for the next one. Only
 /// then is the message acknowledged. This holds for sequences of this event, of a view, and of an

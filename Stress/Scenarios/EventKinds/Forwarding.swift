@@ -27,8 +27,9 @@ struct Forwarding: Scenario {
     init(_ edges: [Int]) { self.edges = edges }
   }
 
-  /// A temporary target: a weak reference to an event of another payload type than the network's, and
-  /// the payloads of one worker that it received. Only a strong forward to the event keeps it alive.
+  /// A temporary target: a weak reference to an event of another payload type than the network's,
+  /// and the payloads of one worker that it received. Only a strong forward to the event keeps it
+  /// alive.
   // Safe: one inline handler accesses `heard`. The scenario reads when no handler runs.
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?

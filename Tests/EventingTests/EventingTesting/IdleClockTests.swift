@@ -73,9 +73,9 @@ import Testing
     }
   }
 
-  /// Checks that handlers which wait for a timer of the library do not hold the clock: for their next
-  /// attempt, for more payloads of a batch, or for the end of a `debounced` burst. They do not sleep
-  /// on the clock themselves.
+  /// Checks that handlers which wait for a timer of the library do not hold the clock: for their
+  /// next attempt, for more payloads of a batch, or for the end of a `debounced` burst. They do not
+  /// sleep on the clock themselves.
   @Test(arguments: WaitingHandler.allCases)
   func handlersThatWaitForATimeDoNotHoldTheClock(kind: WaitingHandler) async throws {
     try await everywhere {
