@@ -8,7 +8,7 @@ import Testing
 @testable import EventingInspection
 
 /// The edges of the graph that leave the events of the process.
-@Suite struct BridgeTests {
+@Suite(.serialized) struct BridgeTests {
   private func edges(of event: EventIdentity) throws -> [GraphEdge] {
     let known = try #require(EventRegistry.events.first { $0.id == event.number })
     let reading = EventReading()

@@ -6,7 +6,7 @@ import Testing
 @testable import EventingInspection
 
 /// The guarantees S1, S2, S4 and S5 of an inspection.
-@Suite struct GuaranteeTests {
+@Suite(.serialized) struct GuaranteeTests {
   // MARK: S1 and S2
 
   @Test func aPolledEventStaysOnItsFastPath() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import EventingInspection
 
 /// Guarantee S6: whatever a client sends, or does not read, the inspection goes on.
-@Suite struct HostileClientTests {
+@Suite(.serialized) struct HostileClientTests {
   /// Fails unless a new client gets an answer.
   private func expectService(_ inspection: Inspection) async throws {
     #expect(await eventually { inspection.counts.clients < 8 })

@@ -6,7 +6,7 @@ import Testing
 private let perl = "/usr/bin/perl"
 
 /// S4: other users get nothing. Only root can try, since it takes two users.
-@Suite(.enabled(if: geteuid() == 0 && FileManager.default.fileExists(atPath: perl)))
+@Suite(.serialized, .enabled(if: geteuid() == 0 && FileManager.default.fileExists(atPath: perl)))
 struct OtherUserTests {
   private static let nobody: uid_t = 65_534
 

@@ -6,7 +6,7 @@ import Testing
 @testable import EventingInspection
 
 /// The protocol over the socket, with clients that keep to it.
-@Suite struct ServerTests {
+@Suite(.serialized) struct ServerTests {
   @Test func theServerSpeaksFirst() async throws {
     try await Serving.with { inspection in
       let hello = try await TestClient(inspection.path).sayHello()

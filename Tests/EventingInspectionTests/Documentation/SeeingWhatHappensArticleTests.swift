@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Runs the examples of the article "Seeing what happens".
-@Suite(.timeLimit(.minutes(10))) struct SeeingWhatHappensArticleTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SeeingWhatHappensArticleTests {
   struct Order: Codable, Sendable { var id: Int }
   final class Player: Sendable { let volume = Observed(0.5) }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import EventingInspection
 
 /// The waits of tasks, as polls see them.
-@Suite struct WaitTests {
+@Suite(.serialized) struct WaitTests {
   @Test func whatHungBeforeAClientCameIsAmongTheWaits() async throws {
     try await Serving.with { inspection in
       let (event, entered, goOn) = (Event<Int>("hung before"), Signal(), Signal())

@@ -5,7 +5,7 @@ import Testing
 @testable import EventingInspection
 
 /// The durations of traced calls in the rows of handlers.
-@Suite struct DurationTests {
+@Suite(.serialized) struct DurationTests {
   @Test func theRowsOfATracedEventHaveDurations() async throws {
     try await Serving.with { inspection in
       let (event, other) = (Event<Int>("timed"), Event<Int>("not timed"))

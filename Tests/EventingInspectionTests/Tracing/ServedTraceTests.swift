@@ -5,7 +5,7 @@ import Testing
 @testable import EventingInspection
 
 /// Traces that a client begins over the socket.
-@Suite struct ServedTraceTests {
+@Suite(.serialized) struct ServedTraceTests {
   @Test func aClientGetsTheRecordsOfItsTrace() async throws {
     try await Serving.with { inspection in
       let event = Event<Int>("served")
