@@ -5,8 +5,10 @@ import Synchronization
 extension Event where Payload == PostedNotification {
   /// Creates an event that posts the notifications of a notification center.
   ///
-  /// The event listens until it is released. Inline handlers run on the thread that posts the
-  /// notification, inside the center's `post`.
+  /// The event listens until it is released: store it. A handler that is added in the expression
+  /// `Event(notifications: name).addHandler { … }` hears nothing, and the compiler cannot warn.
+  ///
+  /// Inline handlers run on the thread that posts the notification, inside the center's `post`.
   ///
   /// - Parameters:
   ///   - name: The name of the notifications; `nil` for every name.
@@ -15,8 +17,7 @@ extension Event where Payload == PostedNotification {
   ///   - center: The notification center. The event retains it.
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
     self.init(name?.rawValue)
-    let id = ObjectIdentifier(center)
-    let poster = Poster(object)
+    let (poster, here) = (Poster(object), Center(center))
     let observation = center.addObserver(forName: name, object: object, queue: nil) { [weak self] notification in
       let posted = PostedNotification(notification)
       guard let self, poster.isThat(posted.object) else { return }
@@ -24,7 +25,11 @@ extension Event where Payload == PostedNotification {
       // A notification that a handler posts is new, so it does not inherit the path of the
       // notification that the handler received.
       Passage.$current.withValue(nil) {
-        if let passage, passage.isOf(posted, by: id) { enter(posted, passage.transit) } else { post(posted) }
+        if let passage, passage.isOf(posted, by: here) {
+          enter(posted, passage.transit)
+        } else {
+          enter(posted, from: here.farEnd(of: posted))
+        }
       }
     }
     keep(Observation(observation, center))
@@ -49,8 +54,12 @@ extension EventSource {
   /// observers of the center run there.
   ///
   /// - A forwarded occurrence enters no event twice, so a cycle through other events and centers
-  ///   ends. While a plain observer is called, it may post a notification of equal name and object.
-  ///   This notification is taken for the forwarded one.
+  ///   ends. An occurrence that came from this name of the center, through
+  ///   `Event(notifications:object:center:)` and any number of forwards, is not posted there again:
+  ///   the report counts the forward as skipped. So two forwards make a bridge in both directions.
+  ///   The object does not matter. To post for another object, add a handler that posts.
+  /// - While a plain observer is called, it may post a notification of equal name and object. This
+  ///   notification is taken for the forwarded one.
   /// - A `send` waits for the handlers of events that listen to the center. These handlers receive
   ///   the original sender.
   ///
@@ -76,8 +85,10 @@ extension EventSource {
     _ notification: @escaping @Sendable (Payload) -> PostedNotification
   ) -> HandlerToken {
     let center = Center(center)
-    return forwardOut(until: object, as: "notifications", label: name?.rawValue, notification) { notification, way in
-      let passage = Passage(notification, center.id, way)
+    return forwardOut(
+      until: object, as: "notifications", label: name?.rawValue, notification, to: center.farEnd
+    ) { notification, way in
+      let passage = Passage(notification, center, way)
       Passage.$current.withValue(passage) { center.post(notification) }
       passage.end()
     }
@@ -90,11 +101,11 @@ private final class Passage: Sendable {
   @TaskLocal static var current: Passage?
 
   private let notification: PostedNotification
-  private let center: ObjectIdentifier
+  private let center: Center
   let transit: ForwardingContext
   private let isOver = Atomic<Bool>(false)
 
-  init(_ notification: PostedNotification, _ center: ObjectIdentifier, _ transit: ForwardingContext) {
+  init(_ notification: PostedNotification, _ center: Center, _ transit: ForwardingContext) {
     self.notification = notification
     self.center = center
     self.transit = transit
@@ -106,7 +117,7 @@ private final class Passage: Sendable {
 
   /// Returns whether a notification is the forwarded one. A plain observer may meanwhile post
   /// another notification of equal name and object. This method cannot tell the two apart.
-  func isOf(_ other: PostedNotification, by center: ObjectIdentifier) -> Bool {
+  func isOf(_ other: PostedNotification, by center: Center) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object
   }
@@ -142,13 +153,23 @@ private final class Observation: @unchecked Sendable {
 }
 
 // Safe: any thread may post to a notification center.
-private struct Center: @unchecked Sendable {
+private struct Center: Hashable, @unchecked Sendable {
   private let center: NotificationCenter
   init(_ center: NotificationCenter) { self.center = center }
 
-  var id: ObjectIdentifier { ObjectIdentifier(center) }
+  static func == (one: Center, other: Center) -> Bool { one.center === other.center }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(center)) }
 
   func post(_ notification: PostedNotification) {
     center.post(name: notification.name, object: notification.object, userInfo: notification.userInfo)
   }
+
+  /// Returns the place that a notification passes through, whatever its object.
+  func farEnd(of notification: PostedNotification) -> CenterName { CenterName(center: self, name: notification.name) }
+}
+
+/// One name in a notification center.
+private struct CenterName: Hashable {
+  let center: Center
+  let name: Notification.Name
 }

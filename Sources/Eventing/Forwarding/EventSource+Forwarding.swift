@@ -64,8 +64,8 @@ extension EventSource {
     return attach(handler)
   }
 
-  /// Forwards the results of a closure to a destination that is not an event, from where
-  /// `Event.enter` may bring them back.
+  /// Forwards the results of a closure to a far end, which is not an event, and from where
+  /// `Event.enter` may bring them back. An occurrence that came through the far end is skipped.
   ///
   /// - Parameters:
   ///   - object: The forward ends when this object is released; `nil` for no such object. It is
@@ -73,18 +73,24 @@ extension EventSource {
   ///   - place: The name of the destination, for inspections.
   ///   - label: The text that tells this forward from others to the destination, for inspections.
   ///   - transform: A closure that makes a result; `nil` forwards nothing.
+  ///   - farEnd: A closure that returns the far end of a result.
   ///   - body: A closure that receives the result, on the thread that delivers.
-  package nonisolated func forwardOut<Other>(
+  package nonisolated func forwardOut<Other, FarEnd: Hashable & Sendable>(
     until object: (any AnyObject & Sendable)?, as place: String, label: String? = nil,
     _ transform: @escaping @Sendable (Payload) -> Other?,
+    to farEnd: @escaping @Sendable (Other) -> FarEnd,
     _ body: @escaping @Sendable (Other, ForwardingContext) -> Void
   ) -> HandlerToken {
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
         TransformedHandler(lane: nil) { payload, _, tally in
-          guard let other = transform(payload.payload(Payload.self)), record.claim() else { return false }
-          body(other, ForwardingContext(ForwardingPath(anchor, after: tally.path), &tally))
+          guard let other = transform(payload.payload(Payload.self)) else { return false }
+          let farEnd = farEnd(other)
+          if tally.path?.contains(farEnd: farEnd) == true { return false }
+          guard record.claim() else { return false }
+          let path = ForwardingPath(farEnd: farEnd, after: ForwardingPath(anchor, after: tally.path))
+          body(other, ForwardingContext(path, &tally))
           tally.report.delivered &+= 1
           return true
         }
@@ -136,6 +142,13 @@ package struct ForwardingContext: Sendable {
   /// The completion that waits for the occurrence, if something waits.
   fileprivate let waiting: Completion?
 
+  /// The context of an occurrence that begins at a far end.
+  fileprivate init(from farEnd: some Hashable & Sendable) {
+    path = ForwardingPath(farEnd: farEnd, after: nil)
+    sender = nil
+    waiting = nil
+  }
+
   fileprivate init(_ path: ForwardingPath, _ tally: inout DeliveryTally) {
     self.path = path
     sender = tally.sender
@@ -163,6 +176,11 @@ extension Event {
   /// Delivers a value that `EventSource.forwardOut` handed over, unless it came through this event.
   package nonisolated func enter(_ payload: Payload, _ context: ForwardingContext) {
     if !context.path.contains(core.anchor) { take(payload, context) }
+  }
+
+  /// Delivers a value that begins at a far end, so that no forward takes it there again.
+  package nonisolated func enter(_ payload: Payload, from farEnd: some Hashable & Sendable) {
+    take(payload, ForwardingContext(from: farEnd))
   }
 
   /// Delivers a forwarded payload, or enqueues it if the event is busy or the path is deep.

@@ -1,22 +1,40 @@
-/// The events that a forwarded occurrence came through. The occurrence enters none of them again
-/// (G23).
+/// The events and far ends that a forwarded occurrence came through. The occurrence enters none of
+/// them again (G23).
 @usableFromInline package final class ForwardingPath: Sendable {
-  /// The anchor of the last event on the path.
-  private let anchor: EventAnchor
-  /// The path to that event; `nil` if the occurrence was sent there.
+  /// A step of the path.
+  private enum Step {
+    case event(EventAnchor)
+    /// A place that is not an event, such as one name in a notification center.
+    case farEnd(any Hashable & Sendable)
+  }
+
+  /// The last step.
+  private let last: Step
+  /// The path to that step; `nil` if the occurrence began there.
   private let before: ForwardingPath?
-  /// The number of events on the path.
+  /// The number of steps.
   private let length: Int
+
+  private init(_ last: Step, after before: ForwardingPath?) {
+    self.last = last
+    self.before = before
+    length = (before?.length ?? 0) + 1
+  }
 
   /// Creates a path that is one event longer.
   ///
   /// - Parameters:
   ///   - anchor: The anchor of the event that forwards.
   ///   - before: The path to that event; `nil` if the occurrence was sent there.
-  init(_ anchor: EventAnchor, after before: ForwardingPath?) {
-    self.anchor = anchor
-    self.before = before
-    length = (before?.length ?? 0) + 1
+  convenience init(_ anchor: EventAnchor, after before: ForwardingPath?) { self.init(.event(anchor), after: before) }
+
+  /// Creates a path that is one far end longer.
+  ///
+  /// - Parameters:
+  ///   - farEnd: The place that the occurrence came from, or leaves to.
+  ///   - before: The path to that place; `nil` if the occurrence began there.
+  convenience init(farEnd: some Hashable & Sendable, after before: ForwardingPath?) {
+    self.init(.farEnd(farEnd), after: before)
   }
 
   /// Whether the next event must deliver on its own queue, which begins a new stack.
@@ -31,11 +49,20 @@
     #endif
   }
 
-  /// Returns whether the occurrence came through an event. O(*n*) for *n* events on the path.
+  /// Returns whether the occurrence came through an event. O(*n*) for *n* steps.
   func contains(_ anchor: EventAnchor) -> Bool {
+    contains { if case .event(let passed) = $0 { passed === anchor } else { false } }
+  }
+
+  /// Returns whether the occurrence came through a far end. O(*n*) for *n* steps.
+  func contains<FarEnd: Hashable & Sendable>(farEnd: FarEnd) -> Bool {
+    contains { if case .farEnd(let passed) = $0 { passed as? FarEnd == farEnd } else { false } }
+  }
+
+  private func contains(_ isIt: (Step) -> Bool) -> Bool {
     var path: ForwardingPath? = self
     while let here = path {
-      if here.anchor === anchor { return true }
+      if isIt(here.last) { return true }
       path = here.before
     }
     return false

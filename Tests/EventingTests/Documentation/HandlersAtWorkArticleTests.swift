@@ -1,4 +1,5 @@
 import Eventing
+import EventingTesting
 import Testing
 
 /// Runs the examples of the article "Handlers at work".
@@ -42,6 +43,24 @@ import Testing
     #expect(await orders.send(Order()).delivered == 1)
   }
 
+  @Test func aSendWaitsForTheRestOfTheWindowOfItsBatch() async {
+    let (clock, orders, calls, arrived) = (ManualClock(), Event<Int>(), Recorder<String>(), Counter())
+    orders.add(Handler(batchesOf: 100, within: .seconds(2), clock: clock) { batch in calls.record("batch \(batch)") })
+    orders.addHandler { _ in arrived.add() }
+    orders.post(1)
+    await clock.advanceWhenIdle(by: .seconds(1))
+    let sending = Task {
+      await orders.send(2)
+      calls.record("sent")
+    }
+    #expect(await eventually { arrived.value == 2 })
+    await clock.advanceWhenIdle(by: .milliseconds(999))
+    #expect(calls.values == [])
+    await clock.advanceWhenIdle(by: .milliseconds(1))
+    await sending.value
+    #expect(calls.values == ["batch [1, 2]", "sent"])
+  }
+
   @Test func paces() async {
     let (search, progress, model) = (Event<String>(), Event<Double>(), Model())
     let (show, results) = (HandlersAtWorkArticleTests.show, HandlersAtWorkArticleTests.results)
@@ -55,8 +74,9 @@ import Testing
     #expect(await model.query == "tea")
 
     search.removeAll()
+    let clock = ContinuousClock()
     search.addHandler(on: .restarting) { text in
-      try await Task.sleep(for: .milliseconds(300))
+      try await clock.sleep(for: .milliseconds(300))
       await show(try await results(text))
     }
     let first = search.submit("te")

@@ -47,6 +47,34 @@ import Testing
   }
 
   // swift-format-ignore
+  @Test func modifiers() async {
+    let (calls, failures) = (Recorder<String>(), Counter())
+    @Sendable func bill(_ order: String) throws {
+      failures.add()
+      if failures.value < 3 { throw Wrong() }
+      calls.record("billed \(order)")
+    }
+    @Sendable func show(_ order: String) { calls.record("shown \(order)") }
+    @Sendable func list(_ order: String) { calls.record("listed \(order)") }
+    @Sendable func store(_ batch: [String]) { calls.record("stored \(batch)") }
+
+    let clock = ManualClock()
+    let orders = Event<String>("orders")
+    orders.add(
+      Handler { order async throws in try bill(order) }
+        .retrying(.backoff(from: .seconds(1), to: .seconds(60), attempts: 3, jitter: false), clock: clock)
+        .timingOut(after: .seconds(5), clock: clock))
+    orders.add(Handler { order in show(order) }.debounced(for: .milliseconds(300), clock: clock))
+    orders.add(Handler { order in list(order) }.throttled(to: .milliseconds(100), clock: clock))
+    orders.add(Handler(batchesOf: 100, within: .seconds(2), clock: clock) { batch in store(batch) })
+    orders.post("tea")
+    await clock.advanceWhenIdle(by: .seconds(3))  // two attempts more, one debounced call, and one batch
+    await clock.waitUntilIdle()
+
+    #expect(calls.values == ["listed tea", "shown tea", "stored [\"tea\"]", "billed tea"])
+  }
+
+  // swift-format-ignore
   @Test func everyOrder() throws {
     try Simulation.run(seeds: 1...200) {
       let download = Download()
@@ -98,7 +126,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "TestingArticleTests")
     let code = try Documentation.examples(Documentation.article("Testing.md"))
-    #expect(code.count == 8)
+    #expect(code.count == 9)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in TestingArticleTests.swift as it stands in the article: \(example.first ?? "")")

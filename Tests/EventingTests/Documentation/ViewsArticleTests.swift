@@ -24,6 +24,16 @@ import Testing
     #expect(reading.handlerCount == 3)
   }
 
+  @Test func modifiersBehindAView() async {
+    let (reading, shown) = (Event<Int>("reading"), Recorder<String>())
+    @Sendable func show(_ text: String) { shown.record(text) }
+    // swift-format-ignore
+    reading.map { celsius in "\(celsius) °C" }.add(Handler { text in show(text) }.debounced(for: .milliseconds(300)))
+    for celsius in [20, 21] { reading.post(celsius) }
+    await reading.quiesce()
+    #expect(shown.values == ["21 °C"])
+  }
+
   // swift-format-ignore
   @Test func sourceAndOccurrences() async {
     let progress = Event<Double>()
@@ -101,7 +111,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "ViewsArticleTests")
     let code = try Documentation.examples(Documentation.article("Views.md"))
-    #expect(code.count == 3)
+    #expect(code.count == 4)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in ViewsArticleTests.swift as it stands in the article: \(example.first ?? "")")

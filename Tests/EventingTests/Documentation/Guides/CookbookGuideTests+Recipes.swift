@@ -1,4 +1,5 @@
 import Eventing
+import EventingTesting
 import Testing
 
 /// Recipes about time, load, values and structure.
@@ -8,14 +9,23 @@ extension CookbookGuideTests {
     @Sendable func find(_ text: String) async throws -> String { text }
     @Sendable func show(_ text: String) async { calls.record(text) }
 
+    let clock = ManualClock()
+    clock.meet(search)
+
     search.addHandler(on: .restarting) { text in
-      try await Task.sleep(for: .milliseconds(300))
+      try await clock.sleep(for: .milliseconds(300))
       await show(try await find(text))
     }
 
-    search.post("te")
-    #expect(await search.send("tea").delivered == 1)
-    #expect(calls.values.last == "tea")
+    let first = search.submit("te")
+    await clock.advanceWhenIdle(by: .milliseconds(200))
+    search.post("tea")
+    #expect(await first.report.dropped == 1)  // the first call has been cancelled
+    await clock.advanceWhenIdle(by: .milliseconds(299))
+    #expect(calls.values == [])
+    await clock.advanceWhenIdle(by: .milliseconds(1))
+    await search.quiesce()
+    #expect(calls.values == ["tea"])
   }
 
   // swift-format-ignore

@@ -1,3 +1,4 @@
+import Dispatch
 import Eventing
 import EventingFoundation
 import Foundation
@@ -10,13 +11,26 @@ extension Notification.Name {
 
 /// Runs the calls and the program of the guide "From NotificationCenter".
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FromNotificationCenterGuideTests {
-  struct Order: Sendable { var id = 7 }
+  struct Order: Sendable {
+    var id: Int
+    var shop: Shop?
+
+    init(id: Int = 7, shop: Shop? = nil) { (self.id, self.shop) = (id, shop) }
+    init?(_ note: PostedNotification) {
+      guard let id = note.userInfo?["id"] as? Int else { return nil }
+      self.init(id: id)
+    }
+  }
   final class Shop: Sendable {
     let placed = Event<Order>("placed")
   }
   final class Ledger: Sendable {
     let booked = Recorder<Int>()
     func book(_ order: Order) { booked.record(order.id) }
+  }
+  actor Store {
+    var booked: [Int] = []
+    func book(_ order: Order) { booked.append(order.id) }
   }
   enum App {
     // swift-format-ignore
@@ -36,58 +50,97 @@ extension Notification.Name {
     placed.post(order, from: shop)
     App.launched.post()
     App.launched.remove(token)
-    search.add(Handler { text in note(text) }.debounced(for: .milliseconds(300)))
+    let ledger = Ledger()
+    search.add(Handler { text in note(text) }.debounced(for: .milliseconds(300)).owned(by: ledger))
     search.post("te")
     search.post("tea")
     await search.quiesce()
     #expect(calls.values.prefix(4) == ["placed 7", "placed 7", "placed 7", "launched"])
     #expect(calls.values.last == "tea")
+    withExtendedLifetime(ledger) {}
   }
 
   @Test func observing() async {
-    let (shop, order, ledger) = (Shop(), Order(), Ledger())
+    let (shop, order, ledger, store) = (Shop(), Order(), Ledger(), Store())
+    let mine = DispatchQueue(label: "mine")
     @Sendable func book(_ order: Order) { ledger.book(order) }
     @MainActor func show(_ order: Order) { ledger.book(order) }
 
     let token = shop.placed.addHandler { order in book(order) }
     shop.placed.addHandler(on: .main) { order in show(order) }
     shop.placed.addHandler(on: .background) { order in book(order) }
+    shop.placed.addHandler(on: .queue(mine)) { order in book(order) }
     shop.placed.addHandler(Ledger.book, of: ledger)
+    shop.placed.addHandler(owner: store) { store, order in await store.book(order) }
     shop.placed.once { order in book(order) }
-    #expect(await shop.placed.send(order).delivered == 5)
+    #expect(await shop.placed.send(order).delivered == 7)
     shop.placed.remove(token)
     shop.placed.remove(ownedBy: ledger)
-    #expect(await shop.placed.send(order).delivered == 2)
+    #expect(await shop.placed.send(order).delivered == 4)
+    #expect(await store.booked == [7, 7])
 
     let bus = EventBus()
     bus.addHandler(for: Order.self) { order in book(order) }
     bus.post(order)
-    #expect(ledger.booked.count == 8)
+    #expect(ledger.booked.count == 10)
+    withExtendedLifetime((ledger, store)) {}
+  }
+
+  @MainActor @Test func aPostOnMainCallsAHandlerOnMainBeforeItReturns() {
+    let (shop, ledger) = (Shop(), Ledger())
+    shop.placed.addHandler(on: .main) { order in ledger.book(order) }
+    shop.placed.post(Order())
+    #expect(ledger.booked.values == [7])
+  }
+
+  @Test func anOwnerIsRemovedFromOneEventAndABagFromAll() {
+    let (shop, other, ledger, bag) = (Shop(), Shop(), Ledger(), HandlerBag())
+    for shop in [shop, other] { shop.placed.addHandler(Ledger.book, of: ledger).store(in: bag) }
+    shop.placed.remove(ownedBy: ledger)
+    #expect(!shop.placed.hasHandlers && other.placed.hasHandlers)
+    bag.removeAll()
+    #expect(!other.placed.hasHandlers)
     withExtendedLifetime(ledger) {}
   }
 
-  @Test func oneEventForAllShops() {
-    let (sales, shop, other, order) = (KeyedEvent<ObjectKey, Order>("sales"), Shop(), Shop(), Order())
-    let calls = Recorder<Int>()
+  @Test func oneEventForAllShops() async {
+    let (shop, other, order, ledger) = (Shop(), Shop(), Order(), Ledger())
+    let (calls, shops) = (Recorder<Int>(), Recorder<Bool>())
     @Sendable func note(_ order: Order) { calls.record(order.id) }
+    @Sendable func note(_ order: Order, of sender: Shop?) { shops.record(sender === shop) }
 
-    sales.anyKey.addHandler { shop, order in note(order) }
-    sales[ObjectKey(shop)].addHandler { order in note(order) }
+    let sales = KeyedEvent<ObjectKey, Order>("sales")
+    sales.anyKey.addHandler { key, order in note(order, of: key.object as? Shop) }
+    sales.anyKey.addHandler(owner: ledger) { ledger, sale in ledger.book(sale.payload) }
+    sales[shop].addHandler { order in note(order) }
     sales.post(order, to: shop)
-    #expect(calls.count == 2)
     sales.post(order, to: other)
-    #expect(calls.count == 3)
-    withExtendedLifetime((shop, other)) {}
+    #expect(calls.count == 1 && ledger.booked.count == 2 && shops.values == [true, false])
+    sales.postUntargeted(order)
+    #expect(ledger.booked.count == 2)
+    withExtendedLifetime((shop, other, ledger)) {}
+  }
+
+  @Test func aDebounceOfAnyKeyKeepsTheLastOfAllShops() async {
+    let (sales, shops, seen) = (KeyedEvent<ObjectKey, Order>("sales"), [Shop(), Shop()], Recorder<String>())
+    sales.anyKey.add(Handler { sale in seen.record("any \(sale.payload.id)") }.debounced(for: .seconds(60)))
+    for shop in shops {
+      sales[shop].add(Handler { order in seen.record("one \(order.id)") }.debounced(for: .seconds(60)))
+    }
+    for (id, shop) in shops.enumerated() { sales.post(Order(id: id), to: shop) }
+    await sales.quiesce()
+    #expect(seen.values.sorted() == ["any 1", "one 0", "one 1"])
+    withExtendedLifetime(shops) {}
   }
 
   @Test func sequencesAndOccurrences() async {
     let (shop, booked, noted) = (Shop(), Recorder<Int>(), Recorder<String>())
     let placed = shop.placed
+    let orders = shop.placed.payloads()
     let loop = Task {
       @Sendable func book(_ order: Order) { booked.record(order.id) }
-      for await order in shop.placed.payloads() { book(order) }
+      for await order in orders { book(order) }
     }
-    #expect(await eventually { placed.hasHandlers })
     @Sendable func note(_ name: String?, _ sender: (any AnyObject & Sendable)?) {
       noted.record("\(name ?? "") \(sender is Shop)")
     }
@@ -98,21 +151,52 @@ extension Notification.Name {
     #expect(booked.values == [7] && noted.values == ["placed true"])
   }
 
+  @Test func aSenderIsHeldWeakly() {
+    let (placed, noted) = (Event<Order>("placed"), Recorder<Bool>())
+    placed.occurrences.addHandler { occurrence in noted.record(occurrence.sender == nil) }
+    placed.addHandler(priority: 1) { order in
+      // The event is busy, so this waits without its sender.
+      if order.id == 1 { placed.post(Order(id: 2), from: Shop()) }
+    }
+    placed.post(Order(id: 1))
+    #expect(noted.values == [true, true])
+  }
+
   @Test func bothAtOnce() {
     let (document, calls, placed) = (Document(), Recorder<String>(), Event<Order>("placed"))
+    @Sendable func print(_ id: Int) { calls.record("saved \(id)") }
     let saved = Event(notifications: .orderSaved)
     let savedHere = Event(notifications: .orderSaved, object: document)
-    placed.forward(to: .default, as: .orderPlaced) { order in ["id": order.id] }
-    let heard = Event(notifications: .orderPlaced)
+    let all = Event(notifications: nil)
     saved.addHandler { _ in calls.record("saved") }
+    saved.compactMap { note in note.userInfo?["id"] as? Int }.addHandler { id in print(id) }
     savedHere.addHandler { _ in calls.record("saved here") }
-    heard.addHandler { calls.record("\($0.userInfo?["id"] ?? 0)") }
+    all.filter { $0.name == .orderSaved }.addHandler { _ in calls.record("saved at all") }
+    Event(notifications: .orderSaved).addHandler { _ in calls.record("an event that is not stored") }
 
     NotificationCenter.default.post(name: .orderSaved, object: nil)
-    NotificationCenter.default.post(name: .orderSaved, object: document)
-    placed.post(Order())
-    #expect(calls.values.sorted() == ["7", "saved", "saved", "saved here"])
-    withExtendedLifetime((saved, savedHere, heard)) {}
+    NotificationCenter.default.post(name: .orderSaved, object: document, userInfo: ["id": 3])
+    #expect(calls.values.sorted() == ["saved", "saved", "saved 3", "saved at all", "saved at all", "saved here"])
+    withExtendedLifetime((saved, savedHere, all)) {}
+  }
+
+  @Test func aBridgeInBothDirections() {
+    let (placed, calls) = (Event<Order>("placed"), Recorder<String>())
+    placed.addHandler { order in calls.record("order \(order.id)") }
+    let observer = NotificationCenter.default.addObserver(forName: .orderPlaced, object: nil, queue: nil) { note in
+      calls.record("note \(note.userInfo?["id"] ?? "") \(note.object is Shop)")
+    }
+    placed.forward(to: .default, as: .orderPlaced) { order in ["id": order.id] }
+    placed.map { order in PostedNotification(.orderPlaced, object: order.shop) }.forward(to: .default)
+    let heard = Event(notifications: .orderPlaced)
+    heard.forward(to: placed) { note in Order(note) }
+
+    placed.post(Order(shop: Shop()))
+    #expect(calls.values == ["order 7", "note 7 false", "note  true"])
+    NotificationCenter.default.post(name: .orderPlaced, object: nil, userInfo: ["id": 8])
+    #expect(calls.values.dropFirst(3).sorted() == ["note 8 false", "order 8"])
+    NotificationCenter.default.removeObserver(observer)
+    withExtendedLifetime(heard) {}
   }
 
   private static let outputBefore = Recorder<String>()
@@ -192,6 +276,6 @@ extension Notification.Name {
   }
 
   @Test func everyLineIsRunHere() throws {
-    try GuideCheck.run("FromNotificationCenter.md", "FromNotificationCenterGuideTests", examples: 2, calls: 23)
+    try GuideCheck.run("FromNotificationCenter.md", "FromNotificationCenterGuideTests", examples: 2, calls: 32)
   }
 }
