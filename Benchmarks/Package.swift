@@ -20,7 +20,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
   ],
   targets: [
-    // Clocks, counters, threads, and the requests to callgrind.
+    // Clocks, counters, threads, a client of a socket, and the requests to callgrind.
     .target(name: "CMeasure"),
     // A library that counts allocations when it is preloaded. No target links it.
     .target(name: "AllocationCounter"),
@@ -34,6 +34,7 @@ let package = Package(
       dependencies: [
         "BenchmarkKit", "BoostSignals", "CMeasure",
         .product(name: "Eventing", package: "swift-eventing"),
+        .product(name: "EventingInspection", package: "swift-eventing"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),

@@ -80,6 +80,12 @@ def kinds(r):
         yield Line("P14", f"{n}: ns", "<=", most, r.value(POST, n), r.first(POST, n))
     n = "throttled, dropped"
     yield Line("H6", f"{n}: ns", "<=", 15, r.value(POST, n), r.first(POST, n))
+    one, nine = "1 handler, inspection", "9 handlers, inspection"
+    plain, polled = (r.row(f"Eventing post / {label}", one) for label in ["none", "polled"])
+    yield Line("S2", "a polled event: ns over a plain one", "<=", 1, less(of(polled), of(plain)), polled)
+    traced = [r.row("Eventing post / traced", n) for n in (one, nine)]
+    delivery = ratio(less(of(traced[1]), of(traced[0])), 8)
+    yield Line("S3", "a traced delivery: ns", "<=", 150, delivery, traced[1])
 
 
 def contention(r):

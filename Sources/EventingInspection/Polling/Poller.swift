@@ -82,6 +82,9 @@ final class Poller {
     return place < events.count && events[place].id == id ? place : nil
   }
 
+  /// Returns the name of an event, or its number and type.
+  func title(ofEvent id: UInt64) -> String { index(of: id).map { Warnings.title(events[$0]) } ?? "event \(id)" }
+
   /// Returns the name of a handler; without one, its file and line, or its number.
   func title(ofHandler id: UInt64) -> String {
     for polled in events {

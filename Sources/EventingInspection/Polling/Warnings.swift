@@ -45,22 +45,25 @@ final class Warnings {
       _ code: PolledWarning.Code, _ polled: PolledEvent, _ handler: UInt64? = nil, count: Int, limit: Int,
       _ text: @autoclosure () -> String
     ) { note(Key(code: code, event: polled.id, handler: handler), count, limit, text(), now, tick) }
+    // The text about a stuck call says whether the call waits for others.
+    var waits: [UInt64: PolledWait] = [:]
+    for each in poller.waits { if let caller = each.wait.by { waits[caller] = each.wait } }
     for polled in poller.events {
       let reading = polled.reading
       if let busyAt = polled.busyAt, now.since(busyAt) >= Self.second {
         found(
           .stuck, polled, count: milliseconds(now.since(busyAt)), limit: 1_000,
-          "A delivery of \(title(polled)) has run for \(milliseconds(now.since(busyAt))) ms.")
+          "A delivery of \(Self.title(polled)) has run for \(Self.seconds(now.since(busyAt))).")
       }
       if grows(&polled.before, reading.waiting, now) {
         found(
           .backlog, polled, count: reading.waiting, limit: Self.backlogLimit,
-          "\(reading.waiting) occurrences wait for \(title(polled)), and their number grows.")
+          "\(Self.number(reading.waiting)) occurrences wait for \(Self.title(polled)), and their number grows.")
       }
       if reading.isOverloaded {
         found(
           .flood, polled, count: reading.waiting, limit: Self.backlogLimit,
-          "Posts to \(title(polled)) are slowed down, because \(reading.waiting) occurrences wait.")
+          "Posts to \(Self.title(polled)) are slowed down, because \(Self.number(reading.waiting)) occurrences wait.")
       }
       let sent = reading.sequence - min(reading.sequence, polled.event.sequenceBefore)
       if sent > 0, !polled.wasHeard, now.since(polled.event.joinedAt) >= 10 * Self.second,
@@ -68,13 +71,17 @@ final class Warnings {
       {
         found(
           .unheard, polled, count: Int(clamping: sent), limit: 0,
-          "\(title(polled)) was sent \(sent) times, and no handler was called.")
+          "\(Self.title(polled)) was sent \(Self.number(Int(clamping: sent))) times, and no handler was called.")
       }
       if polled.handlers.count > 100 { findMany(polled, now, tick) }
       for index in polled.handlers.indices {
         let id = polled.handlers[index].reading.id
+        var reason = ""
+        if let wait = waits[id], let runningAt = polled.handlers[index].runningAt, now.since(runningAt) >= Self.second {
+          reason = Self.reason(wait, poller)  // before the handler is accessed: it reads all handlers
+        }
         look(at: &polled.handlers[index], of: polled, now) { code, count, limit, text in
-          found(code, polled, id, count: count, limit: limit, text)
+          found(code, polled, id, count: count, limit: limit, code == .stuck ? text + reason : text)
         }
       }
     }
@@ -85,8 +92,10 @@ final class Warnings {
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {
       for handler in wait.deferred {
+        let caller = wait.by.map { " from a call of \(poller.title(ofHandler: $0))" } ?? ""
         let text =
-          "A \(wait.kind) does not wait for \(poller.title(ofHandler: handler)), which waits for it: it would not end."
+          "A deadlock was avoided: a \(wait.kind) of \(poller.title(ofEvent: wait.event))\(caller) does not wait for "
+          + "\(poller.title(ofHandler: handler)), which waits for it."
         note(Key(code: .deferred, event: wait.event, handler: handler), 1, 0, text, now, tick)
       }
     }
@@ -105,23 +114,27 @@ final class Warnings {
     at handler: inout PolledHandler, of polled: PolledEvent, _ now: UInt64,
     _ found: (PolledWarning.Code, Int, Int, String) -> Void
   ) {
-    let reading = handler.reading
+    let (reading, name) = (handler.reading, "\(Self.title(handler)) of \(Self.title(polled))")
     if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
-      let time = milliseconds(now.since(runningAt))
-      found(.stuck, time, 1_000, "A call of \(Self.title(handler)) of \(title(polled)) has run for \(time) ms.")
+      let time = now.since(runningAt)
+      let text = "A call of \(name) has run for \(Self.seconds(time))."
+      found(.stuck, milliseconds(time), 1_000, text)
     }
     if reading.waiting > 0 || handler.before.waiting > 0, grows(&handler.before, reading.waiting, now) {
       let text =
-        "\(reading.waiting) occurrences wait for \(Self.title(handler)) of \(title(polled)), and more each second."
+        "\(Self.number(reading.waiting)) occurrences wait for \(name), and more each second."
       found(.backlog, reading.waiting, Self.backlogLimit, text)
     }
     if let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {
-      let text = "\(Self.title(handler)) of \(title(polled)) dropped occurrences, \(reading.dropped) in all."
+      let text =
+        "\(name) dropped occurrences, \(Self.number(reading.dropped)) in all."
       found(.dropping, reading.dropped, 0, text)
     }
     let failed = reading.failed - handler.failedBefore
     if failed >= 10 {
-      found(.failing, failed, 10, "The last \(failed) calls of \(Self.title(handler)) of \(title(polled)) all failed.")
+      found(
+        .failing, failed, 10,
+        "The last \(Self.number(failed)) calls of \(name) all failed.")
     }
   }
 
@@ -141,7 +154,7 @@ final class Warnings {
     }
     for (line, (count, handler)) in counts where count > 100 {
       let place = line.isEmpty ? "" : " from \(line)"
-      let text = "\(title(polled)) has \(count) handlers\(place). Perhaps they are not removed."
+      let text = "\(Self.title(polled)) has \(Self.number(count)) handlers\(place). Perhaps they are not removed."
       note(Key(code: .many, event: polled.id, handler: line.isEmpty ? nil : handler), count, 100, text, now, tick)
     }
   }
@@ -162,9 +175,30 @@ final class Warnings {
   }
 
   private func milliseconds(_ time: UInt64) -> Int { Int(clamping: time / 1_000_000) }
-  private func title(_ polled: PolledEvent) -> String { polled.event.name ?? "event \(polled.id) of \(polled.type)" }
+
+  /// Returns the sentence on what a call waits for.
+  private static func reason(_ wait: PolledWait, _ poller: Poller) -> String {
+    let others = wait.handlers.prefix(3).map { poller.title(ofHandler: $0) }.joined(separator: ", ")
+    return " It waits for \(others.isEmpty ? "" : "\(others) of ")\(poller.title(ofEvent: wait.event))."
+  }
+
+  /// Returns a time in seconds, with one decimal.
+  private static func seconds(_ time: UInt64) -> String {
+    let tenths = Int(clamping: time / 100_000_000)
+    return "\(number(tenths / 10)).\(tenths % 10) s"
+  }
+
+  /// Returns a number with its thousands apart.
+  private static func number(_ number: Int) -> String {
+    number < 1_000 ? "\(number)" : "\(Self.number(number / 1_000)),\("\(number % 1_000 + 1_000)".dropFirst())"
+  }
+
+  static func title(_ polled: PolledEvent) -> String {
+    polled.event.name.map { "\"\($0)\"" } ?? "event \(polled.id) of \(polled.type)"
+  }
+
   static func title(_ handler: PolledHandler) -> String {
-    handler.info.name ?? handler.info.fileID.map { "\($0):\(handler.info.line ?? 0)" }
+    handler.info.name.map { "\"\($0)\"" } ?? handler.info.fileID.map { "\($0):\(handler.info.line ?? 0)" }
       ?? "handler \(handler.reading.id)"
   }
 }

@@ -25,9 +25,19 @@ final class TraceRing: Sendable {
     /// A cache of handlers that have a name in `handlers`. The index is the number of the handler
     /// modulo 64. A lookup here costs a tenth of one in the dictionary.
     var named = [UInt64](repeating: 0, count: 64)
-    var bytes = 0
+    /// The bytes of payloads and names.
+    var textBytes = 0
     /// The number of records that are beginnings.
     var beginnings = 0
+
+    init() {
+      records.reserveCapacity(TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride)
+    }
+
+    /// Whether a record fits.
+    var hasRoom: Bool {
+      textBytes + (records.count + 1) * MemoryLayout<TraceRecord>.stride <= TraceRing.chunkBytes
+    }
 
     /// Returns whether a handler has its name in `handlers`.
     mutating func hasName(of handler: UInt64) -> Bool {
@@ -53,8 +63,8 @@ final class TraceRing: Sendable {
     var filled = Deque<Chunk>()
     var current = Chunk()
     var overwritten = 0
-    /// The number of beginnings in all chunks.
-    var count = 0
+    /// The number of beginnings in the chunks before the current one.
+    var filledCount = 0
   }
 
   /// The number of chunks beside the current one.
@@ -66,7 +76,7 @@ final class TraceRing: Sendable {
   }
 
   /// The number of occurrences, calls, and handlers that were not called.
-  var count: Int { state.withLock { $0.count } }
+  var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
   /// The number of beginnings that were overwritten.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
@@ -81,59 +91,74 @@ final class TraceRing: Sendable {
     }
   }
 
+  /// The work left after a look for room: none, the names of the handler, or a new chunk.
+  private enum Rest { case nothing, names, room }
+
   /// Adds a record.
   ///
   /// - Parameters:
   ///   - record: The record.
   ///   - payload: The text of the payload; `nil` for none.
-  ///   - names: Returns the names of the handler. Called without the mutex, for the handler's first
-  ///     record in a chunk.
+  ///   - names: Returns the names of the handler. Called without the mutex, for the first record
+  ///     of a chunk with which a call of the handler begins, or does not happen.
   func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
-    let (needsName, gone) = state.withLock { state -> (Bool, Chunk?) in
-      let gone = state.makeRoom(most)
-      state.add(record, payload)
-      return (record.handler != 0 && !state.current.hasName(of: record.handler), gone)
+    var rest = add(record, payload)
+    while rest == .room {
+      makeRoom()
+      rest = add(record, payload)
     }
-    withExtendedLifetime(gone) {}  // released after the mutex
-    guard needsName else { return }
+    guard rest == .names else { return }
     let names = names()
     state.withLock { state in
       guard state.current.handlers.updateValue(names, forKey: record.handler) == nil else { return }
-      state.current.bytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
+      state.current.textBytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
     }
+  }
+
+  private func add(_ record: TraceRecord, _ payload: String?) -> Rest {
+    state.withLock { state in
+      guard state.current.hasRoom else { return .room }
+      state.current.add(record, payload)
+      guard record.handler != 0, record.kind.isBeginning else { return .nothing }
+      return state.current.hasName(of: record.handler) ? .nothing : .names
+    }
+  }
+
+  /// Begins a new chunk if the current one is full.
+  @inline(never) private func makeRoom() {
+    // Made and released without the mutex.
+    let new = Chunk()
+    let gone = state.withLock { state -> Chunk? in
+      guard !state.current.hasRoom else { return nil }
+      state.filled.append(state.current)
+      state.filledCount += state.current.beginnings
+      let number = state.current.number + 1
+      state.current = new
+      state.current.number = number
+      guard state.filled.count > most, let gone = state.filled.popFirst() else { return nil }
+      state.overwritten += gone.beginnings
+      state.filledCount -= gone.beginnings
+      return gone
+    }
+    withExtendedLifetime(gone) {}
   }
 }
 
-extension TraceRing.State {
-  /// Begins a new chunk if the current one is full. Returns the chunk that it replaces.
-  fileprivate mutating func makeRoom(_ most: Int) -> TraceRing.Chunk? {
-    guard current.bytes + MemoryLayout<TraceRecord>.stride > TraceRing.chunkBytes else { return nil }
-    filled.append(current)
-    let number = current.number + 1
-    current = TraceRing.Chunk()
-    current.number = number
-    current.records.reserveCapacity(TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride)
-    guard filled.count > most, let gone = filled.popFirst() else { return nil }
-    overwritten += gone.beginnings
-    count -= gone.beginnings
-    return gone
-  }
-
+extension TraceRing.Chunk {
   fileprivate mutating func add(_ record: TraceRecord, _ payload: String?) {
-    var record = record
     if let payload {
-      current.payloads.append(payload)
-      current.bytes += payload.utf8.count + MemoryLayout<String>.stride
-      record.payload = UInt32(current.payloads.count)
+      payloads.append(payload)
+      textBytes += payload.utf8.count + MemoryLayout<String>.stride
+      var record = record
+      record.payload = UInt32(payloads.count)
+      records.append(record)
+    } else {
+      records.append(record)
     }
-    current.records.append(record)
-    current.bytes += MemoryLayout<TraceRecord>.stride
-    if record.kind == .callWithdrawn {
-      current.beginnings -= 1
-      count -= 1
+    if record.kind.isBeginning {
+      beginnings += 1
+    } else if record.kind == .callWithdrawn {
+      beginnings -= 1
     }
-    guard record.kind.isBeginning else { return }
-    current.beginnings += 1
-    count += 1
   }
 }

@@ -8,9 +8,9 @@ import Testing
 
 /// The warnings of polls, at times that the tests choose.
 @Suite struct PollerTests {
-  private static let second: UInt64 = 1_000_000_000
+  static let second: UInt64 = 1_000_000_000
 
-  private func warning(
+  func warning(
     _ code: PolledWarning.Code, _ poller: Poller, _ event: UInt64, _ handler: UInt64? = nil
   ) -> PolledWarning? {
     poller.warnings.all.first { $0.code == code && $0.event == event && (handler == nil || $0.handler == handler) }

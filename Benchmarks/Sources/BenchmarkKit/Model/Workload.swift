@@ -53,7 +53,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     case .flood: ["P13"]
     case .backlog: ["P12"]
     case .scale: []
-    case .kinds: ["P14"]
+    case .kinds: ["P14", "S2", "S3"]
     case .mainQueue: ["P17"]
     case .instructions: ["P2", "P14", "P16"]
     }

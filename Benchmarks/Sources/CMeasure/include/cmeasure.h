@@ -64,6 +64,11 @@ typedef void (*cm_thread_body)(void *context, int index);
 /// the first start to the last end.
 intptr_t cm_run_threads(int n, cm_thread_body body, void *context);
 
+// ---- a client of a Unix socket ----
+/// Connects to a socket, sends a text, and reads all that comes until the other side closes, on a
+/// thread of its own. Returns the descriptor, or -1.
+int cm_client_begin(const char *path, const char *greeting);
+
 // ---- watchdog: ends the program with status 97 after so many seconds without progress ----
 void cm_watchdog_start(int seconds);
 /// Reports progress at a label, which the watchdog prints when it ends the program. NULL keeps the

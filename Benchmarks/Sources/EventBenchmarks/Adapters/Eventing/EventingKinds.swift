@@ -93,7 +93,7 @@ func eventingKinds() -> [EventKind] {
       }
       return .async { batch in for value in batch.values { _ = try? await question.first(value) } }
     },
-    // The last row: it makes the process one that uses Observation.
+    // After all rows that it may change: it makes the process one that uses Observation.
     EventKind("value read, others tracked", "Eventing Observed") { cell in
       let observed = Observed(0), other = Observed(0)
       withObservationTracking {
@@ -105,7 +105,7 @@ func eventingKinds() -> [EventKind] {
         withExtendedLifetime(other) {}
       }
     },
-  ]
+  ] + eventingUnderInspection()
 }
 
 private final class Holder: Sendable {}
