@@ -84,7 +84,8 @@ extension World {
     ]
     warn(
       4, "deferred", event: 2, handler: 1, since: time,
-      "A send of payments from charge the card does not wait for charge the card, which waits for it.")
+      "A deadlock was avoided: a send of \"payments\" from a call of \"charge the card\" does not wait for "
+        + "\"charge the card\", which waits for it.")
   }
 
   /// Names that try to be more than text.
