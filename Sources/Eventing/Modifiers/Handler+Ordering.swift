@@ -8,8 +8,8 @@ extension Handler {
   /// while another slot is free. Bounds and locks that hold are over all keys. Where calls come one
   /// at a time anyway, the modifier changes nothing.
   ///
-  /// The memory is that of the occurrences that wait, and of at most 1,024 keys of which none
-  /// waits.
+  /// The memory is that of the occurrences that wait, of at most 1,024 keys of which none waits,
+  /// and of at most 512 calls that have ended.
   ///
   /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
   ///   and `hash(into:)` of the key.
