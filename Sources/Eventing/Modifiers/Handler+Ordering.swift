@@ -8,8 +8,8 @@ extension Handler {
   /// while another slot is free. A bound, and a lock that holds, apply to all keys together. Where
   /// calls come one at a time anyway, the modifier changes nothing.
   ///
-  /// The memory is that of the occurrences that wait, and of at most 1,024 keys without a waiting
-  /// occurrence.
+  /// The memory is that of the occurrences that wait, of at most 1,024 keys without a waiting
+  /// occurrence, and of at most 512 calls that have ended.
   ///
   /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
   ///   and `hash(into:)` of the key.

@@ -9,8 +9,10 @@
   private var isFilled = true
 
   /// Copies a borrowed payload.
-  init(copying payload: BorrowedPayload, _ type: PayloadType) {
-    layout = PayloadLayout(type)
+  init(copying payload: BorrowedPayload, _ type: PayloadType) { self.init(copying: payload, PayloadLayout(type)) }
+
+  init(copying payload: BorrowedPayload, _ layout: PayloadLayout) {
+    self.layout = layout
     unsafe address = layout.allocate(1)
     unsafe layout.copy(payload, to: address)
   }
@@ -33,8 +35,9 @@
     unsafe address.deallocate()
   }
 
-  /// Destroys the payload, and keeps the memory for the next one.
+  /// Destroys the payload if there is one, and keeps the memory for the next one.
   mutating func empty() {
+    guard isFilled else { return }
     isFilled = false
     unsafe layout.destroy(address)
   }

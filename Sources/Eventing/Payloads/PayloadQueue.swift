@@ -34,7 +34,14 @@ struct PayloadAlone: PayloadHeader {}
   private var tail = 0
 
   init(_ type: PayloadType) { self.init(PayloadLayout(type)) }
-  private init(_ layout: PayloadLayout) { self.layout = layout }
+
+  /// Creates an empty queue.
+  ///
+  /// - Parameter capacity: The number of elements that fit without a further allocation.
+  init(_ layout: PayloadLayout, capacity: Int = 0) {
+    self.layout = layout
+    if capacity > 0 { relocate(to: capacity, first: 0) }
+  }
 
   deinit {
     guard let headers = unsafe headers else { return }
@@ -109,8 +116,13 @@ struct PayloadAlone: PayloadHeader {}
     let (count, newHeaders) = (count, UnsafeMutablePointer<Header>.allocate(capacity: capacity))
     let newPayloads = unsafe layout.allocate(capacity)
     if let headers = unsafe headers {
-      for i in 0..<count where unsafe headers[head + i].hasPayload {
-        unsafe layout.move(from: place(head + i), to: newPayloads + (first + i) * layout.stride)
+      if layout.isTrivial {
+        let bytes = count * layout.stride
+        unsafe (newPayloads + first * layout.stride).copyMemory(from: place(head), byteCount: bytes)
+      } else {
+        for i in 0..<count where unsafe headers[head + i].hasPayload {
+          unsafe layout.move(from: place(head + i), to: newPayloads + (first + i) * layout.stride)
+        }
       }
       unsafe (newHeaders + first).moveInitialize(from: headers + head, count: count)
       unsafe headers.deallocate()

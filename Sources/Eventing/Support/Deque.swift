@@ -31,6 +31,12 @@ package struct Deque<Element> {
     return element
   }
 
+  /// Removes and returns the first element if it matches.
+  mutating func popFirst(where isMatch: (Element) -> Bool) -> Element? {
+    guard !isEmpty, let first = elements[head], isMatch(first) else { return nil }
+    return popFirst()
+  }
+
   /// Returns the first element behind a place that matches. A binary search finds the place. O(log
   /// n), and O(1) for each element that is checked.
   ///

@@ -18,7 +18,17 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   }
 
   let lane: UnitLane
-  let key: UnitKey?
+  /// The key of the payloads; `nil` if the lane has none.
+  var key: UnitKey? { unsafe storedKey }
+  /// Set while no other thread has the unit.
+  @exclusivity(unchecked) private var storedKey: UnitKey?
+  /// Whether the unit serves one occurrence only. It does if a completion or a barrier waits for
+  /// it, if it was dropped, or if it is a batch. Set before the unit is pushed; afterwards guarded
+  /// by: scheduler.mutex.
+  @exclusivity(unchecked) var isShared = false
+  /// Whether a completion has task-local values or observers. Set before the unit is pushed;
+  /// afterwards guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var isBound = false
   /// The place in the order of the lane. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var turn: UInt64 = 0
   /// Guarded by: scheduler.mutex.
@@ -58,10 +68,26 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
 
   init(_ lane: UnitLane, _ key: UnitKey?, _ payload: consuming OwnedPayload, _ completion: Completion?) {
     self.lane = lane
-    self.key = key
+    unsafe storedKey = key
     super.init()
     unsafe self.payload = consume payload
-    if let completion { unsafe completions = [completion] }
+    if let completion { add(completion) }
+  }
+
+  /// Makes a unit that has ended the unit of another occurrence, for which nothing waits. No other
+  /// thread has the unit.
+  func refill(_ key: UnitKey?, _ payload: BorrowedPayload) {
+    unsafe storedKey = key
+    unsafe stage = .waiting
+    unsafe attempts = 0
+    unsafe self.payload?.fill(copying: payload)
+  }
+
+  /// Adds the completion of an occurrence.
+  private func add(_ completion: Completion) {
+    unsafe completions = [completion]
+    unsafe isShared = true
+    unsafe isBound = completion.isBound
   }
 
   /// Whether the call has begun and has not ended. The caller holds `scheduler.mutex`.
@@ -71,11 +97,14 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   override var eventAnchor: EventAnchor? { lane.anchor }
 
   /// Creates a batch without payloads.
-  init(gatheringFor lane: UnitLane, _ key: UnitKey?) {
+  ///
+  /// - Parameter capacity: The number of payloads for which it allocates memory.
+  init(gatheringFor lane: UnitLane, _ key: UnitKey?, capacity: Int) {
     self.lane = lane
-    self.key = key
+    unsafe storedKey = key
     super.init()
-    unsafe gathered = PayloadQueue(lane.type)
+    unsafe isShared = true
+    unsafe gathered = PayloadQueue(lane.layout, capacity: capacity)
     unsafe count = 0
     unsafe stage = .gathering
   }
@@ -118,7 +147,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
 
   /// Releases the payloads and the completions. Not under a mutex.
   func clear() {
-    unsafe payload = nil
+    unsafe payload?.empty()
     unsafe gathered = nil
     unsafe completions = []
     unsafe lastError = nil

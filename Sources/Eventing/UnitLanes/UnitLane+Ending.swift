@@ -6,54 +6,97 @@ extension UnitLane {
   /// Ends the run of a unit on a slot. Returns the next turn for the slot; `nil` if the slot was
   /// freed, or waits for another attempt.
   func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
-    // Before the unit ends: nothing that waits for it may find the payload alive.
-    if case .ended(let outcome) = result { reportOutcome(unit, outcome) }
-    var (ended, barriers): ([LaneUnit], [Completion]) = ([], [])
-    var (isOver, isIdle) = (false, false)
-    // Before another unit may have the slot or the key.
-    unit.slot.clear()
-    unit.key?.slot.clear()
-    let next = scheduler.mutex.withLock { () -> UnitScheduler.Next in
-      switch result {
-      case .ended:
-        unsafe swap(&barriers, &unit.barriers)
-        end(unit, &ended)
-        releaseKey(unit)
-        isIdle = unsafe liveCount == 0
-        isOver = unsafe isEnding && isIdle
-        if isOver { unsafe isEnding = false }
-      case .delayed:
-        unsafe unit.stage = .delayed
-        let keepsSlot = !scheduler.freesSlotInDelay && !mutant(.retryLosesItsPlace)
-        unsafe unit.keptSlot = keepsSlot ? slot : nil
-        if keepsSlot { return .end }
-      case .held:
-        unsafe unit.stage = .waiting
-        unsafe oldestTurn = min(oldestTurn, unit.turn)
-        if unsafe unit.attempts == 0 { unsafe waitingPayloads += unit.count }
-        unsafe swap(&barriers, &unit.barriers)  // a barrier that came after the lock
-        var back = [unit]
-        if let key = unit.key {
-          unsafe key.isActive = false
-          while let next = unsafe key.parked.popFirst() { back.append(next) }
-        }
-        // The lock may have ended meanwhile.
-        if unsafe isPaused { unsafe held += back } else { scheduler.insertUrgent(back, of: self) }
-      }
-      return scheduler.takeNext(slot, &ended)
+    switch result {
+    case .ended(let outcome):
+      // Before the unit ends: nothing that waits for it may find the payload alive.
+      reportOutcome(unit, outcome)
+      return finishEnded(unit, slot)
+    case .delayed(let delay): return finishDelayed(unit, delay, slot)
+    case .held: return finishHeld(unit, slot)
     }
-    if case .delayed(let delay) = result { startDelay(of: unit, delay) }
-    for completion in barriers { completion.arrive(unit, nil) }
+  }
+
+  /// Ends the run of a unit whose call has returned: see ``finish(_:_:_:)``.
+  @inline(__always) func finishDelivered(_ unit: LaneUnit, _ slot: ExecutionSlot) -> LaneTurn? {
+    if unsafe unit.completions.isEmpty { unit.clear() } else { reportOutcome(unit, .delivered) }
+    return finishEnded(unit, slot)
+  }
+
+  private func finishEnded(_ unit: LaneUnit, _ slot: ExecutionSlot) -> LaneTurn? {
+    clearSlot(of: unit)
+    var (ended, barriers): ([LaneUnit], [Completion]) = ([], [])
+    scheduler.mutex.lock()
+    if unsafe !unit.barriers.isEmpty { unsafe swap(&barriers, &unit.barriers) }
+    end(unit, &ended)
+    if let key = unit.key { release(key) }
+    let isIdle = unsafe liveCount == 0
+    let isOver = unsafe isIdle && isEnding
+    if isOver { unsafe isEnding = false }
+    let next = scheduler.takeNext(slot, &ended)
+    scheduler.mutex.unlock()
+    if !barriers.isEmpty { for completion in barriers { completion.arrive(unit, nil) } }
     if isOver {
       closeLate()
       shared?.remove(self)
     }
-    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
+    unregisterIfSpent()
     if isIdle { sweepKeys() }
+    return turn(next, slot)
+  }
+
+  private func finishDelayed(_ unit: LaneUnit, _ delay: Duration, _ slot: ExecutionSlot) -> LaneTurn? {
+    clearSlot(of: unit)
+    var ended: [LaneUnit] = []
+    let next = scheduler.mutex.withLock { () -> UnitScheduler.Next in
+      unsafe unit.stage = .delayed
+      let keepsSlot = !scheduler.freesSlotInDelay && !mutant(.retryLosesItsPlace)
+      unsafe unit.keptSlot = keepsSlot ? slot : nil
+      return keepsSlot ? .end : scheduler.takeNext(slot, &ended)
+    }
+    startDelay(of: unit, delay)
+    unregisterIfSpent()
+    return turn(next, slot)
+  }
+
+  private func finishHeld(_ unit: LaneUnit, _ slot: ExecutionSlot) -> LaneTurn? {
+    clearSlot(of: unit)
+    var (ended, barriers): ([LaneUnit], [Completion]) = ([], [])
+    let next = scheduler.mutex.withLock { () -> UnitScheduler.Next in
+      unsafe unit.stage = .waiting
+      unsafe oldestTurn = min(oldestTurn, unit.turn)
+      if unsafe unit.attempts == 0 { unsafe waitingPayloads += unit.count }
+      unsafe swap(&barriers, &unit.barriers)  // a barrier that came after the lock
+      var back = [unit]
+      if let key = unit.key {
+        unsafe key.isActive = false
+        while let next = unsafe key.parked.popFirst() { back.append(next) }
+      }
+      // The lock may have ended meanwhile.
+      if unsafe isPaused { unsafe held += back } else { scheduler.insertUrgent(back, of: self) }
+      return scheduler.takeNext(slot, &ended)
+    }
+    for completion in barriers { completion.arrive(unit, nil) }
+    unregisterIfSpent()
+    return turn(next, slot)
+  }
+
+  /// Clears the slot of a unit, before another one may have the slot or the key.
+  private func clearSlot(of unit: LaneUnit) {
+    unit.slot.clear()
+    unit.key?.slot.clear()
+  }
+
+  private func unregisterIfSpent() {
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
+  }
+
+  /// Returns the turn of the next step of a slot, which may spin for one.
+  private func turn(_ next: UnitScheduler.Next, _ slot: ExecutionSlot) -> LaneTurn? {
     switch next {
     case .run(let turn): return turn
     case .end: return nil
     case .search:
+      var ended: [LaneUnit] = []
       Thread.spin(Thread.spinLimit)
       return scheduler.mutex.withLock { scheduler.takeFound(slot, &ended) }
     }
@@ -83,8 +126,7 @@ extension UnitLane {
   }
 
   /// Lets the next unit of a key begin. The caller holds `scheduler.mutex`.
-  private func releaseKey(_ unit: LaneUnit) {
-    guard let key = unit.key else { return }
+  private func release(_ key: UnitKey) {
     unsafe key.isActive = false
     if unsafe isPaused {
       while let next = unsafe key.parked.popFirst() { unsafe held.append(next) }

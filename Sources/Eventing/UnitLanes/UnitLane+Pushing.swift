@@ -13,7 +13,7 @@ extension UnitLane {
   func takePost(_ payload: BorrowedPayload) {
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil
     if batchLimit == 0 {
-      _ = push(payload, completion)
+      if completion == nil, isUnbounded { pushAlone(payload) } else { _ = push(payload, completion) }
     } else if completion != nil || !addToBatch(payload) {
       _ = gather(payload, completion)
     }
@@ -29,11 +29,30 @@ extension UnitLane {
     guard hasFreeBatches else { return false }
     scheduler.mutex.lock()
     defer { scheduler.mutex.unlock() }
-    guard unsafe !isEnding, let batch = unsafe gathering, unsafe batch.count + 1 < batchLimit else { return false }
-    unsafe batch.gathered?.append(UnitHeader(completion: nil), payload)
-    unsafe batch.count += 1
-    unsafe waitingPayloads += 1
-    return true
+    // Safe: `gathering` retains the batch until the mutex is released.
+    guard unsafe !isEnding, let batch = unsafe gatheringReference else { return false }
+    return unsafe batch._withUnsafeGuaranteedRef { batch in
+      let count = unsafe batch.count &+ 1
+      guard count < batchLimit else { return false }
+      unsafe batch.gathered?.append(UnitHeader(completion: nil), payload)
+      unsafe batch.count = count
+      unsafe waitingPayloads &+= 1
+      return true
+    }
+  }
+
+  /// Enqueues an occurrence for which nothing waits, on a lane without a bound. Isolation: core.
+  private func pushAlone(_ payload: BorrowedPayload) {
+    let unit = makeUnit(payload, nil)
+    var ended: [LaneUnit] = []
+    scheduler.mutex.lock()
+    add(unit)
+    scheduler.append(unit)
+    unsafe waitingPayloads &+= 1
+    refillSpareUnits()
+    let start = scheduler.mayStart ? scheduler.takeStart(&ended) : nil
+    scheduler.mutex.unlock()
+    if let start { scheduler.run(start) }
   }
 
   /// The steps of a push that come after the unlock.
@@ -57,7 +76,7 @@ extension UnitLane {
   /// Enqueues an occurrence as a unit. Returns false if there is no room, and it is dropped.
   /// Isolation: core.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
-    let unit = LaneUnit(self, keys?.key(of: payload, on: scheduler), OwnedPayload(copying: payload, type), completion)
+    let unit = makeUnit(payload, completion)
     if let completion, completion.isAwaited { completion.expect(unit) }
     var effects = Effects()
     scheduler.mutex.lock()
@@ -72,8 +91,20 @@ extension UnitLane {
       }
     }
     complete(&effects, completion)
+    refillSpareUnits()
     scheduler.mutex.unlock()
     return finish(effects, completion, at: unit, unit.key)
+  }
+
+  /// Returns a unit for an occurrence: one that has ended, if nothing waits for the occurrence.
+  /// Isolation: core.
+  private func makeUnit(_ payload: BorrowedPayload, _ completion: Completion?) -> LaneUnit {
+    let key = keys?.key(of: payload, on: scheduler)
+    guard completion == nil, let unit = unsafe spareUnits.popLast() else {
+      return LaneUnit(self, key, OwnedPayload(copying: payload, layout), completion)
+    }
+    unit.refill(key, payload)
+    return unit
   }
 
   /// Adds an occurrence to a batch. Returns false if there is no room, and it is dropped.
@@ -87,8 +118,9 @@ extension UnitLane {
     makeRoom(completion, &effects)
     if !effects.isDropped, let rule = modifiers.batch {
       let open = unsafe key.map { unsafe $0.gathering } ?? gathering
-      let batch = open ?? LaneUnit(gatheringFor: self, key)
+      let batch = open ?? LaneUnit(gatheringFor: self, key, capacity: min(unsafe lastBatchCount, OverloadControl.limit))
       unsafe batch.gathered?.append(UnitHeader(completion: completion), payload)
+      if completion?.isBound == true { unsafe batch.isBound = true }
       unsafe batch.count += 1
       unsafe waitingPayloads += 1
       if open == nil {
@@ -183,7 +215,7 @@ extension UnitLane {
     } else {
       let completion = unsafe oldest.gathered == nil ? oldest.completions.first : oldest.gathered?[0].completion
       effects.dropped = (completion, oldest.node)
-      end(oldest, &effects.ended)
+      endEarly(oldest, &effects.ended)
       scheduler.noteEnded(&effects.ended)
       oldest.key?.noteEnded(&effects.ended)
       effects.droppedUnit = oldest

@@ -29,8 +29,11 @@ extension UnitLane {
     }
     unsafe unit.stage = .running
     if unsafe !isDelayed && unit.attempts == 0 { unsafe waitingPayloads -= unit.count }
-    if unsafe gathering === unit { unsafe gathering = nil }
-    if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
+    if batchLimit > 0 {
+      unsafe lastBatchCount = unsafe unit.count
+      if unsafe gathering === unit { unsafe gathering = nil }
+      if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
+    }
     if modifiers.isRestarting { unsafe current = unit }
     return true
   }
@@ -58,6 +61,25 @@ extension UnitLane {
   private func payload(_ unit: LaneUnit) -> BorrowedPayload? {
     makeBatch(unit)
     return unsafe unit.payload?.borrowed
+  }
+
+  /// Begins the call of a unit on a lane that ``isDirect``, and claims it.
+  ///
+  /// The caller calls the closure itself. The asynchronous functions of ``run(_:_:on:)`` allocate a
+  /// frame each, and ask for their executor.
+  ///
+  /// - Returns: The closure and its payload; `nil` if the unit has to be run, because it was
+  ///   refused, or binds task-local values, or has observers.
+  @inline(__always) func beginDirect(_ unit: LaneUnit, _ slot: ExecutionSlot) -> (ErasedAsyncHandler, BorrowedPayload)?
+  {
+    guard isDirect, unsafe !unit.isBound, case .directAsync(let direct) = unsafe body?.body else { return nil }
+    begin(unit, slot)
+    guard record.claim() else { return nil }
+    calls.wrappingAdd(unsafe unit.count, ordering: .relaxed)
+    unsafe unit.attempts = 1
+    makeBatch(unit)
+    guard let payload = unsafe unit.payload?.borrowed else { preconditionFailure("a unit has a payload until it ends") }
+    return (direct, payload)
   }
 
   // MARK: Attempts

@@ -9,7 +9,7 @@ import Synchronization
 /// ``UnitScheduler``, which other handlers may share. The lane decides what a unit does: how it is
 /// made from payloads, whether it may begin, and what follows an attempt.
 // Safe: `scheduler.mutex` guards what changes, unless a field says otherwise.
-@usableFromInline final class UnitLane: HandlerLane, @unchecked Sendable {
+@safe @usableFromInline final class UnitLane: HandlerLane, @unchecked Sendable {
   let scheduler: UnitScheduler
   /// The shared lane; `nil` if the scheduler is the handler's own.
   let shared: Lane?
@@ -26,6 +26,16 @@ import Synchronization
   let batchLimit: Int
   /// Whether a batch may mix keys, and the lane has no bound.
   let hasFreeBatches: Bool
+  /// Whether a call is one attempt on the task of its slot, and takes the payload alone. Then a
+  /// slot makes it by ``beginDirect(_:_:)``, and its unit may serve another payload afterwards.
+  let isDirect: Bool
+  /// Whether a post that nothing waits for always becomes a unit, and does nothing else.
+  let isUnbounded: Bool
+  let layout: PayloadLayout
+  /// Ended units, each with the memory of its payload, for the next payloads. Isolation: core.
+  @exclusivity(unchecked) var spareUnits: [LaneUnit] = []
+  /// Units that have ended since `spareUnits` was filled. Guarded by: scheduler.mutex.
+  @exclusivity(unchecked) var endedSpares: [LaneUnit] = []
   /// The units that have not ended, and some that have, in order.
   @exclusivity(unchecked) var units = Deque<LaneUnit>()
   /// The number of units that have not ended.
@@ -34,7 +44,13 @@ import Synchronization
   @exclusivity(unchecked) var waitingPayloads = 0
   @exclusivity(unchecked) var lastTurn: UInt64 = 0
   /// The batch that takes further payloads, if there are no keys.
-  @exclusivity(unchecked) var gathering: LaneUnit?
+  @exclusivity(unchecked) var gathering: LaneUnit? {
+    didSet { unsafe gatheringReference = unsafe gathering.map { unsafe .passUnretained($0) } }
+  }
+  /// The batch `gathering`, for an access that counts no reference.
+  @exclusivity(unchecked) private(set) var gatheringReference: Unmanaged<LaneUnit>?
+  /// The number of payloads of the batch that began last.
+  @exclusivity(unchecked) var lastBatchCount = 0
   /// The batches that gather, and some that no longer do.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
   /// A turn before which no unit can be dropped.
@@ -75,6 +91,10 @@ import Synchronization
     keys = isLikeOneKey ? UnitKeys<Int> { _ in 0 } : modifiers.key?.makeKeys()
     batchLimit = modifiers.batch?.count ?? 0
     hasFreeBatches = batchLimit > 0 && keys == nil && !buffering.isBounded
+    isDirect =
+      record.options.owner == nil && modifiers.retry == nil && modifiers.timeLimit == nil && !modifiers.isRestarting
+    isUnbounded = !buffering.isBounded && !modifiers.isRestarting
+    layout = PayloadLayout(type)
     super.init(record, anchor, body, type)
     shared?.insert(self)
   }
@@ -95,18 +115,6 @@ import Synchronization
     for _ in unsafe min(completions.count, unit.count)..<unit.count { countSkipped(nil) }
     unit.clear()
     unit.arriveBarriers()
-  }
-
-  /// Removes the units that have ended from the front. The caller holds `scheduler.mutex`, and
-  /// releases `ended` after it.
-  func trim(_ ended: inout [LaneUnit]) {
-    while let first = unsafe units.first, unsafe first.stage == .ended {
-      ended.append(first)
-      _ = unsafe units.popFirst()
-    }
-    guard unsafe units.count > 64 + 4 * liveCount else { return }
-    unsafe units.forEach { if unsafe $0.stage == .ended { ended.append($0) } }
-    unsafe units.removeAll { unsafe $0.stage == .ended }
   }
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
@@ -130,8 +138,11 @@ import Synchronization
 
   @usableFromInline override func finish() -> Bool {
     var (ended, skipped): ([LaneUnit], [LaneUnit]) = ([], [])
+    // They refer to the lane.
+    unsafe spareUnits = []
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
+      unsafe swap(&ended, &endedSpares)
       // A once handler loses its slot when its first attempt begins. That ends no delay between its
       // attempts.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
@@ -139,7 +150,7 @@ import Synchronization
       closeBatches()
       if unsafe isPaused {
         unsafe units.forEach { if unsafe $0.stage == .waiting { skipped.append($0) } }
-        for unit in skipped { end(unit, &ended) }
+        for unit in skipped { endEarly(unit, &ended) }
         unsafe isPaused = false
         unsafe held = []
       }
@@ -168,7 +179,10 @@ import Synchronization
       if completion.purpose != .probe { closeBatches() }
       // A barrier does not wait for units that a lock holds.
       unsafe units.forEach { unit in
-        if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting { waiting.append(unit) }
+        if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting {
+          unsafe unit.isShared = true
+          waiting.append(unit)
+        }
       }
     }
     if !mutant(.barrierOvertakes) {
@@ -228,6 +242,13 @@ import Synchronization
     scheduler.append(batch)
   }
 
+  /// Ends a unit that has not run, and that the queue of its scheduler may still have. The caller
+  /// holds `scheduler.mutex`, and releases `ended` after it.
+  func endEarly(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
+    unsafe unit.isShared = true
+    end(unit, &ended)
+  }
+
   /// Ends a unit. The caller holds `scheduler.mutex`, and releases `ended` after it.
   func end(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     // A unit between two attempts counts as running, also while a lock holds it.
@@ -237,9 +258,11 @@ import Synchronization
     unsafe unit.stage = .ended
     unsafe liveCount -= 1
     if unsafe unit.attempts > 0 { self.ended.wrappingAdd(unsafe unit.count, ordering: .relaxed) }
-    if unsafe gathering === unit { unsafe gathering = nil }
-    if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
-    if unsafe current === unit { unsafe current = nil }
+    if batchLimit > 0 {
+      if unsafe gathering === unit { unsafe gathering = nil }
+      if unsafe unit.key?.gathering === unit { unsafe unit.key?.gathering = nil }
+    }
+    if modifiers.isRestarting, unsafe current === unit { unsafe current = nil }
     unit.key?.uses.wrappingSubtract(unsafe unit.count, ordering: .releasing)
     trim(&ended)
   }

@@ -97,8 +97,17 @@ extension UnitScheduler {
         switch current {
         case .unit(let unit):
           quota.left &-= 1
-          let result = await unit.lane.run(unit, slot, on: place)
-          turn = unit.lane.finish(unit, result, slot)
+          let lane = unit.lane
+          if let (body, payload) = lane.beginDirect(unit, slot) {
+            do {
+              try await body(payload, on: place)
+              turn = lane.finishDelivered(unit, slot)
+            } catch {
+              turn = lane.finish(unit, .ended(lane.failure(error, unit)), slot)
+            }
+          } else {
+            turn = lane.finish(unit, await lane.run(unit, slot, on: place), slot)
+          }
         case .calls(let turns):
           let left = await unsafe turns.lane.drain(turns, invocation, references, &quota)
           turn = left > 0 ? .calls(turns.withCount(left)) : next(on: slot)

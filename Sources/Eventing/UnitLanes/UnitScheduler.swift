@@ -124,14 +124,17 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     let isNew: Bool
   }
 
+  /// Whether a turn that waits may have a slot now. The caller holds `mutex`.
+  var mayStart: Bool {
+    unsafe (occupiedCount < limit || mutant(.sharedLaneOverlaps)) && (!isSearching || waitingCount > 1)
+  }
+
   /// Occupies a slot with the next turn; `nil` if there is none, or no slot is free.
   ///
   /// - Parameter ended: Gets the units that were dropped while they waited, which must be released
   ///   after the mutex.
   func takeStart(_ ended: inout [LaneUnit]) -> Start? {
-    guard unsafe occupiedCount < limit || mutant(.sharedLaneOverlaps), unsafe !isSearching || waitingCount > 1,
-      let turn = takeTurn(&ended)
-    else { return nil }
+    guard mayStart, let turn = takeTurn(&ended) else { return nil }
     unsafe occupiedCount += 1
     if let slot = unsafe freeSlots.popLast() { return Start(turn: turn, slot: slot, isNew: false) }
     let slot = ExecutionSlot()
@@ -142,7 +145,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   }
 
   private func takeTurn(_ ended: inout [LaneUnit]) -> LaneTurn? {
-    while let turn = unsafe released.popFirst().map(LaneTurn.unit) ?? urgent.popFirst() ?? queue.popFirst() {
+    while let turn = popFirst() {
       guard let unit = turn.unit else {
         guard unsafe isLastOpen, unsafe queue.isEmpty else { return turn }
         unsafe isLastOpen = false
@@ -154,6 +157,12 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
       }
     }
     return nil
+  }
+
+  /// Removes and returns the next turn of the queues.
+  private func popFirst() -> LaneTurn? {
+    if unsafe !released.isEmpty { return unsafe released.popFirst().map(LaneTurn.unit) }
+    return unsafe urgent.isEmpty ? queue.popFirst() : urgent.popFirst()
   }
 
   /// The number of turns in the queues. Some of their units may have ended.

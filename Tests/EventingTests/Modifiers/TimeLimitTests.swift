@@ -41,7 +41,7 @@ import Testing
       }.timingOut(after: .seconds(1), clock: clock))
     let ticket = event.submit(1)
     event.post(2)
-    #expect(await eventually { clock.sleeperCount == 1 })
+    #expect(await eventually { clock.sleeperCount == 1 && seen.count == 1 })
     clock.advance(by: .seconds(1))
     for _ in 0..<200 { await Task.yield() }
     #expect(seen.values == [1])

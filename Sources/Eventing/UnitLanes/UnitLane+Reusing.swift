@@ -1,0 +1,35 @@
+// A unit that has ended serves another payload, with the memory of its own. So a lane on which few
+// payloads wait allocates nothing for a payload.
+
+extension UnitLane {
+  /// Removes the units that have ended from the front. The caller holds `scheduler.mutex`, and
+  /// releases `ended` after it.
+  func trim(_ ended: inout [LaneUnit]) {
+    while let first = unsafe units.popFirst(where: { unsafe $0.stage == .ended }) { keep(first, &ended) }
+    guard unsafe units.count > 64 + 4 * liveCount else { return }
+    unsafe units.forEach { if unsafe $0.stage == .ended { keep($0, &ended) } }
+    unsafe units.removeAll { unsafe $0.stage == .ended }
+  }
+
+  /// Keeps a unit that has left `units` for another payload, or passes it to `ended`. The caller
+  /// holds `scheduler.mutex`.
+  ///
+  /// Only the queues of the lane and of its scheduler have referred to the unit. It left the one
+  /// when it ran, and leaves the other now.
+  private func keep(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
+    if isDirect, unsafe !unit.isShared, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
+      unsafe endedSpares.append(unit)
+    } else {
+      ended.append(unit)
+    }
+  }
+
+  /// The number of ended units that are kept for the next payloads, at most twice.
+  private static let mostSpareUnits = 256
+
+  /// Fills `spareUnits` with the units that have ended. Isolation: core. The caller holds
+  /// `scheduler.mutex`.
+  func refillSpareUnits() {
+    if unsafe spareUnits.isEmpty, unsafe !endedSpares.isEmpty { unsafe swap(&spareUnits, &endedSpares) }
+  }
+}
