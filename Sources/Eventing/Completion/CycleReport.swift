@@ -40,8 +40,9 @@ package enum CycleReport {
       let sink = mutex.withLock { unsafe self.sink }
       sink(
         """
-        eventing: \(sender.title) awaits what it sends, but that waits for \(others.joined(separator: " and ")), \
-        which cannot go on before \(sender.title) has returned. It is not waited for, and counted as deferred. \
+        eventing: \(sender.title) waits for an event, by send or quiesce, but that waits for \
+        \(others.joined(separator: " and ")), which cannot go on before \(sender.title) has returned. It is not waited \
+        for; a report counts it as deferred. \
         (Told in debug builds, once for each handler.)
 
         """)

@@ -37,6 +37,13 @@ public struct Buffering: Hashable, Sendable {
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
   var isBounded: Bool { kind != .unbounded }
+  /// Whether the newest occurrence always waits, and is not dropped itself.
+  var keepsNewest: Bool {
+    switch kind {
+    case .unbounded, .newest: true
+    case .oldest, .suspendingSender: false
+    }
+  }
   var suspendsSender: Bool { if case .suspendingSender = kind { true } else { false } }
 }
 

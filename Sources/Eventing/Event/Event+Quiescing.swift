@@ -9,11 +9,16 @@ extension Event {
   /// queued there, but its handlers may still be running: call `quiesce()` of the target next.
   /// ``send(_:from:)`` waits for the handlers of targets, too.
   ///
+  /// The handlers of ``deadLetters`` count, too, for letters about these occurrences.
+  ///
   /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
   /// for it. Cancellation of the task does not shorten the wait.
   ///
   /// - Complexity: O(handlers).
-  public nonisolated(nonsending) func quiesce() async { await core.quiesce() }
+  public nonisolated(nonsending) func quiesce() async {
+    await core.quiesce()
+    await core.quiesceDeadLetters()
+  }
 }
 
 extension EventCore {
@@ -24,5 +29,12 @@ extension EventCore {
     WaitingSends.expect(completion, at: anchorReference.load())
     enqueue(.barrier(completion))
     _ = await completion.wait()
+  }
+
+  /// Waits until no handler of dead letters that were made before is running or queued.
+  nonisolated(nonsending) func quiesceDeadLetters() async {
+    guard let letters = anchorReference.load()?.deadLetters?.core else { return }
+    await letters.quiesce()
+    await letters.quiesceDeadLetters()
   }
 }

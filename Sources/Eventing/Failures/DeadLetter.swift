@@ -23,8 +23,8 @@ extension Event {
   /// that changes the payload makes none: its payload is not one of this event.
   ///
   /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
-  /// handlers of letters. Failures from before the first access to this property make no letters.
-  /// The source does not keep the event alive.
+  /// handlers of letters; ``quiesce()`` does. Failures from before the first access to this
+  /// property make no letters. The source does not keep the event alive.
   public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
     let failures = core.anchor.failures()
     let made = DeadLetters(Payload.self)
@@ -40,12 +40,15 @@ extension Event {
 final class DeadLetters: Sendable {
   /// The event, an `Event` of dead letters.
   let event: any AnyObject & Sendable
+  /// The core of `event`.
+  let core: EventCore
   private let type: PayloadType
   private let post: @Sendable (BorrowedPayload, HandlerFailure) -> Void
 
   init<Payload: Sendable>(_ type: Payload.Type) {
     let event = Event<DeadLetter<Payload>>("dead letters")
     self.event = event
+    core = event.core
     self.type = type
     post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
   }

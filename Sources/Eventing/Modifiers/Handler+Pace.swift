@@ -12,6 +12,9 @@ extension Handler {
   /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
   /// `limit` is given. The calls of an inline handler run on the event's own queue.
   ///
+  /// If the delivery has a bound that would drop the newest occurrence (`.oldest` and
+  /// `.suspendingSender`), only the latest one waits for a call that runs.
+  ///
   /// - Parameters:
   ///   - pause: The time without a new occurrence after which the handler is called.
   ///   - limit: The longest time from the first occurrence that waits to the call; `nil` for none.
@@ -23,7 +26,7 @@ extension Handler {
       $0.pace = Pace(
         kind: .debounce(min(max(.zero, pause), .forever * 2), atMost: limit.map { min(max(.zero, $0), .forever * 2) }),
         clock: clock)
-    }
+    }.keepingTheLast()
   }
 
   /// Returns a copy that is called at most once in an interval.
@@ -45,6 +48,15 @@ extension Handler {
   public func throttled(to interval: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Handler {
     var copy = modified { $0.pace = Pace(kind: .throttle(max(.zero, interval)), clock: clock) }
     if !any.place.buffering.isBounded { copy.any.place = any.place.buffered(.latest) }
+    return copy.keepingTheLast()
+  }
+
+  /// Returns a copy on whose lane only the latest occurrence waits, if its buffering would drop the
+  /// last one.
+  private func keepingTheLast() -> Handler {
+    guard !any.place.buffering.keepsNewest else { return self }
+    var copy = self
+    copy.any.place = any.place.buffered(.latest)
     return copy
   }
 }

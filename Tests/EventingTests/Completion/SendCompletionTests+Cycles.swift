@@ -257,7 +257,8 @@ extension SendCompletionTests {
       #expect(lines.count == 1)
       #expect(
         lines.first?.hasPrefix(
-          "eventing: handler \"toldPong\" awaits what it sends, but that waits for handler \"toldPing\"") == true)
+          "eventing: handler \"toldPong\" waits for an event, by send or quiesce, but that waits for handler \"toldPing\""
+        ) == true)
     }
   }
 #endif

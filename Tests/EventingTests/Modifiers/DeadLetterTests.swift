@@ -53,6 +53,26 @@ import Testing
     #expect(letters.values == [1])
   }
 
+  @Test func quiesceWaitsForHandlersOfLetters() async {
+    let (event, letters, late) = (Event<Int>(), Recorder<Int>(), Recorder<Int>())
+    event.deadLetters.addHandler { letter async throws in
+      for _ in 0..<50 { await Task.yield() }
+      letters.record(letter.payload)
+      throw Refused()
+    }
+    event.add(Handler { _ async throws in throw Refused() }.retrying(.immediately(attempts: 2)))
+    for number in 1...20 { event.post(number) }
+    await event.quiesce()
+    #expect(letters.values == Array(1...20))
+    event.deadLetters.addHandler { letter async in
+      await event.quiesce()  // waits for no call that waits for this one
+      late.record(letter.payload)
+    }
+    event.post(21)
+    await event.quiesce()
+    #expect(late.values == [21])
+  }
+
   @Test func noLetterIsMadeWithoutAListener() async {
     let event = Event<Int>()
     event.addHandler { _ in throw Refused() }

@@ -185,6 +185,31 @@ import Testing
     #expect(await event.handlers.map(\.droppedCount).reduce(0, +) == 1)
   }
 
+  /// The first call lasts, so that the lane is full when the last occurrence comes.
+  @Test(arguments: [Buffering.oldest(1), .suspendingSender(1)]) func aBoundNeverDropsTheLast(buffering: Buffering)
+    async
+  {
+    for isThrottle in [false, true] {
+      let (event, clock, seen, gate) = (Event<Int>(), ManualClock(), Recorder<Int>(), Gate())
+      let slow = Handler(on: .inOrder(buffering: buffering)) { (number: Int) async in
+        seen.record(number)
+        await gate.opened()
+      }
+      event.add(
+        isThrottle ? slow.throttled(to: .seconds(1), clock: clock) : slow.debounced(for: .seconds(1), clock: clock))
+      for number in 1...5 {
+        event.post(number)
+        #expect(await eventually { clock.sleeperCount == 1 })
+        clock.advance(by: .seconds(1))
+        #expect(await eventually { seen.count == 1 })
+        while await event.handlers.map(\.droppedCount) != [max(0, number - 2)] { await Task.yield() }
+      }
+      gate.open()
+      await event.quiesce()
+      #expect(seen.values == [1, 5])
+    }
+  }
+
   @Test func anOwnerThatIsGoneGetsNothing() async {
     let (event, clock, seen, live) = (Event<Int>(), ManualClock(), Recorder<Int>(), LiveCount())
     var owner: Canary? = Canary(live)
