@@ -35,19 +35,20 @@ public struct AppModel: Sendable {
     number = next
     time = max(0, update["t"]?.int ?? time)
     history.advance(to: time)
-    for (part, rows) in update["parts"]?.members ?? [:] {
-      for row in rows.elements ?? [] {
-        guard let key = RowKey(row, in: part) else { continue }
-        parts[part, default: [:]][key] = row
-        guard part == "events", case .id(let id) = key, let sequence = row.members?["sequence"]?.int else { continue }
-        history.add(sequence, of: id)
-      }
-    }
+    // Before the rows: what went and came back since the last update is in both.
     for (part, rows) in update["gone"]?.members ?? [:] {
       for row in rows.elements ?? [] {
         guard let key = RowKey(row, in: part) else { continue }
         parts[part]?[key] = nil
         if part == "events", case .id(let id) = key { history.remove(id) }
+      }
+    }
+    for (part, rows) in update["parts"]?.members ?? [:] {
+      for row in rows.elements ?? [] {
+        guard let key = RowKey(row, in: part) else { continue }
+        parts[part, default: [:]][key] = row.copied
+        guard part == "events", case .id(let id) = key, let sequence = row.members?["sequence"]?.int else { continue }
+        history.add(sequence, of: id)
       }
     }
   }

@@ -55,7 +55,7 @@ public struct History: Sendable {
   public func counts(of event: Int) -> [Int] {
     guard var counts = events[event] else { return [] }
     counts.advance(to: second)
-    return (0..<Self.seconds).map { Int(counts.slots[(second + 1 + $0) % Self.seconds].rounded()) }
+    return (0..<Self.seconds).map { Int(min(counts.slots[(second + 1 + $0) % Self.seconds], 1e15).rounded()) }
   }
 
   /// Everything as JSON: the second, and the counts of each event that had any.

@@ -20,6 +20,9 @@ public struct JSONSlice: Sendable {
 
   private init(checked bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
+  /// The value with memory of its own: a slice keeps the whole text alive.
+  var copied: JSONSlice { JSONSlice(checked: ArraySlice(Array(bytes))) }
+
   /// The members of an object, the last of each name; `nil` if this is no object.
   public var members: [String: JSONSlice]? {
     guard bytes.first == UInt8(ascii: "{") else { return nil }
@@ -47,8 +50,12 @@ public struct JSONSlice: Sendable {
     return elements
   }
 
-  /// The integer; `nil` if this is none.
-  public var int: Int? { Int(String(decoding: bytes, as: UTF8.self)) }
+  /// The integer; `nil` if this is none, or if its magnitude is above 2^53, which the protocol
+  /// excludes.
+  public var int: Int? {
+    guard let number = Int(String(decoding: bytes, as: UTF8.self)), number.magnitude <= 1 << 53 else { return nil }
+    return number
+  }
 
   /// The truth value; `nil` if this is none.
   public var bool: Bool? {

@@ -58,6 +58,32 @@ import Testing
     #expect(later.history.counts(of: 1).reduce(0, +) == 10)
   }
 
+  @Test func whatWentAndCameBackInOneUpdateIsThere() throws {
+    let model = try apply(
+      update(1, 1, whole: true, #"{"events":[{"id":1,"sequence":0}]}"#),
+      update(2, 2, #"{"events":[{"id":1,"sequence":4}]}"#, gone: #"{"events":[1]}"#))
+    #expect(model.rows("events").count == 1)
+  }
+
+  @Test(arguments: ["9223372036854775807", "9007199254740993", "-9223372036854775808"])
+  func numbersOutsideOfTheProtocolAreIgnored(number: String) throws {
+    let model = try apply(
+      #"{"push":"update","sub":1,"n":1,"t":\#(number),"whole":true,"parts":{"events":[{"id":1,"sequence":0}]},"gone":{}}"#,
+      #"{"push":"update","sub":1,"n":2,"t":9007199254740992,"whole":false,"parts":{"events":[{"id":1,"sequence":\#(number)}]},"gone":{}}"#
+    )
+    #expect(model.history.counts(of: 1).allSatisfy { $0 >= 0 })
+  }
+
+  @Test func countsThatAlternateDoNotOverflow() throws {
+    var model = AppModel()
+    for number in 1...3_000 {
+      let row = #"{"events":[{"id":1,"sequence":\#(number % 2 == 0 ? 0 : 9_007_199_254_740_992)}]}"#
+      model.apply(try #require(try JSONSlice(Array(update(number, 1, whole: number == 1, row).utf8)).members))
+    }
+    #expect(model.history.counts(of: 1).allSatisfy { $0 >= 0 })
+    _ = model.history.asJSON
+  }
+
   @Test func twoMinutesAreKeptAndNoMore() throws {
     var history = History()
     history.advance(to: 1_000_000_000)

@@ -102,12 +102,16 @@ final class Poller {
   func readDurations() { durations.read() }
 
   private func noteDurations() {
-    let changed = durations.takeChanged()
+    var changed = durations.takeChanged()
     if changed.isEmpty { return }
+    // A handler may have gone before a poll saw it, or since its last call.
+    defer { for handler in changed { durations.forget(handler) } }
     for polled in events {
       for index in polled.handlers.indices where changed.contains(polled.handlers[index].reading.id) {
-        polled.handlers[index].timing = durations.timing(of: polled.handlers[index].reading.id)
+        let id = polled.handlers[index].reading.id
+        polled.handlers[index].timing = durations.timing(of: id)
         polled.handlers[index].version = tick
+        changed.remove(id)
       }
     }
   }

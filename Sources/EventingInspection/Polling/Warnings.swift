@@ -114,7 +114,9 @@ final class Warnings {
     at handler: inout PolledHandler, of polled: PolledEvent, _ now: UInt64,
     _ found: (PolledWarning.Code, Int, Int, String) -> Void
   ) {
-    let (reading, name) = (handler.reading, "\(Self.title(handler)) of \(Self.title(polled))")
+    let (reading, polledHandler) = (handler.reading, handler)
+    // Made only for a warning, because this is called for each handler at each poll.
+    var name: String { "\(Self.title(polledHandler)) of \(Self.title(polled))" }
     if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
       let time = now.since(runningAt)
       let text = "A call of \(name) has run for \(Self.seconds(time))."

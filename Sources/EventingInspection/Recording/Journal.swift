@@ -80,7 +80,7 @@ final class Journal: Sendable {
     mutating func takeLines() -> (bytes: [UInt8], size: Int) {
       var taken: [UInt8] = []
       var size = 0
-      while nextLine < end {
+      while nextLine < end, taken.count < Journal.batch {
         while let header = headers.first, header.before <= nextLine {
           taken += header.line
           size += Journal.size(header.line)
@@ -94,6 +94,9 @@ final class Journal: Sendable {
       return (taken, size)
     }
   }
+
+  /// The bytes that one call writes, or one line more: a post is held for one such call at most.
+  private static let batch = 262_144
 
   /// The bytes that wait for the file at most.
   static let waitingLimit = 16_777_216
@@ -201,14 +204,15 @@ final class Journal: Sendable {
 
   private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
-  /// Writes what can be written, unless another thread does.
-  private func writeLines() {
+  /// Writes what can be written, unless another thread does. A thread that posts writes one batch,
+  /// and leaves what has come meanwhile to a block on a global queue.
+  private func writeLines(inBackground: Bool = false) {
     while true {
       let time = elapsed()
       let step = state.withLock { state -> Step in
         guard !state.isWriting, state.outcome == nil else { return .wait }
         let lines = state.takeLines()
-        let isEnd = state.isClosing && state.isWhole
+        let isEnd = state.isClosing && state.isWhole && lines.bytes.count < Self.batch
         guard !lines.bytes.isEmpty || isEnd else { return .wait }
         state.isWriting = true
         guard isEnd else { return .write(lines.bytes, size: lines.size) }
@@ -218,13 +222,21 @@ final class Journal: Sendable {
       }
       switch step {
       case .wait: return
-      case .write(let lines, let size): written(Result { try file.write(lines) }, size)
+      case .write(let lines, let size):
+        written(Result { try file.write(lines) }, size)
+        if !inBackground, hasMore {
+          return Scheduling.concurrentBlock { self.writeLines(inBackground: true) }
+        }
       case .close(let lines):
         let written = Result { try file.write(lines) }
         let isClosed = Result { try file.close() }
         return closed(written.flatMap { isClosed })
       }
     }
+  }
+
+  private var hasMore: Bool {
+    state.withLock { state in state.lines[state.nextLine] != nil || state.isClosing }
   }
 
   private func written(_ result: Result<Void, any Error>, _ size: Int) {

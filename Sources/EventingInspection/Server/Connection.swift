@@ -163,9 +163,11 @@ final class Connection {
     queued += line.count
   }
 
-  /// Sends what the socket takes.
+  /// Sends what the socket takes, and at most about ``Limits/reply`` bytes, so that a client that
+  /// asks much does not keep others waiting.
   func flush(at now: UInt64) {
-    while !isClosed {
+    var sentNow = 0
+    while !isClosed, sentNow < limits.reply {
       fill()
       guard let line = output.first else { break }
       switch Descriptors.write(descriptor, line[sent...]) {
@@ -178,6 +180,7 @@ final class Connection {
       case .bytes(let count):
         tookAt = now
         sent += count
+        sentNow += count
         queued -= count
         if sent == line.count {
           output.removeFirst()

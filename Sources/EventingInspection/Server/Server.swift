@@ -77,6 +77,7 @@ final class Server: Sendable {
         connection.flush(at: now)
       }
       for connection in connections where connection.isClosed {
+        connection.trace = nil
         (lostMalformed, lostMissed) = (lostMalformed + connection.malformed, lostMissed + connection.missed)
         if !connection.hasSaidHello { refusedCount.wrappingAdd(1, ordering: .relaxed) }
       }
@@ -94,7 +95,7 @@ final class Server: Sendable {
       var descriptors = connections.map { connection -> pollfd in
         var wanted: Int16 = 0
         if connection.wantsToRead(at: now) { wanted |= Int16(POLLIN) }
-        if connection.waitingBytes > 0 { wanted |= Int16(POLLOUT) }
+        if connection.wantsToWrite { wanted |= Int16(POLLOUT) }
         return pollfd(fd: connection.descriptor, events: wanted, revents: 0)
       }
       let mayAccept = now >= acceptsAt

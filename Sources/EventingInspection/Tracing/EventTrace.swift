@@ -63,7 +63,15 @@ public final class EventTrace: Sendable {
 
   /// Traces further events.
   package func add(_ events: any Inspectable) {
-    for event in events.inspected.events { add(event.identity, event.trace(with: sink)) }
+    for event in events.inspected.events where !isTraced(event.identity) {
+      add(event.identity, event.trace(with: sink))
+    }
+  }
+
+  /// Whether an event is traced already. A second tracing would record each of its calls twice.
+  private func isTraced(_ event: EventIdentity?) -> Bool {
+    guard let event else { return false }
+    return traced.withLock { traced in traced.events.contains { $0.number == event.number } }
   }
 
   private func add(_ event: EventIdentity?, _ tracing: EventTracing?) {

@@ -101,6 +101,7 @@ struct RowCursor {
             inner += 1
           }
         default:
+          if polled.listVersion != innerVersion { (inner, innerVersion) = (0, polled.listVersion) }
           guard write(polled.edges, &line, room) else { return false }
         }
       }

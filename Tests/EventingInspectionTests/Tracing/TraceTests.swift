@@ -85,6 +85,21 @@ import Testing
     #expect(json.records("held").map { $0.number("handler") } == [Int(holding.id)])
   }
 
+  @Test func anEventThatIsNamedTwiceIsTracedOnce() throws {
+    let asked = Event<Int>("asked")
+    var target: Event<Int>? = Event("target")
+    if let target { asked.forward(to: target) }
+    asked.addHandler { _ in }
+    let trace = EventTrace(of: asked, asked)
+    asked.post(1)
+    target = nil  // so that the begun call of the forward is withdrawn
+    asked.post(2)
+    let json = try TraceJSON(trace)
+    #expect(json.faults.isEmpty)
+    #expect(json.occurrences.count == 2)
+    #expect(json.calls.allSatisfy { $0.args["outcome"] as? String == "returned" })
+  }
+
   @Test func callsThatRunReachTheEndOfTheTrace() async throws {
     let event = Event<Int>()
     let (entered, goOn) = (Event<Void>(), Event<Void>())

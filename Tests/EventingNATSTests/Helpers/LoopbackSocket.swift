@@ -49,7 +49,7 @@
 
     /// Waits for a connection. Returns `nil` after ``end()``.
     func accepted() -> LoopbackSocket? {
-      let connection = unsafe accept(descriptor, nil, nil)
+      let connection = accept(descriptor, nil, nil)
       return connection < 0 ? nil : LoopbackSocket(accepted: connection, port: port)
     }
 

@@ -4,16 +4,21 @@ import Testing
 @testable import Eventing
 
 /// Tests of the ended units that a lane keeps for the next payloads.
+///
+/// Some run in a process of their own: as soon as a test carries task-local values, each post of
+/// the process has a completion, which its unit serves alone.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct UnitReuseTests {
   @Test func unitsAreUsedAgain() async {
-    let (event, ended) = (Event<Int>(), Recorder<Int>())
-    let lane = event.addByKey { ended.record($0) }
-    for number in 0..<1_000 {
-      event.post(number)
-      #expect(await eventually { lane.endedCount == number + 1 })
+    await #expect(processExitsWith: .success) {
+      let (event, ended) = (Event<Int>(), Recorder<Int>())
+      let lane = event.addByKey { ended.record($0) }
+      for number in 0..<1_000 {
+        event.post(number)
+        #expect(await eventually { lane.endedCount == number + 1 })
+      }
+      // One runs, and the others are from before the first one was given back.
+      #expect(ended.count == 1_000 && (1...2).contains(lane.spareCount))
     }
-    // One runs, and the others are from before the first one was given back.
-    #expect(ended.count == 1_000 && (1...2).contains(lane.spareCount))
   }
 
   @Test func aUnitThatIsUsedAgainHasThePayloadAndTheKeyOfItsOccurrence() async {
@@ -50,42 +55,46 @@ import Testing
   }
 
   @Test func payloadsAreCountedAsWaitingInUnitsThatAreUsedAgain() async {
-    let (event, gates) = (Event<Int>(), (0..<3).map { _ in (begun: Gate(), end: Gate()) })
-    let lane = event.addByKey(limit: 1) { number in
-      guard number % 4 == 0 else { return }
-      gates[number / 4].begun.open()
-      await gates[number / 4].end.opened()
-    }
-    for (round, gate) in gates.enumerated() {
-      event.post(4 * round)
-      await gate.begun.opened()
-      for number in 1...3 { event.post(4 * round + number) }
-      #expect(lane.waitingCount == 3)
-      gate.end.open()
-      #expect(await eventually { lane.endedCount == 4 * (round + 1) })
-      #expect(lane.waitingCount == 0 && lane.spareCount > 0)
+    await #expect(processExitsWith: .success) {
+      let (event, gates) = (Event<Int>(), (0..<3).map { _ in (begun: Gate(), end: Gate()) })
+      let lane = event.addByKey(limit: 1) { number in
+        guard number % 4 == 0 else { return }
+        gates[number / 4].begun.open()
+        await gates[number / 4].end.opened()
+      }
+      for (round, gate) in gates.enumerated() {
+        event.post(4 * round)
+        await gate.begun.opened()
+        for number in 1...3 { event.post(4 * round + number) }
+        #expect(lane.waitingCount == 3)
+        gate.end.open()
+        #expect(await eventually { lane.endedCount == 4 * (round + 1) })
+        #expect(lane.waitingCount == 0 && lane.spareCount > 0)
+      }
     }
   }
 
   @Test func aUnitForWhichABarrierWaitsServesOneOccurrence() async {
-    let (event, begun, gate) = (Event<Int>(), Gate(), Gate())
-    let lane = event.addByKey { number in
-      guard number == 0 else { return }
-      begun.open()
-      await gate.opened()
+    await #expect(processExitsWith: .success) {
+      let (event, begun, gate) = (Event<Int>(), Gate(), Gate())
+      let lane = event.addByKey { number in
+        guard number == 0 else { return }
+        begun.open()
+        await gate.opened()
+      }
+      event.post(0)
+      await begun.opened()
+      async let barrier: Void = event.quiesce()
+      let isReached = await eventually {
+        lane.scheduler.mutex.withLock { unsafe lane.units.first.map { unsafe !$0.barriers.isEmpty } ?? false }
+      }
+      gate.open()
+      await barrier
+      #expect(isReached && lane.spareCount == 0)
+      event.post(1)
+      #expect(await eventually { lane.endedCount == 2 })
+      #expect(lane.spareCount == 1)
     }
-    event.post(0)
-    await begun.opened()
-    async let barrier: Void = event.quiesce()
-    let isReached = await eventually {
-      lane.scheduler.mutex.withLock { unsafe lane.units.first.map { unsafe !$0.barriers.isEmpty } ?? false }
-    }
-    gate.open()
-    await barrier
-    #expect(isReached && lane.spareCount == 0)
-    event.post(1)
-    #expect(await eventually { lane.endedCount == 2 })
-    #expect(lane.spareCount == 1)
   }
 
   @Test func aUnitForWhichASendWaitsServesOneOccurrence() async {
@@ -96,24 +105,28 @@ import Testing
     #expect(lane.spareCount == 0)
   }
 
-  @Test(arguments: [true, false]) func aLaneThatEndsLosesItsUnits(byRemoval: Bool) async {
-    let live = LiveCount()
-    await { () async in
-      let (event, canary) = (Event<Int>(), Canary(live))
-      let token = event.add(
-        Handler(on: .concurrent(limit: 2)) { _ async throws in }.inOrder { number in
-          _ = canary
-          return number
-        })[0]
-      for number in 0..<100 { event.post(number) }
-      guard case .units(let lane) = token.record.details?.runner else { return #expect(Bool(false)) }
-      #expect(await eventually { lane.endedCount == 100 })
-      event.post(100)  // takes what has ended
-      #expect(await eventually { lane.endedCount == 101 })
-      #expect(lane.spareCount > 0)
-      if byRemoval { event.remove(token) }
-    }()
-    #expect(await eventually { live.alive == 0 })
+  @Test func aLaneThatEndsLosesItsUnits() async {
+    await #expect(processExitsWith: .success) {
+      for byRemoval in [true, false] {
+        let live = LiveCount()
+        await { () async in
+          let (event, canary) = (Event<Int>(), Canary(live))
+          let token = event.add(
+            Handler(on: .concurrent(limit: 2)) { _ async throws in }.inOrder { number in
+              _ = canary
+              return number
+            })[0]
+          for number in 0..<100 { event.post(number) }
+          guard case .units(let lane) = token.record.details?.runner else { return #expect(Bool(false)) }
+          #expect(await eventually { lane.endedCount == 100 })
+          event.post(100)  // takes what has ended
+          #expect(await eventually { lane.endedCount == 101 })
+          #expect(lane.spareCount > 0)
+          if byRemoval { event.remove(token) }
+        }()
+        #expect(await eventually { live.alive == 0 })
+      }
+    }
   }
 }
 

@@ -28,7 +28,8 @@ class Meter {
     const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
     if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
     const more = Math.max(0, count - this.count);
-    for (let second = Math.floor(from / 1e9); second <= Math.floor(time / 1e9); second += 1) {
+    const last = Math.floor(time / 1e9);
+    for (let second = Math.max(Math.floor(from / 1e9), last - seconds + 1); second <= last; second += 1) {
       this.advance(second);
       const part = time > from ? (Math.min(time, (second + 1) * 1e9) - Math.max(from, second * 1e9)) / (time - from) : Number(second * 1e9 + 1e9 > time);
       if (second > this.second - seconds) this.slots[second % seconds] += more * part;
@@ -89,17 +90,18 @@ export function update(message) {
   model.time = message.t;
   model.receivedAt = performance.now();
   for (const part of parts) {
-    for (const row of message.parts[part] ?? []) {
-      const key = keyOf(part, row);
-      model[part].set(key, row);
-      if (part === "events") measure(model.meters, key, row.sequence);
-      if (part === "graph" && row.count !== null) measure(model.edgeMeters, key, row.count);
-    }
+    // Before the rows: what went and came back since the last update is in both.
     for (const row of message.gone[part] ?? []) {
       const key = keyOf(part, row);
       model[part].delete(key);
       if (part === "events") model.meters.delete(key);
       if (part === "graph") model.edgeMeters.delete(key);
+    }
+    for (const row of message.parts[part] ?? []) {
+      const key = keyOf(part, row);
+      model[part].set(key, row);
+      if (part === "events") measure(model.meters, key, row.sequence);
+      if (part === "graph" && row.count !== null) measure(model.edgeMeters, key, row.count);
     }
   }
 }
