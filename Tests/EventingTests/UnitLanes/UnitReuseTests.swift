@@ -86,7 +86,7 @@ import Testing
       await begun.opened()
       async let barrier: Void = event.quiesce()
       let isReached = await eventually {
-        lane.scheduler.mutex.withLock { unsafe lane.units.first.map { unsafe !$0.barriers.isEmpty } ?? false }
+        lane.scheduler.mutex.withLock { lane.units.first.map { !$0.barriers.isEmpty } ?? false }
       }
       gate.open()
       await barrier
@@ -144,5 +144,5 @@ extension UnitLane {
   /// The number of calls whose units have ended.
   fileprivate var endedCount: Int { scheduler.mutex.withLock { ended.load(ordering: .relaxed) } }
   /// The number of units that are kept. The event must be idle.
-  fileprivate var spareCount: Int { scheduler.mutex.withLock { unsafe spareUnits.count + endedSpares.count } }
+  fileprivate var spareCount: Int { scheduler.mutex.withLock { spareUnits.count + endedSpares.count } }
 }

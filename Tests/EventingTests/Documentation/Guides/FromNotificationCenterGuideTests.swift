@@ -163,7 +163,7 @@ extension Notification.Name {
   }
 
   @Test func bothAtOnce() {
-    let (document, calls, placed) = (Document(), Recorder<String>(), Event<Order>("placed"))
+    let (document, calls) = (Document(), Recorder<String>())
     @Sendable func print(_ id: Int) { calls.record("saved \(id)") }
     let saved = Event(notifications: .orderSaved)
     let savedHere = Event(notifications: .orderSaved, object: document)

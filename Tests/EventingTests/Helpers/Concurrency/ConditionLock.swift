@@ -52,8 +52,13 @@ import Testing
   /// After 200 seconds the wait ends and the test fails with a message. A hang would not show which
   /// wait failed.
   ///
-  /// - Parameter what: The name of the awaited change, for the message of the failure.
-  @available(*, noasync) func wait(_ what: String, until isTrue: (Value) -> Bool) {
+  /// - Parameters:
+  ///   - what: The name of the awaited change, for the message of the failure.
+  ///   - file: The file that waits, for the same message.
+  ///   - line: The line in that file.
+  @available(*, noasync) func wait(
+    _ what: String, file: String = #fileID, line: Int = #line, until isTrue: (Value) -> Bool
+  ) {
     var deadline = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &deadline)
     deadline.tv_sec += 200
@@ -63,6 +68,6 @@ import Testing
       isLate = unsafe pthread_cond_timedwait(changed, mutex, &deadline) != 0 && !isTrue(value)
     }
     unsafe pthread_mutex_unlock(mutex)
-    if isLate { Issue.record("\(what): a thread waited for 200 seconds in vain") }
+    if isLate { Issue.record("\(what) at \(file):\(line): a thread waited for 200 seconds in vain") }
   }
 }

@@ -24,7 +24,9 @@ final class Gate: Sendable {
   ///
   /// Handlers and the test's own threads may call this method. A task must not: it would block a
   /// thread of Swift's pool.
-  @available(*, noasync) func wait() { state.wait("gate") { $0.isOpen } }
+  @available(*, noasync) func wait(file: String = #fileID, line: Int = #line) {
+    state.wait("gate", file: file, line: line) { $0.isOpen }
+  }
 
   /// Suspends the task until the gate is open or the task is cancelled.
   ///

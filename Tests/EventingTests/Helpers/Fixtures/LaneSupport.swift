@@ -13,7 +13,7 @@ final class Countdown: Sendable {
   func arrive() {
     if left.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { gate.open() }
   }
-  @available(*, noasync) func wait() { gate.wait() }
+  @available(*, noasync) func wait(file: String = #fileID, line: Int = #line) { gate.wait(file: file, line: line) }
   func opened() async { await gate.opened() }
 }
 

@@ -16,5 +16,7 @@ final class Recorder<Element: Sendable>: Sendable {
   func removeAll() { recorded.withLock { $0 = [] } }
 
   /// Blocks the thread until `count` elements have been recorded.
-  @available(*, noasync) func wait(forCount count: Int) { recorded.wait("recorder") { $0.count >= count } }
+  @available(*, noasync) func wait(forCount count: Int, file: String = #fileID, line: Int = #line) {
+    recorded.wait("recorder", file: file, line: line) { $0.count >= count }
+  }
 }
