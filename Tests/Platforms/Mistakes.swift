@@ -1,6 +1,6 @@
 // swift-format-ignore-file
-// Likely mistakes, with the messages of the compiler. `check` compares them, and runs nothing. A
-// message stands on the line of its mistake, however long that is.
+// Likely mistakes. Each line, however long, ends with the messages that `check` expects of the
+// compiler. Nothing here runs.
 import Eventing
 
 final class Model: Sendable {
