@@ -83,8 +83,8 @@ extension ManualClock {
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Waits until each event has done its queued work, and returns what was read. Returns `nil` if a
-  /// timer is running or the task was cancelled.
+  /// Waits until all events have only sleeping work left, and returns their state. Returns `nil` if
+  /// a timer is awake or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {

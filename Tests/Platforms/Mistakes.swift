@@ -1,6 +1,6 @@
 // swift-format-ignore-file
-// Likely mistakes, with the messages of the compiler. `check` compares them, and runs nothing. A
-// message stands on the line of its mistake, however long that is.
+// Likely mistakes. Each line, however long, ends with the messages that `check` expects of the
+// compiler. Nothing here runs.
 import Eventing
 
 final class Model: Sendable {
@@ -19,6 +19,16 @@ func combine(_ event: Event<String>, _ model: Model) {
   _ = event.filter { !$0.isEmpty }.eraseToAnyPublisher()  // expected-error {{'eraseToAnyPublisher()' is unavailable: an event needs no erasing}}
   event.share().addHandler { _ in }  // expected-error {{'share()' is unavailable: leave it out}}
   event.flatMap { $0.count }.addHandler { _ in }  // expected-error {{'flatMap' is unavailable: do the work in an asynchronous handler}}
+  event.merge(with: event).addHandler { _ in }  // expected-error {{'merge(with:)' is unavailable: forward both to one event}}
+  _ = event.zip(event)  // expected-error {{'zip' is unavailable: use swift-async-algorithms}}
+  _ = event.prefix(3)  // expected-error {{'prefix' is unavailable: use a loop}}
+  event.collect(10).addHandler { _ in }  // expected-error {{'collect' is unavailable: a handler takes batches}}
+  event.retry(3).addHandler { _ in }  // expected-error {{'retry' is unavailable: a handler is retried}}
+  event.catch { _ in "" }.addHandler { _ in }  // expected-error {{'catch' is unavailable: errors of handlers are payloads}}
+  event.delay(for: .seconds(1), scheduler: Queue()).addHandler { _ in }  // expected-error {{'delay(for:scheduler:)' is unavailable: post later}}
+  event.map { $0.count }.switchToLatest().addHandler { _ in }  // expected-error {{'switchToLatest()' is unavailable: do the work in a handler}}
+  event.handleEvents(receiveOutput: { _ in }).addHandler { _ in }  // expected-error {{'handleEvents(receiveOutput:)' is unavailable: add a handler with a higher priority}}
+  Observed(0).send(1)  // expected-error {{'send' is unavailable: set the value: observed.value = new}}
   event.scan(0) { $0 + $1.count }.addHandler { _ in }  // expected-error {{'scan' is unavailable: keep the result in an Observed}}
 }
 

@@ -21,8 +21,8 @@ import Synchronization
   /// Whether the event is traced.
   let isTraced = Atomic<Bool>(false)
   /// The past payloads that new handlers receive. Set before the event is shared.
-  let historyReference = OnceReference<History>()
-  var history: History? { historyReference.load() }
+  let historyReference = OnceReference<ReplayHistory>()
+  var history: ReplayHistory? { historyReference.load() }
   /// The current value that new handlers of an ``Observed`` receive. Its fields say what guards
   /// them.
   @exclusivity(unchecked) var replayValue = ReplayValue()

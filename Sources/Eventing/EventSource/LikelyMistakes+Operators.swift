@@ -83,6 +83,37 @@ extension EventSource {
     _ initial: Result, _ next: @escaping (Result, Payload) -> Result
   ) -> Self { fatalError("unavailable") }
 
+  @available(*, unavailable, message: "forward both to one event: first.forward(to: all); second.forward(to: all)")
+  public nonisolated func merge<Other>(with other: Other) -> Self { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "use swift-async-algorithms: zip(first.payloads(), second.payloads())")
+  public nonisolated func zip<Other>(_ other: Other) -> Self { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "use a loop: for await payload in event.payloads().prefix(count) { … }")
+  public nonisolated func prefix(_ count: Int) -> Self { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "a handler takes batches: event.add(Handler(batchesOf: count) { payloads in … })")
+  public nonisolated func collect(_ count: Int) -> Self { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "a handler is retried: event.add(Handler { … }.retrying(policy))")
+  public nonisolated func retry(_ count: Int) -> Self { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "errors of handlers are payloads: event.failures.addHandler { failure in … }")
+  public nonisolated func `catch`<Output>(_ handler: @escaping (any Error) -> Output) -> Self {
+    fatalError("unavailable")
+  }
+
+  @available(*, unavailable, message: "post later: event.post(payload, after: .seconds(1))")
+  public nonisolated func delay<Scheduler>(for pause: Duration, scheduler: Scheduler) -> Self {
+    fatalError("unavailable")
+  }
+
+  @available(*, unavailable, message: "do the work in a handler: addHandler(on: .restarting) { payload in … }")
+  public nonisolated func switchToLatest() -> Self { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "add a handler with a higher priority: addHandler(priority: 1) { payload in … }")
+  public nonisolated func handleEvents(receiveOutput: @escaping (Payload) -> Void) -> Self { fatalError("unavailable") }
+
   @available(*, unavailable, message: "read it in the handler: addHandler { payload in use(payload, observed.value) }")
   public nonisolated func withLatestFrom<Other>(_ other: Other) -> Self { fatalError("unavailable") }
 }
@@ -94,6 +125,11 @@ extension Event {
   public nonisolated func accept(_ payload: Payload) { fatalError("unavailable") }
   @available(*, unavailable, renamed: "finish()")
   public nonisolated func onCompleted() { fatalError("unavailable") }
+}
+
+extension Observed {
+  @available(*, unavailable, message: "set the value: observed.value = new")
+  public func send(_ value: Value) { fatalError("unavailable") }
 }
 
 extension HandlerToken {

@@ -99,7 +99,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   ///
   /// - Parameter history: The event's history.
   /// - Returns: The payload that the history has replaced.
-  func append(to mailbox: inout Mailbox, _ history: History?) -> OwnedPayload? {
+  func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
     unsafe mailbox.append(payload, completion, by: Drainer.queue)
     return history?.replaceLatest(payload)

@@ -33,7 +33,7 @@ extension Event {
   ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
   public init(_ name: String? = nil, replaying replay: Replay<Payload>, onFailure policy: FailurePolicy = .collect) {
     self.init(name, onFailure: policy)
-    if let history = History(replay) { core.keep(history) }
+    if let history = ReplayHistory(replay) { core.keep(history) }
   }
 
   /// The payload that was sent last, even if it is still queued.

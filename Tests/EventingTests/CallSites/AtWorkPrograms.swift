@@ -77,7 +77,7 @@ actor Importer {
   private func insert(_ rows: [String]) { inserts.append(rows) }
 }
 
-@Suite(.timeLimit(.minutes(30))) struct AtWorkProgramTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AtWorkProgramTests {
   @Test @MainActor func searchAsYouType() async {
     let clock = ManualClock()
     let model = SearchModel(clock: clock) { ["\($0)!"] }

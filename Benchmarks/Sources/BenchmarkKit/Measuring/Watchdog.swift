@@ -2,7 +2,7 @@ import CMeasure
 
 /// Ends the program when it makes no progress.
 ///
-/// Without the watchdog, the harness would wait for ever for a peer that loses an event.
+/// Without the watchdog, the harness would wait for ever for a peer that loses a delivery.
 package enum Watchdog {
   /// Begins to watch: the program ends after `seconds` without progress.
   package static func start(seconds: Int) { cm_watchdog_start(Int32(seconds)) }

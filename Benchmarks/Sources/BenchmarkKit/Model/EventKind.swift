@@ -5,8 +5,8 @@ package struct EventKind: Sendable {
   /// The parameter of the row; rows with equal parameters are compared.
   package let parameter: String
   package let label: String
-  /// Creates the event and its handler. The handler writes to the cell once per operation. If there
-  /// is no handler, the sender writes.
+  /// Creates the event, its handler if it has one, and what runs a batch of operations. Once per
+  /// operation, the handler or the sender writes to the cell.
   package let make: @Sendable (Cell) async -> BulkOperation
 
   package init(_ parameter: String, _ label: String, make: @escaping @Sendable (Cell) async -> BulkOperation) {

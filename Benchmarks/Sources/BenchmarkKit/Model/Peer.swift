@@ -21,7 +21,7 @@ package struct Peer: Sendable {
   /// Whether a send may return before its handlers have run.
   ///
   /// The harness then waits for delivery, within the measured time.
-  package var isDeferred = false
+  package var returnsEarly = false
   /// The maximum number of sends per sender in a round of a contended workload; nil for no maximum.
   ///
   /// Without a maximum, an unbounded queue grows for as long as the round lasts.

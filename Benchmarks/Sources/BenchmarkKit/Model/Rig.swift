@@ -6,7 +6,7 @@ package struct Rig: Sendable {
   package var add: @Sendable ([Cell]) async -> Void
   /// Sends every payload of the batch.
   ///
-  /// Unless the peer `isDeferred`, all handlers have run on return.
+  /// Unless the peer `returnsEarly`, all handlers have run on return.
   package var send: BulkOperation
   /// Adds a handler on `batch.cell` and removes it, `batch.count` times.
   package var addRemove: BulkOperation?

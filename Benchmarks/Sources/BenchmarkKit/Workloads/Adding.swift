@@ -103,7 +103,7 @@ extension Harness {
   ) async -> (permanent: Int, passing: Int) {
     block.reset()
     await rig.send.run(Batch(cell: block.passing, first: payload, count: 1))
-    if peer.isDeferred {
+    if peer.returnsEarly {
       wait(until: isComplete)
       cm_sleep(2_000)  // enough time for an unwanted delivery to arrive
     }

@@ -39,11 +39,13 @@ extension Harness {
             for batch in batches { group.addTask { await send(batch) } }
           }
         }
-        if peer.isDeferred { wait { (0..<senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total } }
+        if peer.returnsEarly {
+          wait { (0..<senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total }
+        }
       }
-      // Unless the peer is deferred, all deliveries have ended when the threads end. So the time
-      // inside the threads counts, without that of creating them.
-      if let inThreads, !peer.isDeferred { sample.wall = Double(inThreads) }
+      // Unless sends return early, all handlers have run when the threads end. So the time inside
+      // the threads counts, and the creation of the threads does not.
+      if let inThreads, !peer.returnsEarly { sample.wall = Double(inThreads) }
       sample.failure = block.mismatch(columns: handlers, expected: expected)
       return sample
     } finish: {

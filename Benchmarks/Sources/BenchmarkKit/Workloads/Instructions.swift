@@ -59,7 +59,7 @@ extension Harness {
       block.reset()
       await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
       let expected = payloadSum(first: 1, count: count) &* handlers
-      if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == expected } }
+      if peer.returnsEarly { wait { block.sum(row: 0, columns: handlers) == expected } }
     }
     await rig.close()
   }
@@ -81,7 +81,7 @@ extension Harness {
     await callgrind.count("once and send", peer, operations: 200, report) { count in
       block.reset()
       await once.run(Batch(cell: block.passing, first: 1, count: count))
-      if peer.isDeferred { wait { block.passingSum == payloadSum(first: 1, count: count) } }
+      if peer.returnsEarly { wait { block.passingSum == payloadSum(first: 1, count: count) } }
     }
     await rig.close()
   }

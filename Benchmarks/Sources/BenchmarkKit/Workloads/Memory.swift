@@ -51,7 +51,7 @@ extension Harness {
       added += slice.count
       Watchdog.kick("memory, \(peer.id): \(added) handlers added")
     }
-    if peer.isDeferred { cm_sleep(20_000) }
+    if peer.returnsEarly { cm_sleep(20_000) }
     let after = cm_allocations()
     withExtendedLifetime((all, slices)) {}  // a release between the two counts would distort them
     row.extra["handler_bytes"] = Double(after.live_bytes - before.live_bytes) / Double(added)
@@ -69,7 +69,7 @@ extension Harness {
       block.reset()
       await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
       let expected = payloadSum(first: 1, count: count)
-      if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == expected &* handlers } }
+      if peer.returnsEarly { wait { block.sum(row: 0, columns: handlers) == expected &* handlers } }
       row.fail(block.mismatch(columns: handlers, expected: [expected]))
     }
     for _ in 0..<3 { await send(sends) }
@@ -84,7 +84,7 @@ extension Harness {
     if let once = rig.once {
       func sendOnce(_ count: Int) async {
         await once.run(Batch(cell: block.passing, first: 1, count: count))
-        if peer.isDeferred { cm_sleep(10_000) }
+        if peer.returnsEarly { cm_sleep(10_000) }
       }
       await sendOnce(50)
       row.extra["allocations_per_once"] = await allocated(by: sendOnce, each: 200).count

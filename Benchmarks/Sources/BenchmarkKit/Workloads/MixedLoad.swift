@@ -25,11 +25,11 @@ struct MixedLoad {
     let changed = Double(cm_now() - start) / 1e9
     let sent = (0..<Self.senders).map { done[$0] }, pairs = (0..<Self.changers).map { done[Self.senders + $0] }
     let expected = sent.enumerated().map { payloadSum(first: payload(sender: $0, sequence: 1), count: $1) }
-    if peer.isDeferred {
+    if peer.returnsEarly {
       let total = expected.reduce(0, &+) &* handlers
       wait { (0..<Self.senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total }
     }
-    let delivered = peer.isDeferred ? Double(cm_now() - start) / 1e9 : changed
+    let delivered = peer.returnsEarly ? Double(cm_now() - start) / 1e9 : changed
     if let wrong = block.mismatch(columns: handlers, expected: expected) { return .failure(Failure(text: wrong)) }
     return .success(Rates(sends: Double(sent.reduce(0, +)) / delivered, pairs: Double(pairs.reduce(0, +)) / changed))
   }
@@ -43,7 +43,7 @@ struct MixedLoad {
   }
 
   private var roles: [Role] {
-    let cell = block.passing, sends = peer.isDeferred ? 8 : 32, pairs = 8
+    let cell = block.passing, sends = peer.returnsEarly ? 8 : 32, pairs = 8
     let senders = (0..<Self.senders).map { sender in
       Role(operation: rig.send, most: peer.sendCap ?? .max, chunk: sends) { done in
         Batch(cell: cell, first: payload(sender: sender, sequence: 1 + done), count: sends)

@@ -19,14 +19,14 @@ extension Harness {
         let expected = payloadSum(first: 1, count: count)
         var sample = await timed {
           await once.run(Batch(cell: block.passing, first: 1, count: count))
-          if peer.isDeferred { wait { block.passingSum == expected } }
+          if peer.returnsEarly { wait { block.passingSum == expected } }
         }
         if block.passingSum != expected { sample.failure = "got \(block.passingSum), expected \(expected)" }
         return sample
       } finish: {
         block.reset()
         await rig.send.run(Batch(cell: block.passing, first: 5, count: 1))
-        if peer.isDeferred { cm_sleep(3_000) }
+        if peer.returnsEarly { cm_sleep(3_000) }
         let again = block.passingSum
         await rig.close()
         return again == 0 ? nil : "called again: \(again)"

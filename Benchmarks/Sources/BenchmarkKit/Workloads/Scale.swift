@@ -9,7 +9,7 @@ extension Harness {
     let most = configuration.isQuick ? 10_000 : 1_000_000
     let sizes = (configuration.sizes ?? [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]).filter { $0 <= most }
     let peers = contenders(in: .scale)
-    let inline = peers.filter { $0.kind == .subject || $0.kind == .peer && $0.idleEvents != nil && !$0.isDeferred }
+    let inline = peers.filter { $0.kind == .subject || $0.kind == .peer && $0.idleEvents != nil && !$0.returnsEarly }
     let floor = peers.filter { $0.id == "loop-borrowing" }
     for size in sizes { for peer in floor + inline { await scaleHandlers(peer, size) } }
     for size in sizes where size >= 1_000 { for peer in peers { await scaleEvents(peer, size) } }
@@ -34,7 +34,7 @@ extension Harness {
         block.reset()
         let sample = await timed {
           await rig.send.run(Batch(cell: block.passing, first: 1, count: sends))
-          if peer.isDeferred { wait { block.permanentSum == payloadSum(first: 1, count: sends) &* count } }
+          if peer.returnsEarly { wait { block.permanentSum == payloadSum(first: 1, count: sends) &* count } }
         }
         if block.permanentSum != payloadSum(first: 1, count: sends) &* count {
           row.fail("handlers got \(block.permanentSum)")
@@ -119,7 +119,7 @@ extension Harness {
         let sends = all.map(\.send)
         let sample = await timed {
           await onOwnThread { _ = runThreads(threads) { sends[$0 % events](batches[$0]) } }
-          if peer.isDeferred { wait { (0..<threads).allSatisfy(isThere) } }
+          if peer.returnsEarly { wait { (0..<threads).allSatisfy(isThere) } }
         }
         if let missing = (0..<threads).first(where: { !isThere($0) }) {
           row.fail("the sends of thread \(missing) did not arrive once each")

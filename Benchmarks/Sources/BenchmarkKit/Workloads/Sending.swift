@@ -22,7 +22,7 @@ extension Harness {
       let each = payloadSum(first: 1, count: count)
       var sample = await timed {
         await rig.send.run(Batch(cell: block.passing, first: 1, count: count))
-        if peer.isDeferred { wait { block.sum(row: 0, columns: handlers) == each &* handlers } }
+        if peer.returnsEarly { wait { block.sum(row: 0, columns: handlers) == each &* handlers } }
       }
       sample.failure = block.mismatch(columns: handlers, expected: [each])
       return sample
@@ -41,7 +41,7 @@ extension Peer {
   ///
   /// Repeats are longer for peers that wait for delivery elsewhere, or begin with a switch to the
   /// main actor.
-  var roundScale: Double { sendsOnMainActor || (isDeferred && sendCap != nil) ? 4 : 1 }
+  var roundScale: Double { sendsOnMainActor || (returnsEarly && sendCap != nil) ? 4 : 1 }
 }
 
 /// Returns a count with its noun: "1 handler", "1,024 handlers".

@@ -197,6 +197,6 @@ extension Notification.Name {
   }
 
   @Test func everyLineIsRunHere() throws {
-    try GuideCheck.run("FromCombine.md", "FromCombineGuideTests", examples: 3, calls: 42)
+    try GuideCheck.run("FromCombine.md", "FromCombineGuideTests", examples: 3, calls: 60)
   }
 }

@@ -27,7 +27,7 @@ func asyncChannelPeers() -> [Peer] {
   }
   return [
     channel.with {
-      $0.isDeferred = true  // a send returns when the value is taken, before the handler runs
+      $0.returnsEarly = true  // a send returns when the value is taken, before the handler runs
       $0.sendCap = 3_000
       $0.idleEvents = { count in (0..<count).map { _ in ChannelBus() } }
       $0.routes = [

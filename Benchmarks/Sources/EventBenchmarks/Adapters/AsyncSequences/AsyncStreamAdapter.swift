@@ -1,7 +1,7 @@
 import BenchmarkKit
 import Synchronization
 
-/// Returns the peer for the standard library's `AsyncStream`.
+/// Returns the standard library's `AsyncStream` as a peer of the benchmarks.
 ///
 /// Each handler has a continuation and a consuming task of its own.
 func asyncStreamPeers() -> [Peer] {
@@ -52,7 +52,7 @@ func asyncStreamPeers() -> [Peer] {
   }
   return [
     stream.with {
-      $0.isDeferred = true
+      $0.returnsEarly = true
       $0.sendCap = 3_000
       $0.idleEvents = { count in (0..<count).map { _ in StreamBus() } }
       $0.routes = [

@@ -28,7 +28,7 @@ func sharedSequencePeers() -> [Peer] {
   }
   return [
     shared.with {
-      $0.isDeferred = true
+      $0.returnsEarly = true
       $0.sendCap = 3_000
       // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
       // number of items.

@@ -17,7 +17,7 @@ func eventingPeers() -> [Peer] {
   }
   return [
     post.with {
-      $0.isDeferred = true  // another thread may be delivering; no `sendCap`: the event bounds its backlog
+      $0.returnsEarly = true  // another thread may be delivering; no `sendCap`: the event bounds its backlog
       $0.idleEvents = { count in (0..<count).map { _ in Event<Int>() } }
       $0.routes = eventingRoutes()
       $0.kinds = eventingKinds()

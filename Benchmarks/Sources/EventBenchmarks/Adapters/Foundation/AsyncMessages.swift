@@ -33,7 +33,7 @@ func asyncMessages() -> Peer {
       },
       close: { for token in store.tokens { center.removeObserver(token) } })
   }.with {
-    $0.isDeferred = true
+    $0.returnsEarly = true
     $0.sendCap = 3_000
     // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
     // number of items.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The past payloads that a new handler receives.
 // Safe: each field says what guards it.
-@safe final class History: @unchecked Sendable {
+@safe final class ReplayHistory: @unchecked Sendable {
   /// The number of payloads to replay.
   private let limit: Int
   private let layout: PayloadLayout
@@ -128,7 +128,7 @@ extension EventCore {
   ///
   /// From then on no thread enters by ``EventCore/enter()``, because a send also changes `latest`,
   /// under `mutex`.
-  func keep(_ history: History) {
+  func keep(_ history: ReplayHistory) {
     _ = pendingWork.historyReference.set(history)
     mustEnqueue = true
     stateWord.store(CoreState.mustEnqueue, ordering: .relaxed)
@@ -170,7 +170,7 @@ extension EventCore {
   }
 
   /// Delivers the past payloads to a handler that has just been added. Isolation: core.
-  func replay(_ history: History, to record: HandlerRecord) {
+  func replay(_ history: ReplayHistory, to record: HandlerRecord) {
     var past = history.copyOfPast(mutex)
     while !past.isEmpty {
       let item = past.takeFirst()

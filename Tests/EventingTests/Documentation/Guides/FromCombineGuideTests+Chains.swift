@@ -1,0 +1,71 @@
+import Eventing
+import Testing
+
+// The rows about values, and about chains that go on behind a modifier.
+extension FromCombineGuideTests {
+  final class Lamp: Sendable {
+    let count = Observed(0)
+    // swift-format-ignore
+    var counts: some EventSource<Int> { count.currentValues }
+  }
+
+  @MainActor final class Search {
+    var found: [String] = []
+    func find(_ text: String) async throws { found.append(text) }
+  }
+
+  @Test func values() async {
+    let (placed, count, noted) = (Event<Order>("placed"), Observed(0), Recorder<Int>())
+    @Sendable func note(_ number: Int) { noted.record(number) }
+    let answers = Event<Result<Order, any Error>>("answers")
+    let source: any EventSource<Order> = placed.source
+
+    count.currentValues.addHandler { count in note(count) }
+    count.currentValues.map { count in count * 2 }.addHandler { double in note(double) }
+    source.addHandler { order in note(order.id) }
+    placed.addHandler(priority: 1) { order in note(order.id) }
+    answers.addHandler { _ in note(100) }
+    count.value = 5
+    placed.post(Order())
+    answers.post(.success(Order()))
+    #expect(noted.values == [0, 0, 5, 10, 7, 7, 100])
+    let lamp = Lamp()
+    lamp.counts.addHandler { count in note(count) }
+    #expect(noted.values.last == 0)
+  }
+
+  @Test func chains() async {
+    let (placed, search, settled) = (Event<Order>("placed"), Event<String>("search"), Event<String>("settled"))
+    let (newest, last, noted, model) = (Observed(0), Observed("King"), Recorder<String>(), await Search())
+    @Sendable func note(_ text: String) { noted.record(text) }
+    @Sendable func insert(_ batch: [Order]) async throws { noted.record("inserted \(batch.count)") }
+
+    placed.map(\.id).addHandler { id in newest.value = id }
+    combineLatest(newest, last).addHandler { id, last in note("\(id) \(last)") }
+    placed.add(Handler(batchesOf: 2, within: .seconds(3_600)) { batch in try await insert(batch) })
+    placed.post(Order())
+    await placed.send(Order())
+    #expect(noted.values == ["0 King", "7 King", "7 King", "inserted 2"])
+
+    search.add(Handler { text in settled.post(text) }.debounced(for: .milliseconds(300)))
+    settled.removeDuplicates().addHandler { text in note(text) }
+    search.addHandler(on: .restarting, owner: model) { @MainActor model, text in try await model.find(text) }
+    await search.send("tea")
+    await search.send("tea")
+    await settled.quiesce()
+    #expect(noted.values.suffix(2) == ["inserted 2", "tea"])
+    #expect(await model.found == ["tea", "tea"])
+  }
+
+  // swift-format-ignore
+  @Test func ticks() async {
+    let (ticked, first) = (Signal("ticked"), Gate())
+    ticked.addHandler { first.open() }
+    let ticking = Task {
+      while !Task.isCancelled { try await Task.sleep(for: .seconds(1)); ticked.post() }
+    }
+    await first.opened()
+    ticking.cancel()
+    _ = await ticking.result
+  }
+}
