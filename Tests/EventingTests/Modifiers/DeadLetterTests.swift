@@ -73,6 +73,18 @@ import Testing
     #expect(late.values == [21])
   }
 
+  @Test func quiesceOfABusWaitsForHandlersOfLetters() async {
+    let (bus, letters) = (EventBus(), Recorder<Int>())
+    bus.event(for: Int.self).deadLetters.addHandler { letter async in
+      for _ in 0..<50 { await Task.yield() }
+      letters.record(letter.payload)
+    }
+    bus.event(for: Int.self).add(Handler { _ async throws in throw Refused() }.retrying(.immediately(attempts: 2)))
+    for number in 1...20 { bus.post(number) }
+    await bus.quiesce()
+    #expect(letters.values == Array(1...20))
+  }
+
   @Test func noLetterIsMadeWithoutAListener() async {
     let event = Event<Int>()
     event.addHandler { _ in throw Refused() }
