@@ -1,7 +1,7 @@
 import Synchronization
 
-// Waiting for a completion. Each waiter is considered by itself: it does not wait for work that
-// waits for it.
+// Waiting for a completion. Waiters of one completion may wait for different work: each waits for
+// all outstanding work except the work that waits for this waiter.
 
 extension Completion {
   /// Waits until all outstanding work is done, except work that waits for the calling task.
@@ -12,8 +12,8 @@ extension Completion {
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // a send is waiter 1 from the start
     var wake = await nextWake(id)
     if case .children = wake {
-      // One group for all children. An event that the occurrence was forwarded to may add children
-      // at any time, and running children may wait for added ones.
+      // One group runs all children, because an event that the occurrence was forwarded to may add
+      // children at any time, and running children may wait for these.
       wake = await withDiscardingTaskGroup { group in
         while case .children(let children) = wake {
           for child in children { group.addTask(priority: child.priority) { await child.body() } }
@@ -40,8 +40,8 @@ extension Completion {
     }
   }
 
-  /// Waits like ``wait()``, for a ticket, but returns at once if the task is cancelled. The waiter
-  /// is removed in any case.
+  /// Waits for the completion of a ticket like ``wait()``, but returns at once if the task is
+  /// cancelled. Removes the waiter in any case.
   ///
   /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {
@@ -74,8 +74,8 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// Reports that a waiter does not wait for some of the work: in a debug build, and to
-  /// inspections.
+  /// Reports that a waiter does not wait for some of the work: to inspections and, in a debug
+  /// build, by a ``CycleReport``.
   private func reportCycle(_ id: Int) {
     if isTracked, WaitingSends.isWatched, withMutex({ !waiters[waiter(id)].deferredNodes.isEmpty }) {
       DeferredWaits.note(self)
@@ -128,8 +128,8 @@ extension Completion {
     }
   }
 
-  /// Removes a waiter. Also removes its wait from the execution slot, even if its invocation is
-  /// over and the wait blocks nothing any more.
+  /// Removes a waiter. Also removes the wait from the execution slot of the waiter's invocation,
+  /// even if that invocation is over and the wait blocks nothing any more.
   private func removeWaiter(_ id: Int) {
     let removed = withMutex {
       let removed = waiters.remove(at: waiter(id))

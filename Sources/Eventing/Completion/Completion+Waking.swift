@@ -13,7 +13,7 @@ extension Completion {
   /// Returns whether a waiter must not wait for a node, because the node waits for the waiter.
   ///
   /// The search may read `waiters` of this completion (`nodes(for:)`), so no exclusive access to
-  /// them may be open here.
+  /// `waiters` may be open here.
   func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
     guard let invocation = waiter.invocation, invocation.isCurrent,
       !waiter.deferredNodes.contains(ObjectIdentifier(node))
@@ -49,19 +49,20 @@ extension Completion {
   }
 
   #if DEBUG
-    /// Returns the execution slot of a waiting call, and the nodes that it does not wait for; `nil`
-    /// if it waits for all work.
+    /// Returns the execution slot of a waiter's call, and the nodes that the call does not wait
+    /// for; `nil` if the waiter belongs to no call, or waits for all work.
     func nodesDeferred(_ waiter: Int) -> (ExecutionSlot, [WaitNode])? {
       guard let invocation = waiters[waiter].invocation, !waiters[waiter].deferredNodes.isEmpty else { return nil }
       return (invocation.executionSlot, waiters[waiter].deferredNodes.compactMap { outstanding[$0]?.node })
     }
   #endif
 
-  /// Returns whether a waiter may wake: there are children to start, or nothing is left to wait
-  /// for.
+  /// Returns whether a waiter may wake: the event has delivered the occurrence, and there are
+  /// children to start, or nothing is left to wait for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
-  /// Returns the reason to wake a waiter, and hands over the children; `nil` if it has to wait.
+  /// Returns the reason to wake a waiter, and hands over the children; `nil` if the waiter has to
+  /// wait.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

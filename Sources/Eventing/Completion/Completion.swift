@@ -31,8 +31,8 @@ import Synchronization
 
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
-  /// Whether a buffer that suspends senders takes the occurrence even if the buffer is full: a
-  /// `send` brought the occurrence, and a lock held it. Set before another thread has the
+  /// Whether a `send` brought the occurrence and a lock has held it, so that a buffer that suspends
+  /// senders takes the occurrence even if the buffer is full. Set before another thread has the
   /// completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
@@ -46,9 +46,9 @@ import Synchronization
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: ForwardingPath?
   /// The completion in the event from which the occurrence was first forwarded, if something waits.
-  /// The root waits for the handlers of every target, and does not count them.
+  /// The root waits for the handlers of every target, and its report does not count them.
   private let root: Completion?
-  /// The account of locks and forwards, which the report does not tell apart; `nil` unless a
+  /// The account of what the report does not tell apart, locks and forwards; `nil` unless a
   /// transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
@@ -77,7 +77,7 @@ import Synchronization
     let id: Int
     /// The invocation that waits, if the completion is tracked and the task belongs to one.
     let invocation: Invocation?
-    /// The nodes that this waiter does not wait for, because they wait for it.
+    /// The nodes that this waiter does not wait for, because they wait for this waiter.
     var deferredNodes: Set<ObjectIdentifier> = []
     /// The continuation of the task while it is suspended.
     var continuation: UnsafeContinuation<Void, Never>?
@@ -114,15 +114,15 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So the last wait to
-    // begin in a cycle finds the others, and defers the handlers that it would wait for.
+    // A send is a waiter from the start, before any lane has the occurrence. So the last wait of a
+    // cycle to begin finds the others, and defers the handlers that would close the cycle.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
   /// - Parameter waiting: The completion that waits, if any. All work that the occurrence meets is
-  ///   added to it.
+  ///   added to that completion.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -168,11 +168,11 @@ import Synchronization
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// A completion with the context and the observers of this one, for a lane whose waiters have
-  /// been detached; `nil` if this one has neither.
+  /// been detached; `nil` if this completion has neither.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
   /// Returns a completion for an occurrence whose call was to run at once, and that now waits on a
-  /// lane; `nil` if it has neither context nor observers.
+  /// lane; `nil` if the occurrence has neither carried values nor observers.
   @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()
     return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
@@ -190,7 +190,7 @@ import Synchronization
     unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
   }
 
-  /// Whether a buffer that suspends senders takes the occurrence even if the buffer is full.
+  /// Whether a `send` brought the occurrence: a buffer that suspends senders always takes it.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
   /// Whether a waiter or an observer must be told that a lock holds the occurrence.
@@ -203,7 +203,7 @@ import Synchronization
   @usableFromInline var isAwaited: Bool { purpose != .post }
 
   /// Runs a closure under the mutex of the wait graph if the completion is tracked, and otherwise
-  /// under its own.
+  /// under the completion's own.
   func withMutex<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }

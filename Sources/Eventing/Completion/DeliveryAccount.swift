@@ -5,12 +5,12 @@
 // Safe: `mutex` guards all mutable state.
 package final class DeliveryAccount: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The number of handlers, those of forwards included, that a lock kept from the occurrence.
+  /// The number of handlers, those behind forwards included, that a lock kept from the occurrence.
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var locked = 0
   /// The number of events that the occurrence was forwarded to. Guarded by: mutex.
   @exclusivity(unchecked) private var forwards = 0
-  /// The outcomes in these events. Guarded by: mutex.
+  /// The outcomes in the events that the occurrence was forwarded to. Guarded by: mutex.
   @exclusivity(unchecked) private var forwarded = SendReport()
 
   /// The way that the occurrence came along, for forwards out of the process.
@@ -68,7 +68,7 @@ package struct DeliveryOutcome: Sendable {
 
 /// An occurrence whose delivery has begun, and whose outcome is awaited later.
 ///
-/// ``wait()`` must follow, unless ``knownOutcome`` is not `nil`, because `wait()` runs the `.task`
+/// Unless ``knownOutcome`` has an outcome, ``wait()`` must follow, because it runs the `.task`
 /// handlers.
 package struct BegunSend: Sendable {
   private let completion: Completion

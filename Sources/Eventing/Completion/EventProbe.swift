@@ -6,8 +6,8 @@ import Synchronization
 /// A probe is a barrier, but no task is suspended for it.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
-  /// The call that makes the probe, or an invocation of no call. Work that waits for that call does
-  /// not count.
+  /// The invocation that makes the probe; outside of calls, a new one, for which nothing waits.
+  /// Work that waits for the goal does not count.
   private let goal = Invocation.current ?? Invocation(ExecutionSlot())
   private let lastSequence = Atomic<UInt64>(0)
 

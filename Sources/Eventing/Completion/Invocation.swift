@@ -15,8 +15,8 @@ public import Synchronization
 /// its own; see ``RuntimeSPI/references(to:)``.
 @usableFromInline final class Invocation: Sendable {
   @usableFromInline let executionSlot: ExecutionSlot
-  /// Whether the calls are over. A task that still has this invocation outlived its call, and
-  /// nothing waits for that call.
+  /// Whether the calls are over. If so, a task that still has this invocation has outlived its
+  /// call, and nothing waits for that call.
   @usableFromInline let isOver = Atomic<Bool>(false)
 
   @usableFromInline init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }

@@ -6,7 +6,7 @@
 /// An occurrence finds the handlers that were added before it was sent. A handler does not count
 /// if, when its turn came, it had been removed or used up, or its owner was gone.
 ///
-/// A forward counts as one handler: it is delivered when its target took the occurrence. The
+/// A forward counts as one handler, and as delivered once its target has taken the occurrence. The
 /// target's handlers, and their errors, are not in this report.
 public struct SendReport: Sendable {
   /// The sequence number of the occurrence: its place in the order of the event. The first is 1.
@@ -79,8 +79,8 @@ public struct SendReport: Sendable {
   /// Whether no handler was called, and none will be.
   public var reachedNobody: Bool { delivered + deferred + failures.count == 0 }
 
-  /// Throws the error of the first handler that failed, in the order of the handlers. Returns if
-  /// none did.
+  /// Throws the error of the first handler that failed, in the order of the handlers. Returns if no
+  /// handler failed.
   ///
   /// - Throws: The error of the first of the ``failures``.
   /// - Complexity: O(1).

@@ -13,8 +13,8 @@ public struct Ticket: Sendable {
   /// Each access waits by itself. Cancelling the waiting task changes nothing: the handlers run,
   /// and the wait goes on.
   ///
-  /// Inside a handler, work that waits for that handler is not waited for. The report that this
-  /// access returns counts it as deferred; other tasks wait for it.
+  /// Inside a handler, this access does not wait for work that waits for that handler, and its
+  /// report counts such work as deferred. Accesses by other tasks wait for it.
   public var report: SendReport {
     get async { await completion.wait() }
   }

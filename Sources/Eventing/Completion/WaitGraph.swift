@@ -2,15 +2,16 @@
 ///
 /// A lane has execution slots, on each of which one call runs at a time. A call waits for
 /// completions. A completion waits for the lanes and slots where it has outstanding work. A lane is
-/// blocked if every slot that it may use is blocked. A slot is blocked if its call is the goal of
-/// the search, or waits for a blocked node.
+/// blocked if every slot that it may use is blocked. A slot is blocked if its call is the one that
+/// is about to wait (the goal of the search), or waits for a blocked node.
 ///
 /// Before a call waits for a lane, a ``CycleSearch`` finds out whether that call blocks the lane.
 /// If it does, the call does not wait for the lane, and its report counts the work there as
 /// deferred. So no cycle is ever closed.
 @usableFromInline enum WaitGraph {
   /// Guards the waits of all execution slots, the tracked completions and ``ConsumerTasks``. Taken
-  /// only when a handler sends and waits, for tickets, and for loops that senders wait for.
+  /// only when a handler sends and waits, for tickets and barriers, for loops that senders wait
+  /// for, and while diagnostics or inspections watch.
   static let mutex = UnfairMutex()
 
   /// A search for a cycle. The caller holds `mutex`.
@@ -27,12 +28,12 @@
     private var searching: Set<ObjectIdentifier> = []
     /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
-    /// The nodes that were found blocked. This is valid unless a node below them in `stack` turns
-    /// out to be free.
+    /// The nodes that were found blocked. Such a node is forgotten if a search that led to it finds
+    /// its own node free.
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
-    /// The searches that have begun, each for a node of the one below it.
+    /// The searches that have not ended, each for one of the `nodes` of the search below it.
     private var stack: [Frame] = []
 
     /// The search of one node.
@@ -40,7 +41,7 @@
       let id: ObjectIdentifier
       /// The nodes that the node waits for.
       let nodes: [WaitNode]
-      /// The answer that, given by one of `nodes`, is the answer for the node.
+      /// The answer that decides: if one of `nodes` has it, the node has it, too.
       let decisive: Bool
       /// The length of `trail` when the search began.
       let mark: Int
@@ -92,7 +93,8 @@
         trail.append(frame.id)
       } else {
         free.insert(frame.id)
-        // Nodes may have been found blocked since then only because this one was taken for blocked.
+        // Since this search began, nodes may have been found blocked only because its node was
+        // taken for blocked.
         for doubtful in trail[frame.mark...] { blocked.remove(doubtful) }
         trail.removeSubrange(frame.mark...)
       }
@@ -124,9 +126,9 @@ enum WaitNeeds {
   }
 
   /// The number of the handler whose calls a wait at this node waits for; `nil` if there are
-  /// several or none.
+  /// several such handlers, or none.
   var handlerID: UInt64? { nil }
-  /// The anchor of the event of that handler.
+  /// The anchor of the event of the handler that ``handlerID`` names.
   var eventAnchor: EventAnchor? { nil }
 
   #if DEBUG
@@ -145,8 +147,8 @@ enum WaitNeeds {
   /// Guarded by: WaitGraph.mutex.
   var waits: [(invocation: Invocation, completion: Completion, waiter: Int)] = []
 
-  /// The index of the running call among those of an ``OverlappingLane``; `nil` if no call runs.
-  /// Guarded by: the mutex of the lane.
+  /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
+  /// call runs. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var activeIndex: Int?
 
   #if DEBUG

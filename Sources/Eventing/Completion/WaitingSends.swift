@@ -3,7 +3,7 @@ import Synchronization
 /// The sends, tickets and barriers that tasks wait for, while ``EventDiagnostics`` look for calls
 /// that hang, or the ``EventRegistry`` is on.
 ///
-/// Otherwise a wait costs two loads of atomic counters.
+/// At other times a wait costs two loads of atomic counters.
 enum WaitingSends {
   fileprivate struct Entry {
     let completion: Completion
@@ -99,10 +99,11 @@ enum WaitingSends {
     return waits.sorted { $0.duration > $1.duration }
   }
 
-  /// Returns the waits that the wait graph leads to a call on a lane.
+  /// Returns the waits from which the wait graph leads to a call on a lane.
   ///
-  /// The lane and the slot of the call count as blocked, and all that waits for them. So the units
-  /// of a handler with modifiers are found, and the other handlers of a shared ``Lane``.
+  /// The lane and the slot of the call count as blocked, and so does all that waits for either. So
+  /// waits for units of a handler with modifiers are found, and waits for other handlers of a
+  /// shared ``Lane``.
   private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
     // The call of a synchronous handler has no invocation.
     let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot
@@ -127,7 +128,8 @@ extension Completion {
   /// Whether the event has not delivered the occurrence.
   fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
 
-  /// Returns whether a waiter waits for a node that is blocked. The caller holds `WaitGraph.mutex`.
+  /// Returns whether some waiter waits for a node that is blocked. Without waiters, all outstanding
+  /// work counts. The caller holds `WaitGraph.mutex`.
   fileprivate func isBlocked(in search: inout WaitGraph.CycleSearch) -> Bool {
     guard isTracked else { return false }
     let nodes = waiters.isEmpty ? outstanding.values.map(\.node) : waiters.flatMap { self.nodes(for: $0.id) }

@@ -8,8 +8,9 @@
   @inlinable static var busy: UInt { 1 }
   /// The queue has work.
   @inlinable static var queued: UInt { 2 }
-  /// The event is idle, and keeps a history or is observed. ``EventCore/enter()`` fails, so that an
-  /// occurrence is enqueued, or delivered by ``EventCore/postWithReplay(_:)``.
+  /// The event is idle, and keeps a history, is observed or has an `unheard` event.
+  /// ``EventCore/enter()`` fails, so that an occurrence is enqueued, or delivered by
+  /// ``EventCore/postWithReplay(_:)``.
   @inlinable static var mustEnqueue: UInt { 4 }
   /// All flags.
   @inlinable static var flags: UInt { 7 }

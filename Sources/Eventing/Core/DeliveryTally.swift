@@ -84,7 +84,8 @@
   }
 
   /// Returns the completion that goes onto a lane with the payload, and creates it if there is
-  /// none; `nil` if no waiter, no observer, no carried value and no ``isLateSend`` needs one.
+  /// none; `nil` if nothing needs one: no waiter, observer or carried value, and not
+  /// ``isLateSend``.
   @usableFromInline mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)
@@ -105,8 +106,8 @@
     observers.accepted(sequence)
   }
 
-  /// Whether a `send` brings the occurrence. A buffer that suspends senders takes it even if the
-  /// buffer is full.
+  /// Whether a `send` brings the occurrence. If so, a buffer that suspends senders takes the
+  /// occurrence even if the buffer is full.
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
   // MARK: Calls

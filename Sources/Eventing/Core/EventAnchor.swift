@@ -17,11 +17,11 @@ public import Synchronization
   /// that are read before every call.
   private let line = CacheLine()
 
-  /// Counts the times that a thread changed the state of a handler, or found it changed, while an
-  /// occurrence might be delivered.
+  /// The number of times that a thread changed the state of a handler, or found that state changed,
+  /// while an occurrence might be delivered.
   ///
-  /// It is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies here,
-  /// and not in the core, to which contending threads write.
+  /// The number is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies
+  /// here, and not in the core, to which contending threads write.
   @usableFromInline let changes = Atomic<UInt64>(1)
   /// The value of `changes` before the last walk in which no handler needed the slow path. 0, which
   /// `changes` never is, closes the fast path. Isolation: core.
@@ -75,8 +75,8 @@ public import Synchronization
   ///
   /// A thread that finds a record changed calls this too, or `closeFastPath(for:)`, before it acts
   /// on the change. The thread that changed the record may not have called `noteChange()` yet. Then
-  /// the next occurrence would take the fast path, and reach a handler that the finder knows to be
-  /// locked or removed.
+  /// the next occurrence would take the fast path, and reach a handler that the first thread has
+  /// already found locked or removed.
   @usableFromInline func noteChange() {
     syncPoint(.noting)
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }

@@ -10,9 +10,9 @@ public import Synchronization
 // that posters write. At the first difference or error the slow path goes on, which reads each
 // record.
 //
-// In a post, a handler without an owner on a serial lane, and an unbounded sequence, need no slow
-// path: the closure of the slot enqueues the payload. In a send they do, because the send waits for
-// the lane. So posts have an epoch of their own, `postFastPathEpoch`.
+// In a post, a handler that has a serial lane and no owner, and an unbounded sequence, need no slow
+// path: the closure of the slot enqueues the payload. In a send they need it, because the send
+// waits for the lane. So posts have an epoch of their own, `postFastPathEpoch`.
 
 /// The place where the fast path ended, and the slow path goes on.
 @safe @usableFromInline struct DeliveryCursor {

@@ -6,19 +6,20 @@ import Synchronization
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }
-  /// A block of Dispatch's global queue, which runs isolated calls. Isolated calls do not block;
-  /// handlers, and the `deinit` of their captures, may.
+  /// A block of Dispatch's global queue, which runs isolated calls alone: these do not block, but
+  /// handlers and the `deinit` of their captures may.
   @usableFromInline static var pool: UInt { .max }
 }
 
 extension EventCore {
   /// Drains the mailbox in order, and leaves the core. Isolation: core.
   ///
-  /// A caller applies changes, and delivers the occurrences of its own thread. Its handlers have
-  /// posted these, or it enqueued one while the event became idle. It hands the rest off at the
-  /// first occurrence of another thread, at the first lock that another thread ended, at the first
-  /// isolated call, and after ``OverloadControl/foreignChanges`` changes of other threads. Each
-  /// barrier, and the end of the event, counts as a change of another thread.
+  /// A thread that posted or made a change applies changes, and delivers the occurrences that it
+  /// has enqueued itself: by posts of handlers that it called, or when it found the event busy. It
+  /// hands the rest off at the first occurrence of another thread, at the first lock that another
+  /// thread ended, at the first isolated call, and after ``OverloadControl/foreignChanges`` changes
+  /// of other threads. Each barrier, and the end of the event, counts as a change of another
+  /// thread.
   ///
   /// ``Drainer/queue`` does all work, ``Drainer/pool`` runs isolated calls only.
   ///
@@ -113,8 +114,9 @@ extension EventCore {
 
   /// Hands the rest of the drain off to a serial queue of the event's own.
   ///
-  /// Handlers may block. On `DispatchQueue.global()`, two blocked blocks delay a third one by a
-  /// second. In Swift's pool they would delay it for as long as they block.
+  /// Handlers may block, and would delay other events where they share threads: on
+  /// `DispatchQueue.global()`, two blocked blocks delay a third one by a second, and in Swift's
+  /// pool for as long as they block.
   func handOff(_ pendingWork: PendingWork) {
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
     Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }

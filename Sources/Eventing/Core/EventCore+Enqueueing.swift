@@ -2,7 +2,7 @@ import Synchronization
 
 // Enqueueing work for a busy event. Every path into the queue goes through `appendWork(_:)`.
 extension EventCore {
-  /// Posts to a busy event, or to one that keeps a history or is observed.
+  /// Posts to an event that is busy, or that ``mustEnqueue`` keeps from being entered.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     let isCarrying = CarriedContext.isCarrying
     if isTraced { return postTraced(payload, from: sender) }
@@ -59,16 +59,16 @@ extension EventCore {
   /// Lets a closure enqueue work, and drains the queue if the event became idle meanwhile.
   ///
   /// One atomic step sets the flags `busy` and `queued`, and reads the state before. If that took
-  /// two steps, a thread could leave between them without seeing the work. Then the event would
-  /// never be drained again.
+  /// two steps, the thread inside could leave between them without seeing the work, which then no
+  /// thread would drain.
   ///
   /// - Parameters:
-  ///   - drainer: The number of the drainer if the event became idle: that of the calling thread,
-  ///     or ``Drainer/pool``.
+  ///   - drainer: The number with which this call drains if the event became idle: that of the
+  ///     calling thread, or ``Drainer/pool``.
   ///   - append: A closure that changes the pending work under `mutex`. It returns whether there is
   ///     an overload.
-  /// - Returns: Whether the caller must slow down. False for a handler of this event, whose sleep
-  ///   would only delay the drain.
+  /// - Returns: Whether the caller must slow down. False if the caller is a handler of this event:
+  ///   its sleep would only delay the drain.
   @usableFromInline @inline(__always) func enqueue(
     drainer: UInt = Thread.current, _ append: (PendingWork) -> Bool
   ) -> Bool {
@@ -81,7 +81,7 @@ extension EventCore {
   }
 
   /// Lets a closure enqueue work. If the event became idle meanwhile, the event's own queue drains
-  /// it: the calling thread runs no code of the user, and releases nothing.
+  /// it, so that the calling thread runs no code of the user, and releases nothing.
   func enqueueForQueue(_ append: (PendingWork) -> Void) {
     let (old, _) = appendWork {
       append($0)

@@ -103,8 +103,9 @@ extension EventCore {
   }
 
   /// Calls a handler or enqueues the call on its lane. If the handler must not be called, holds the
-  /// occurrence for the handler or skips the handler. A handler that has ended is not counted in
-  /// the report, and is noted so that it is unregistered after the delivery.
+  /// occurrence for the handler or skips the handler. A handler that had ended before is not
+  /// counted in the report. It is unregistered after the delivery, and so is a handler that this
+  /// call uses up.
   ///
   /// - Returns: `false` if the handler has ended; otherwise `true`, since it needs the slow path
   ///   for the next occurrence, too.

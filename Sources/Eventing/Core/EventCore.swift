@@ -4,8 +4,8 @@ public import Synchronization
 /// The executor of an event. One thread at a time is inside; other threads enqueue their work.
 ///
 /// 1. *Idle*, the common case: a sender enters, delivers and leaves, with two atomic steps. Only
-///    the thread inside touches the handler table. So a delivery takes no mutex, copies nothing and
-///    counts no references.
+///    the thread inside changes the handler table. So a delivery reads the table without the mutex,
+///    copies nothing and counts no references.
 /// 2. *Busy*: a sender enqueues an item under the mutex, and marks the core state busy and queued
 ///    in one step. If the event became idle meanwhile, the sender is inside now.
 /// 3. If leaving fails because work was enqueued, the thread drains the queue or hands it off: see
@@ -31,8 +31,8 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
   /// The first handler that the current delivery found to have ended. It is unregistered when the
-  /// delivery ends, and until then its slot retains it. `PendingWork.deadRecords` has the others.
-  /// Isolation: core.
+  /// delivery ends. Until then its slot retains the record. `PendingWork.deadRecords` has the
+  /// others. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
   @usableFromInline let pendingWorkReference = OnceReference<PendingWork>()
   /// The type of the payloads.
@@ -50,8 +50,8 @@ public import Synchronization
   @usableFromInline init(_ type: PayloadType) { self.type = type }
 
   deinit {
-    // No thread is inside: senders, drains and waiters retain the core. Lanes still run waiting
-    // calls.
+    // No thread is inside: senders, drains and waiters retain the core. Lanes still run the calls
+    // that wait there.
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
@@ -72,8 +72,8 @@ public import Synchronization
 
   // MARK: Executor
 
-  // There is no checkIsolated(). The default one stops `assumeIsolated` from outside; an empty one
-  // would allow a data race.
+  // There is no checkIsolated(). The default implementation traps if a thread outside calls
+  // `assumeIsolated`; an empty implementation would allow a data race.
 
   @usableFromInline func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     unsafe UnownedSerialExecutor(ordinary: self)

@@ -10,8 +10,8 @@ struct Mailbox: ~Copyable {
   private(set) var newHandlers = Deque<PendingHandler>()
   /// The number of new handlers that are also called before a value changes.
   private(set) var priorHandlerCount = 0
-  /// The deactivated handlers to unregister, and the threads that deactivated them. Their order
-  /// does not matter, because they are not called any more.
+  /// The deactivated handlers to unregister, and the threads that deactivated them. The order does
+  /// not matter, because these handlers are not called any more.
   var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []
 
   init(_ type: PayloadType) { items = PayloadQueue(type) }
@@ -78,8 +78,8 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
 
   var hasPayload: Bool { if case .occurrence = self { true } else { false } }
 
-  /// Whether the item counts as a change. Too many changes slow down the threads that enqueue them.
-  /// A barrier or a job does not count, because it is awaited. New handlers and occurrences have
+  /// Whether the thread that enqueues the item must slow down if too many items wait. For a barrier
+  /// or a job the thread need not, because these are awaited. New handlers and occurrences have
   /// limits of their own.
   var isChange: Bool {
     switch self {

@@ -7,7 +7,7 @@ public import Synchronization
 /// thread sleeps for a fixed time. A drain on an event's own queue never sleeps: otherwise events
 /// that post to each other in a ring would almost stand still. If the handlers of such a drain post
 /// to an overloaded event, the drain sets the ``OverloadFlag`` of its own event. Then the threads
-/// that post to its own event sleep.
+/// that post to the drain's own event sleep, too.
 @usableFromInline enum OverloadControl {
   /// The number of waiting occurrences above which an event is overloaded.
   @inlinable static var limit: Int { 1_024 }
@@ -15,12 +15,12 @@ public import Synchronization
   /// make them sleep.
   ///
   /// Lower than ``limit``, because waiting changes delay the sends behind them, not the threads
-  /// that make them. In a run with two threads that send and two that change handlers, a limit of
-  /// 8,192 allowed a third of the sends that a limit of 256 allowed, and made the changes no
-  /// faster.
+  /// that make the changes. In a run with two threads that send and two that change handlers, a
+  /// limit of 8,192 allowed a third of the sends that a limit of 256 allowed, and made the changes
+  /// no faster.
   @inlinable static var changeLimit: Int { 256 }
   /// The number of changes of other threads that a poster applies before it hands the rest off.
-  /// Without a limit, its call might never return.
+  /// Without a limit, the poster's call might never return.
   @inlinable static var foreignChanges: Int { 256 }
 
   /// The key under which an event's own queue has the event's ``OverloadFlag``.

@@ -50,9 +50,9 @@ import Synchronization
   @exclusivity(unchecked) var batch: PayloadQueue<WorkItem>
   /// The queue that drains the event when no poster does. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var drainQueue: DispatchQueue?
-  /// The handlers that the current delivery found to have ended: removed, used up, or without their
-  /// owner. They are unregistered after the delivery. `EventCore.firstDead` is the first of them,
-  /// and is not in this array. Isolation: core.
+  /// All but the first of the handlers that the current delivery found to have ended: removed, used
+  /// up, or without their owner. They are unregistered after the delivery. The first is
+  /// `EventCore.firstDead`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var deadRecords: ContiguousArray<HandlerRecord> = []
   /// The lanes without a slot where calls still wait: their handlers were removed, or the event
   /// ended. Walked by the thread inside the core, or under `core.mutex`. Changed by the thread

@@ -3,9 +3,9 @@
 ///
 /// A running call does not count as waiting. Dropped occurrences are counted in
 /// ``SendReport/dropped`` and ``HandlerSnapshot/droppedCount``, and observers are told. A sequence
-/// from ``EventSource/arrivals(buffering:)`` also shows where they are missing. For a sequence, an
-/// occurrence counts as delivered when it has been handed over. If it is dropped later, to make
-/// room, only the snapshot and the arrivals show it.
+/// from ``EventSource/arrivals(buffering:)`` also shows where occurrences are missing. For a
+/// sequence, an occurrence counts as delivered when it has been handed over. If it is dropped
+/// later, to make room, only the snapshot and the arrivals show it.
 public struct Buffering: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case unbounded, oldest(Int), newest(Int), suspendingSender(Int) }
   let kind: Kind
@@ -13,7 +13,7 @@ public struct Buffering: Hashable, Sendable {
   /// Nothing is dropped. This is the default.
   public static var unbounded: Buffering { Buffering(kind: .unbounded) }
 
-  /// Only the newest occurrence waits. The one that waited before is dropped.
+  /// Only the newest occurrence waits. The occurrence that waited before is dropped.
   public static var latest: Buffering { newest(1) }
 
   /// Keeps the oldest occurrences: one that comes while `count` wait is dropped.
@@ -28,10 +28,10 @@ public struct Buffering: Hashable, Sendable {
 
   /// Makes a `send` wait for room, which bounds how far senders can get ahead of the handler.
   ///
-  /// If `count` occurrences wait, one of ``Event/send(_:from:)`` is still taken at once, so that
-  /// the order is kept. The `send` returns when there was room for it. An occurrence of
-  /// ``Event/post(_:from:)`` or ``Event/submit(_:from:)`` is dropped then, because these calls
-  /// never wait.
+  /// If `count` occurrences wait, the buffer still takes the occurrence of a
+  /// ``Event/send(_:from:)`` at once, so that the order is kept. That `send` returns only after
+  /// there has been room. The occurrence of a ``Event/post(_:from:)`` or ``Event/submit(_:from:)``
+  /// is dropped then, because these calls never wait.
   ///
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }

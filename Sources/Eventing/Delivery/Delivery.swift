@@ -3,7 +3,8 @@ public import Dispatch
 /// The place where a synchronous handler runs.
 ///
 /// A closure that awaits takes an ``AsyncDelivery``, and a closure of the main actor takes a
-/// ``MainDelivery``. They are three types so that `on:` tells the compiler which closure to expect.
+/// ``MainDelivery``. The three are separate types so that `on:` tells the compiler which closure to
+/// expect.
 public struct Delivery: Sendable {
   @usableFromInline let place: ExecutionPlace
 

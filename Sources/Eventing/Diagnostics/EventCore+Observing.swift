@@ -5,8 +5,8 @@ import Synchronization
 // once. Events without either pay nothing.
 
 extension EventCore {
-  /// Enqueues an observation. When its turn comes, its observer is told of the handlers that are
-  /// already there.
+  /// Enqueues an observation. When the drain comes to it, the observer is told of the handlers that
+  /// are already there.
   ///
   /// Callable from any thread.
   func observe(in observation: Observation, _ name: String?) {
@@ -47,8 +47,8 @@ extension EventCore {
 
   /// Returns the observers that have not ended; `nil` if there are none.
   ///
-  /// If the last observation has ended, the event gets its fast path back. Called by the drain.
-  /// Isolation: core.
+  /// If the last observation has ended, the event gets its fast path back, unless it has a history
+  /// or an `unheard` event. Called by the drain. Isolation: core.
   @usableFromInline func livingObservers() -> Observers? {
     guard let anchor = anchorReference.load(), let before = unsafe anchor.observers else { return nil }
     let living = before.living

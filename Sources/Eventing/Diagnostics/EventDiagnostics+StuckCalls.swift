@@ -17,7 +17,8 @@ extension EventDiagnostics {
   /// The occurrences that waited on a lane.
   fileprivate struct Backlog {
     let count: Int
-    /// The number above which a lane that grows is reported. It doubles with each report.
+    /// The number above which a lane that grows is reported. Each report sets it to twice the
+    /// reported number.
     var limit: Int
   }
 
@@ -58,8 +59,8 @@ extension EventDiagnostics {
     return zip(running, ages).filter { $0.1 == 3 }.map(\.0)
   }
 
-  /// Returns the lanes that grow, with the numbers of waiting occurrences, and the limits that
-  /// these exceed.
+  /// Returns the lanes that grow, each with the number of occurrences that wait, and the limit that
+  /// this number exceeds.
   private func growingLanes() -> [(lane: WatchedLane, count: Int, limit: Int)] {
     let waiting = lanes.compactMap { watched in
       watched.lane.map { (watched: watched, count: $0.waitingCount, isLocked: $0.record.has(HandlerFlags.lockedAtAll)) }

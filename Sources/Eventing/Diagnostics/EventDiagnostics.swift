@@ -1,6 +1,7 @@
-/// An observer that reports slow handlers, calls that hang, and events with too many handlers.
+/// An observer that reports slow handlers, calls that hang, lanes that grow, and events with too
+/// many handlers.
 ///
-/// Too many handlers usually means that some were never removed.
+/// Too many handlers usually mean that some were never removed.
 ///
 ///     EventDiagnostics(slowerThan: .milliseconds(100), stuckAfter: .seconds(10)) { finding in
 ///       log(finding)
@@ -11,11 +12,11 @@
 /// One instance can observe any number of events, from any threads.
 // Safe: each field that changes says what guards it.
 public final class EventDiagnostics: EventObserver, @unchecked Sendable {
-  /// The longest duration of a call that is not reported.
+  /// The duration up to which a call is not reported.
   private let slowest: Duration?
   /// The time after which a call that has not ended is reported.
   let stuck: Duration?
-  /// The largest number of handlers that is not reported.
+  /// The number of handlers up to which an event is not reported.
   private let most: Int?
   let report: @Sendable (Finding) -> Void
   private let mutex = UnfairMutex()
@@ -76,20 +77,20 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// ``EventObserver/observeNewEvents()``.
   ///
   /// With a limit for stuck calls, one timer for the whole process looks at the running calls of
-  /// the observed events, twice within the limit. It exists while such diagnostics observe
-  /// something. Calls that began before the observation of their event are not seen.
+  /// the observed events, twice within the limit. The timer exists while such diagnostics observe
+  /// something. It does not see calls that began before their event was observed.
   ///
   /// - Parameters:
-  ///   - slowest: The longest duration of a call that is not reported; `nil` reports none. For an
-  ///     asynchronous handler, suspensions count.
-  ///   - stuck: The time after which a call that has not ended is reported; `nil` reports none.
-  ///     Each such call is reported once, while it hangs, before twice the time is over. It may
-  ///     also be an inline handler that blocks its poster. A lane on which more than 1,024
+  ///   - slowest: The duration up to which a call is not reported as slow; `nil` reports no slow
+  ///     call. For an asynchronous handler, suspensions count.
+  ///   - stuck: The time after which a call that has not ended is reported; `nil` reports no such
+  ///     call. Each is reported once, while it hangs, before twice the time is over. Calls of
+  ///     inline handlers, which block their poster, count, too. A lane on which more than 1,024
   ///     occurrences wait, and more than at the last look, is reported, too. Handlers that a lock
   ///     pauses are not stuck.
-  ///   - most: The largest number of handlers of one event that is not reported; `nil` reports
-  ///     none. A number below 0 counts as 0. An event is reported again each time that its number
-  ///     of handlers has doubled.
+  ///   - most: The number of handlers up to which an event is not reported; `nil` reports no event.
+  ///     A number below 0 counts as 0. An event is reported again each time that its number of
+  ///     handlers has doubled.
   ///   - report: A closure that receives each finding. It runs on the thread that delivers, on the
   ///     handler's lane, or on the queue of the timer, with no mutex held. Keep it short: on the
   ///     timer's queue, other diagnostics wait for it.
@@ -179,14 +180,14 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
-  /// Removes events that are gone. Called when an observation has ended, after which its observer
-  /// is not called any more.
+  /// Removes events that are gone. Called when an observation has ended: from then on the observer
+  /// is not told when handlers are removed.
   ///
-  /// Searches only if the number of events has doubled since the last search. So each end costs
-  /// O(1), amortized.
+  /// Searches only if the number of events has doubled since the last search. So the end of an
+  /// observation costs O(1), amortized.
   func forgetOthers() {
-    // The cores are read after the critical section. Each read makes a strong reference, and a core
-    // whose last reference that becomes would be released under the mutex.
+    // The cores are read after the critical section: each read makes a strong reference, which may
+    // become the last one, and then the core would be released under the mutex.
     let anchors = mutex.withLock { () -> [EventAnchor] in
       guard unsafe handlers.count > 2 * living else { return [] }
       return unsafe handlers.values.map(\.anchor)

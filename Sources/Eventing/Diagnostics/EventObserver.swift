@@ -8,14 +8,15 @@
 ///     let watching = progress.observe(with: DropLogger())
 ///
 /// The calls come on the thread that delivers, or on the handler's lane. The handlers that follow
-/// wait for them, so keep them short. No mutex is held during a call, and an observer may call any
-/// method of any event.
+/// wait for these calls, so keep them short. No mutex is held during a call, and an observer may
+/// call any method of any event.
 ///
 /// For one event, ``accepted(sequence:in:)``, ``added(_:in:)`` and ``removed(_:in:)`` come one at a
 /// time, in order. The other calls may come from several lanes at once.
 ///
-/// Each requirement names the event. Its default calls the older requirement of that name, without
-/// the event's identity. The default of an older requirement does nothing.
+/// A requirement with a parameter `in:` receives the identity of the event. Its default calls the
+/// older requirement of that name, which does not receive it. The default of an older requirement
+/// does nothing.
 public protocol EventObserver: Sendable {
   /// Called when the delivery of an occurrence begins, before any handler is called.
   ///
@@ -81,7 +82,8 @@ public protocol EventObserver: Sendable {
   func removed(_ handler: HandlerToken)
 }
 
-// Each default calls the older requirement, so that an observer which implements that one is told.
+// Each of the first defaults calls the older requirement, so that an observer which implements the
+// older one is told.
 extension EventObserver {
   public func accepted(sequence: UInt64, in event: EventIdentity) { accepted(sequence: sequence, event: event.name) }
   public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
@@ -121,8 +123,8 @@ public struct EventObservation: Sendable {
 
   /// Ends the observation: from now on the observer is not called.
   ///
-  /// A call that another thread had already begun may still be running. Ending twice is ending
-  /// once. Callable from any thread and inside a handler.
+  /// A call that another thread had already begun may still be running. Further calls of `end()`
+  /// have no effect. Callable from any thread and inside a handler.
   public func end() { onEnd() }
 }
 
@@ -154,8 +156,7 @@ extension EventObserver {
   /// Observes every event that is created from now on, in the whole process.
   ///
   /// Effective on return, and callable from any thread. The observer is retained until the
-  /// observation is ended, and each of the events pays for being observed; see
-  /// ``Event/observe(with:)``.
+  /// observation is ended. Each of the events loses its fast path: see ``Event/observe(with:)``.
   ///
   /// - Returns: The observation, which ``EventObservation/end()`` ends.
   @discardableResult public func observeNewEvents() -> EventObservation {

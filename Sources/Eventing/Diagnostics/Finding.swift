@@ -50,7 +50,7 @@ extension EventDiagnostics {
     public let eventIdentity: EventIdentity
     /// The handler that is slow or stuck, or whose lane grows; `nil` for a finding about an event.
     public let handler: HandlerToken?
-    /// The duration of a slow call, or that of a stuck one so far; `nil` for any other finding.
+    /// The duration of a slow call, or of a stuck call so far; `nil` for any other finding.
     public let duration: Duration?
     /// The number of occurrences that wait on the lane of the handler: see
     /// ``HandlerSnapshot/waitingCount``. 0 for a finding about an event.
@@ -58,15 +58,15 @@ extension EventDiagnostics {
     /// The name of the shared ``Lane`` of the handler; `nil` if the handler shares no lane, or the
     /// lane has no name.
     public let laneName: String?
-    /// The number of occurrences that wait on the shared ``Lane`` of the handler, for any of its
-    /// handlers; `nil` if the handler shares no lane.
+    /// The number of occurrences that wait on the shared ``Lane`` of the handler, for any handler
+    /// of that lane; `nil` if the handler shares no lane.
     public let laneWaitingCount: Int?
     /// The waits that cannot end before a stuck call has returned, the longest first.
     public let waits: [Wait]
     /// The number of handlers of the event; `nil` for a finding about a handler.
     public let handlerCount: Int?
-    /// The number of handlers of each name, the largest first. Handlers without a name count under
-    /// `nil`. Empty for a finding about a handler.
+    /// The number of handlers of each name, the largest number first. Handlers without a name count
+    /// under `nil`. Empty for a finding about a handler.
     public let handlerNames: [(name: String?, count: Int)]
     /// The limit that was exceeded.
     let limit: Limit

@@ -192,7 +192,7 @@ final class Observation: @unchecked Sendable {
 
 /// The observers of events that will be created.
 enum NewEvents {
-  /// Whether there are observations, so that creating an event takes no mutex without them.
+  /// Whether there are observations. If there are none, creating an event takes no mutex.
   private static let isObserved = Atomic<Bool>(false)
   private static let registry = Guarded<[Observation]>([])
 

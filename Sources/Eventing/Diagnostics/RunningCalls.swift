@@ -2,8 +2,8 @@ import Synchronization
 
 /// The calls of observed events that run now, in the whole process.
 ///
-/// A call enters when its observers are told of its beginning, and leaves when they are told of its
-/// end. Calls of events without observers are not here, and cost nothing.
+/// A call is added when its observers are told of its beginning, and removed when they are told of
+/// its end. Calls of events without observers are not here, and cost nothing.
 enum RunningCalls {
   struct Call: Sendable {
     /// A number that no other call has.
@@ -17,13 +17,13 @@ enum RunningCalls {
     let executionSlot: ExecutionSlot?
   }
 
-  /// The place of a call, by which it leaves.
+  /// The place of a call, by which the call is removed.
   struct Location: Sendable {
     fileprivate let shard: Int
     fileprivate let index: Int
   }
 
-  /// The calls of some handlers. The places of calls that have left are free.
+  /// The calls of some handlers. The places of calls that have ended are free.
   private struct Shard {
     var calls: [Call?] = []
     var free: [Int] = []
@@ -46,8 +46,8 @@ enum RunningCalls {
     }
   }
 
-  /// All calls of one handler are in one shard, so that a snapshot looks into one only. Lanes of
-  /// different handlers seldom contend.
+  /// All calls of one handler are in one shard, so that a snapshot reads one shard only. There are
+  /// several shards, so that lanes of different handlers seldom contend.
   private static let shards = (0..<16).map { _ in Guarded(Shard()) }
 
   static func begin(

@@ -2,8 +2,8 @@ extension Event {
   /// A source of the occurrences that reached no handler.
   ///
   /// There was no handler, or each handler was skipped, for instance because of a lock or a filter,
-  /// or had no room. A handler of this source delays the sender as other handlers do: an inline one
-  /// runs on the thread that delivers.
+  /// or had no room. A handler of this source delays the sender as other handlers do: an inline
+  /// handler runs on the thread that delivers.
   ///
   /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
   ///
@@ -33,8 +33,8 @@ extension EventCore {
     return unheard.event as! Event<Occurrence<Payload>>
   }
 
-  /// Posts an occurrence to the `unheard` event if it reached no handler. Called after its
-  /// delivery. Isolation: core.
+  /// Posts an occurrence to the `unheard` event if the occurrence reached no handler. Called after
+  /// the delivery. Isolation: core.
   @usableFromInline func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
     guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
     guard tally.report.reachedNobody && tally.taken == 0 else { return }

@@ -30,7 +30,8 @@ final class WatchTimer: Sendable {
   private let state = Guarded(State())
   private let queue = DispatchQueue(label: "eventing.watch", qos: .userInitiated)
 
-  /// The time between two looks of each of the diagnostics that look, and whether the timer exists.
+  /// The intervals between looks, one for each of the diagnostics that look, and whether the timer
+  /// exists.
   var status: (intervals: [Duration], isRunning: Bool) {
     state.withLock { ($0.watchers.values.map(\.interval), $0.source != nil) }
   }
@@ -66,8 +67,8 @@ final class WatchTimer: Sendable {
 
   /// Sets the timer to the next look, or ends it. The caller holds the mutex of the state.
   ///
-  /// The timer fires once. So two looks of diagnostics are never less than their interval apart,
-  /// even if the first one was late.
+  /// The timer fires once, and is set again after the look. So two looks of one of the diagnostics
+  /// are never less than its interval apart, even if the first look was late.
   private func arm(_ state: inout State) {
     guard let next = state.watchers.values.min(by: { $0.due < $1.due }) else {
       state.source?.cancel()
@@ -81,7 +82,7 @@ final class WatchTimer: Sendable {
     source.activate()
   }
 
-  /// Lets the diagnostics look whose time has come, with no mutex held.
+  /// Makes the looks that are due, with no mutex held.
   private func fire() {
     let now = DispatchTime.now()
     let due = state.withLock { $0.watchers.values.filter { $0.due <= now }.map(\.diagnostics) }

@@ -9,7 +9,7 @@ extension Event {
   /// queued there, but its handlers may still be running: call `quiesce()` of the target next.
   /// ``send(_:from:)`` waits for the handlers of targets, too.
   ///
-  /// The handlers of ``deadLetters`` count, too, for letters about these occurrences.
+  /// The handlers of ``deadLetters`` count, too, for letters about occurrences sent before.
   ///
   /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
   /// for it. Cancellation of the task does not shorten the wait.

@@ -16,8 +16,9 @@ extension Event {
   /// threads remove one handler, one of them gets `true`. If more than 256 removals are queued, the
   /// caller also sleeps for some microseconds.
   ///
-  /// **Inside a handler,** a handler may remove itself or any other. A handler that the current
-  /// occurrence has not reached yet is not called for it, and its report does not count it.
+  /// **Inside a handler,** a handler may remove itself or any other. A removed handler that the
+  /// current occurrence has not reached yet is not called for that occurrence, whose report does
+  /// not count the handler.
   ///
   /// - Parameter token: The token of the handler.
   /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or

@@ -49,8 +49,9 @@ public final actor Event<Payload: Sendable> {
     NewEvents.tell(core, name)
   }
 
-  /// Creates an event that the observers of new events are not told of yet. If another thread
-  /// stores an event first in its place, this one is discarded. Otherwise call ``tellObservers()``.
+  /// Creates an event of which the observers of new events are not told yet. The caller discards it
+  /// if another thread was first to store an event in its place, and otherwise calls
+  /// ``tellObservers()``.
   init(untold name: String?) {
     self.name = name
     core = EventCore(Payload.self)
@@ -106,11 +107,12 @@ extension Event {
   /// **Inside a handler,** `send` does not wait for a handler that waits for the calling one, over
   /// any number of events: that would be a deadlock. Such a handler runs later, and the report
   /// counts it as deferred. `send` follows calls through child tasks and `Task {}`. It cannot
-  /// follow a `Task.detached` or a semaphore that a handler waits for: a cycle through one never
-  /// ends.
+  /// follow a `Task.detached` or a semaphore that a handler waits for: a cycle of waits through
+  /// either never ends.
   ///
   /// **Cancellation** of the task does not shorten the wait, and every handler still receives the
-  /// occurrence. Handlers on ``AsyncDelivery/task`` are child tasks, and are cancelled with it.
+  /// occurrence. Handlers on ``AsyncDelivery/task`` are child tasks, and are cancelled with the
+  /// task.
   ///
   /// **Overload.** `send` never sleeps as ``post(_:from:)`` does, however many occurrences wait.
   ///

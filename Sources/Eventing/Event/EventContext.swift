@@ -5,11 +5,13 @@
 /// A handler on a lane runs in a task or a block of its own, which has no task-local values of the
 /// sender. An occurrence that was queued may be delivered on another thread. In both cases the
 /// handler sees the sender's values of the task-locals that are carried. For payloads that a new
-/// handler receives from the past (see ``Replay``), it sees the values of the task that added it.
+/// handler receives from the past (see ``Replay``), the handler sees the values of the task that
+/// added the handler.
 ///
 /// Priority is not carried. A lane has the priority that its delivery names. An
 /// ``AsyncDelivery/task`` handler of a `send` is a child task of the sender, at the sender's
-/// priority. A task that awaits another one escalates its priority as far as Swift does.
+/// priority. If a task awaits another task, Swift escalates the priority of the awaited task as
+/// usual.
 public enum EventContext {
   /// A task-local value that is being carried. Dropping this changes nothing.
   public struct Carrying: Sendable {

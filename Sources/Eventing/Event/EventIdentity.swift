@@ -8,7 +8,7 @@ public struct EventIdentity: Sendable {
   public let name: String?
   /// A number that no other event has, had or will have in this process.
   public let number: UInt64
-  /// The type of the payloads. That of a keyed event is a pair of key and payload.
+  /// The type of the payloads; for a keyed event, the type of a pair of key and payload.
   public let payloadType: Any.Type
 }
 
@@ -48,7 +48,7 @@ extension EventCore {
 
 /// A payload that the library makes of the values that users send.
 protocol PayloadEnvelope {
-  /// The type of those values.
+  /// The type of the values that users send.
   static var contents: Any.Type { get }
 }
 

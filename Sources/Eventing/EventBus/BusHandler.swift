@@ -1,9 +1,10 @@
 /// A handler of all events of a bus: a handler in each, and one token and one life for all of them.
 ///
-/// The token names the only handler of an event of its own, to which nothing is sent. Each call
-/// claims that handler, too, in an atomic step directly before the user's closure. So a removal
-/// holds on return, and a `once` handler is called once in all events together. When that handler
-/// is unregistered, the release of its closure removes the handlers in the events of the bus.
+/// The token names the only handler of an event of its own, to which nothing is sent. Each call in
+/// an event of the bus claims that handler, too, in an atomic step directly before the user's
+/// closure. So a removal holds on return, and a `once` handler is called once in all events
+/// together. When that handler is unregistered, the release of its closure removes the handlers in
+/// the events of the bus.
 ///
 /// The bus retains the bus handler, and so do the closures of the handlers in the events. After the
 /// bus is finished, the last closure releases it.
@@ -39,7 +40,7 @@ final class BusHandler: Sendable {
       return
     }
     members.insert(attach(self, event))
-    // The end may have come between the two steps. Then it has not seen the new handler.
+    // The end may have come between the two steps, and has then not removed the new handler.
     if isOver { members.removeAll() }
   }
 

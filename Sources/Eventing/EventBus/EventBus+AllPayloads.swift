@@ -6,18 +6,18 @@ extension EventBus {
   ///     bus.addHandler(forAll: (any Auditable).self) { entry in print(entry) }
   ///
   /// The type may be that of a protocol that refines `Sendable`, of a class, or of one payload. The
-  /// handler is called with each payload that can be cast to it by `as?`. It is a handler of each
-  /// event of the bus, of types and of owners, and of each event that is made later:
+  /// handler is called with each payload that `as?` can cast to the type. It is a handler of each
+  /// event of the bus, found by type or by owner, and of each event that is made later:
   ///
-  /// - Each event counts it as one of its handlers, in reports, failures and snapshots, with a
+  /// - Each event counts the handler as one of its own, in reports, failures and snapshots, with a
   ///   token of that event. A payload of another type counts as skipped.
   /// - There is one order for each event, and none over several events. Calls for different events
   ///   may overlap, unless the handler runs on the main actor or on one serial queue.
-  /// - The one token stands for all: ``remove(_:)`` and ``HandlerBag`` end the handler in all
-  ///   events. A method of one event, such as ``Event/removeAll()``, ends the handler in that event
-  ///   only. An event that is removed from the bus loses the handler.
+  /// - The token that this method returns stands for all: ``remove(_:)`` and ``HandlerBag`` end the
+  ///   handler in all events. A method of one event, such as ``Event/removeAll()``, ends the
+  ///   handler in that event only. An event that is removed from the bus loses the handler.
   /// - If `once` is true, the handler is called once in all events together, even if they race.
-  /// - ``finish()`` ends it, after the calls for what was sent before.
+  /// - ``finish()`` ends the handler, after the calls for what was sent before.
   ///
   /// Every payload that is sent after this call has returned reaches the handler. Callable from any
   /// thread, and inside any handler. A bus without such handlers does no work for them.
@@ -98,8 +98,9 @@ extension EventBus {
 
 // Handlers with an owner, which is held weakly, and strongly for the length of a call.
 extension EventBus {
-  /// Adds a handler of every payload of a type that is given its owner, and ends with it. Otherwise
-  /// like ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// Adds a handler of every payload of a type. The handler is given its owner, and ends with it.
+  /// Otherwise like
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - type: The type to which payloads are cast.

@@ -7,7 +7,8 @@ extension EventBus {
       return allEvents
     }
     for event in events { handler.join(event) }
-    // An event that has left the bus meanwhile may have left before the handler came to it.
+    // An event that was removed from the bus meanwhile may have been removed before the handler
+    // joined it.
     let left = Set(events.map { ObjectIdentifier($0) }).subtracting(all.map { ObjectIdentifier($0) })
     for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
   }
@@ -29,8 +30,8 @@ extension EventBus {
   /// bus handlers join or leave the event, outside of the mutex, and compares again.
   ///
   /// - Parameters:
-  ///   - known: The bus handlers that the event has, updated. Empty for an event that was never
-  ///     published.
+  ///   - known: The bus handlers that have joined the event; updated here. Empty at the first call
+  ///     for an event.
   ///   - insert: A closure that adds the event to the bus, under `mutex`.
   /// - Returns: The result of `insert`.
   func publish<Result>(

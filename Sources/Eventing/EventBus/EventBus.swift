@@ -10,8 +10,8 @@
 /// are awaited. If several threads ask for an event at one time, the bus makes it once, and all get
 /// it.
 ///
-/// An owner is held weakly. After it has been released its events are never found again, nor by a
-/// new object at its address. The bus releases them little by little as it is used.
+/// An owner is held weakly. After an owner has been released its events are never found again, not
+/// even for a new object at its address. The bus releases them little by little as it is used.
 public final class EventBus: Sendable {
   /// A bus for the whole process.
   public static let shared = EventBus()
@@ -143,7 +143,7 @@ public final class EventBus: Sendable {
   /// Waits until no call for an occurrence sent before is running or queued, in any event of the
   /// bus: see ``Event/quiesce()``.
   ///
-  /// It waits for one event after the other. Events that are made meanwhile are left out.
+  /// This waits for one event after the other, and not for events that are made meanwhile.
   public nonisolated(nonsending) func quiesce() async {
     for event in all { await event.quiesce() }
   }
@@ -195,7 +195,7 @@ public final class EventBus: Sendable {
   /// Returns the box that stands for a living owner on this bus, or `nil` if there is none.
   ///
   /// A box may belong to a dead object at the owner's address. That is checked outside the mutex,
-  /// because it reads a weak reference.
+  /// because the check reads a weak reference.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
     guard let box = mutex.withLock({ unsafe ofOwners.owner(at: ObjectIdentifier(owner)) }), box.isSame(as: owner) else {
       return nil

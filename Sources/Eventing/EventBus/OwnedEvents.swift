@@ -23,8 +23,8 @@ struct OwnedEvents: Sendable {
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
 
   /// Returns the result of `body` for the events of an owner; `nil` if there are none. The array
-  /// must not leave `body`: it is changed in place under the mutex, and the thread sanitizer does
-  /// not see that its reference count orders those accesses.
+  /// must not leave `body`: it is changed in place under the mutex, and the thread sanitizer would
+  /// not see that its reference count orders such a change after a read elsewhere.
   func with<Result>(
     _ owner: Owner, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {

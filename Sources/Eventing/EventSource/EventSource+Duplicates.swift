@@ -74,8 +74,8 @@ struct DistinctSource<Source: EventSource>: EventSource {
 
 /// The payload that a handler was called with last, or that its lane has taken last.
 ///
-/// Payloads are compared outside of the mutex: `==` is the user's code. The core lets one thread in
-/// at a time.
+/// Payloads are compared outside of the mutex: `==` is the user's code. No two threads compare at
+/// once, because the core lets one thread in at a time.
 private final class LastPayload<Payload: Sendable>: Sendable {
   private let areEqual: @Sendable (Payload, Payload) -> Bool
   private let last = Guarded<(payload: Payload, losses: Int)?>(nil)
@@ -84,15 +84,15 @@ private final class LastPayload<Payload: Sendable>: Sendable {
 
   /// Returns whether the last payload equals a new one.
   ///
-  /// - Parameter losses: The number of payloads that the handler's lane has lost. If it has changed
-  ///   since the last payload, the last payload may be among the lost ones.
+  /// - Parameter losses: The number of payloads that the handler's lane has lost. If that number
+  ///   has changed since the last payload, the last payload may be among the lost ones.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
     return areEqual(last.payload, payload)
   }
 
-  /// - Parameter losses: The number of payloads that the handler's lane had lost before it got this
-  ///   one.
+  /// - Parameter losses: The number of payloads that the handler's lane had lost before it took
+  ///   this payload.
   func set(_ payload: Payload, _ losses: Int) {
     var replaced: (payload: Payload, losses: Int)? = (payload, losses)
     last.withLock { swap(&$0, &replaced) }

@@ -1,5 +1,6 @@
 // No two overloads may take the same labels with closures of different numbers of parameters. If
-// they did, the compiler would report that number instead of the mistake inside the closure.
+// they did, the compiler would report a mistake inside such a closure as a wrong number of
+// parameters.
 
 extension EventSource {
   /// Adds a handler.
@@ -93,8 +94,8 @@ extension EventSource {
     }
   }
 
-  /// Adds a handler of a signal that runs isolated to an actor. Otherwise like the
-  /// overload whose closure takes a payload.
+  /// Adds a handler of a signal that runs isolated to an actor. Otherwise like the overload whose
+  /// closure takes a payload.
   @discardableResult
   public nonisolated func addHandler<Isolation: Actor>(
     named name: String? = nil, priority: Int = 0, once: Bool = false, isolatedTo actor: Isolation,

@@ -1,14 +1,14 @@
-// The owner is held weakly, and strongly for the length of a call. So its last release, and its
-// `deinit`, may happen on the thread that runs the handler.
+// The owner is held weakly, and strongly for the length of a call. So the owner's last release, and
+// its `deinit`, may happen on the thread that runs the handler.
 
 extension EventSource {
   /// Adds a handler that receives its owner, and ends with it.
   ///
-  /// The owner is held weakly, and strongly for the length of a call. After it has been released
-  /// the handler is never called again, nor for another object at the owner's address. Calls that
-  /// wait on a lane are skipped then. The last release of the owner, and its `deinit`, may happen
-  /// on the thread that runs the handler. ``Event/remove(ownedBy:)`` removes all handlers of an
-  /// owner.
+  /// The owner is held weakly, and strongly for the length of a call. After the owner has been
+  /// released, the handler is never called again, not even for another object at the owner's
+  /// address. Calls that wait on a lane are skipped then. The last release of the owner, and its
+  /// `deinit`, may happen on the thread that runs the handler. ``Event/remove(ownedBy:)`` removes
+  /// all handlers of an owner.
   ///
   /// The event reclaims the memory of such a handler at the next send, or as handlers are added.
   ///
@@ -105,8 +105,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler of a signal on the main actor that receives its owner. Otherwise
-  /// like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// like `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -119,8 +118,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler of a signal on the main actor that receives its owner. Otherwise
-  /// like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// like `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,

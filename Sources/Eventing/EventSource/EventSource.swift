@@ -95,7 +95,7 @@ extension EventSource {
     return attach(once ? handler.once() : handler)
   }
 
-  /// Adds a synchronous handler; on the fast path if it is inline and has no name or priority.
+  /// Adds a synchronous handler, by `attachInline` if it is inline and has no name or priority.
   @inlinable @inline(__always) nonisolated func attachSync(
     _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ fileID: StaticString, _ line: UInt,
     _ body: @escaping @Sendable (Payload) throws -> Void

@@ -33,8 +33,8 @@ extension FailurePolicy: CustomStringConvertible {
 
 /// Reports and counts the errors that an event's handlers throw.
 ///
-/// Created at the first failure, at the first access to `Event.failures`, or with a policy other
-/// than `collect`.
+/// Created at the first failure, at the first access to `Event.failures` or `Event.deadLetters`, or
+/// with a policy other than `collect`.
 // Safe: `failedCounts` is guarded by `mutex`.
 @usableFromInline final class Failures: @unchecked Sendable {
   /// The event of payloads that handlers failed at; created when it is asked for.
@@ -62,7 +62,7 @@ extension FailurePolicy: CustomStringConvertible {
 
   /// Posts a failure to `event`, counts it, and applies the policy.
   ///
-  /// - Parameter calls: The number of payloads of the call.
+  /// - Parameter calls: The number of calls to count: the number of payloads of the call.
   /// - Returns: Whether the occurrence stops here.
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)

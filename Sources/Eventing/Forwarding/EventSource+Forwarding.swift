@@ -6,15 +6,16 @@ extension EventSource {
   ///
   /// A forward is a handler: it has a place in the order and a token, and can be locked and
   /// removed. An occurrence enters the target, or is queued there, before the next handler of this
-  /// event is called. It keeps its sender, and the order of each sender is kept.
+  /// event is called. The occurrence keeps its sender, and the occurrences of one sender keep their
+  /// order.
   ///
   /// - Effective on return. Callable from any thread and inside a handler.
-  /// - An occurrence never enters an event that it came through, so a cycle ends. Two paths to one
-  ///   event deliver twice.
+  /// - An occurrence never enters an event that it came through, so a cycle ends. If two paths lead
+  ///   to one event, it delivers the occurrence twice.
   /// - ``Event/send(_:from:)`` waits for the target's handlers, too. Its report counts the forward
-  ///   as delivered when the target took the occurrence. It counts the forward as skipped if it
-  ///   would close a cycle. Errors of the target's handlers are in the target's ``Event/failures``
-  ///   only.
+  ///   as delivered when the target took the occurrence. It counts the forward as skipped if the
+  ///   occurrence has come through the target before. Errors of the target's handlers are in the
+  ///   target's ``Event/failures`` only.
   /// - ``Event/quiesce()`` covers one event: call it on the target next.
   /// - If the target is overloaded, a forwarded ``Event/post(_:from:)`` slows down as a direct one
   ///   does.
@@ -112,8 +113,9 @@ extension EventSource {
   /// - Parameters:
   ///   - owner: The forward ends when this object is released.
   ///   - place: The name of the destination, for inspections.
-  ///   - transform: A closure that makes a result of a payload and of the way that it came along,
-  ///     if a transport brought it. It runs where the event delivers. `nil` forwards nothing.
+  ///   - transform: A closure that makes a result from a payload and, if a transport brought the
+  ///     payload, the way that it came along. It runs where the event delivers. `nil` forwards
+  ///     nothing.
   ///   - body: A closure that takes the result away. It calls `entered` when later results cannot
   ///     overtake this one. Any thread may call `entered`.
   package nonisolated func forwardAway<Other: Sendable>(
@@ -161,7 +163,7 @@ extension Event {
   /// a handler.
   ///
   /// - Parameter target: The event that the forwards lead to.
-  /// - Returns: The number of forwards that were there.
+  /// - Returns: The number of forwards that this call removed.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
     removeForwards(to: target)
@@ -178,7 +180,7 @@ extension Event {
     if !context.path.contains(core.anchor) { take(payload, context) }
   }
 
-  /// Delivers a value that begins at a far end, so that no forward takes it there again.
+  /// Delivers a value that begins at a far end. No forward takes the value back to that far end.
   package nonisolated func enter(_ payload: Payload, from farEnd: some Hashable & Sendable) {
     take(payload, ForwardingContext(from: farEnd))
   }

@@ -10,7 +10,7 @@
 
   /// The last step.
   private let last: Step
-  /// The path to that step; `nil` if the occurrence began there.
+  /// The path to the last step; `nil` if the occurrence began there.
   private let before: ForwardingPath?
   /// The number of steps.
   private let length: Int

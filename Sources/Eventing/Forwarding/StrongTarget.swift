@@ -17,9 +17,8 @@ import Dispatch
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
       // The block takes over the reference of this object. If this thread retained the target for
-      // it, the last release could happen on this deep stack.
-      // The queue is private: in a shared pool, other blocks that wait could delay the rest of the
-      // chain.
+      // the block, the last release could happen on this deep stack. The queue is private: in a
+      // shared pool, other blocks that wait could delay the rest of the chain.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }

@@ -28,10 +28,10 @@ extension Handler {
 
   /// Returns a copy that ends with an owner.
   ///
-  /// The owner is held weakly, and strongly for the length of a call. A handler whose closure
-  /// receives its owner, or that is isolated to an actor, keeps that owner.
+  /// The owner is held weakly, and strongly for the length of a call. If the handler's closure
+  /// receives its owner, or is isolated to an actor, the handler keeps the owner that it has.
   ///
-  /// - Parameter owner: The object that the handler belongs to. It replaces an earlier one.
+  /// - Parameter owner: The object that the handler belongs to. It replaces an earlier owner.
   public func owned(by owner: some AnyObject & Sendable) -> Handler {
     with { if !$0.options.isOwnerBound { $0.options.owner = Owner(owner) } }
   }

@@ -19,8 +19,8 @@ public final class HandlerBag: Sendable {
   /// Adds a token to the bag.
   ///
   /// An insertion sometimes discards the tokens of ended handlers: if the bag holds more than 64
-  /// tokens, and more than twice as many as were left the last time. Otherwise a bag keeps all its
-  /// tokens.
+  /// tokens, and more than twice as many as the last such insertion left. Otherwise a bag keeps all
+  /// its tokens.
   ///
   /// - Parameter token: The token of a handler of any event.
   /// - Complexity: O(1), amortized.
@@ -45,8 +45,8 @@ public final class HandlerBag: Sendable {
   /// Removes the handlers of all tokens, as ``Event/remove(_:)-(HandlerToken)`` does, and empties
   /// the bag.
   ///
-  /// If a token is inserted by another thread meanwhile, its handler is removed or the bag keeps
-  /// it.
+  /// If another thread inserts a token meanwhile, either its handler is removed or the bag keeps
+  /// the token.
   ///
   /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(tokens).
@@ -62,8 +62,8 @@ public final class HandlerBag: Sendable {
 
   /// Removes the handlers whose tokens satisfy a condition, and takes these tokens out of the bag.
   ///
-  /// - Parameter isRemoved: Returns whether the handler of a token must be removed. It is called
-  ///   twice for each token, with the mutex of the bag held.
+  /// - Parameter isRemoved: A closure that returns whether the handler of a token must be removed.
+  ///   It is called twice for each token, with the mutex of the bag held.
   func removeAll(where isRemoved: (HandlerToken) -> Bool) {
     let (before, removed) = mutex.withLock {
       let before = unsafe tokens

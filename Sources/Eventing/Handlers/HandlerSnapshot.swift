@@ -40,7 +40,7 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   /// The number of calls that have begun. The call of a batch counts once for each of its payloads.
   public let callCount: Int
   /// The number of calls that threw, counted as in ``callCount``. Of a call with several attempts,
-  /// only the last one counts.
+  /// only the last attempt counts.
   public let failedCount: Int
   /// The number of occurrences that were skipped for this handler.
   public let skippedCount: Int

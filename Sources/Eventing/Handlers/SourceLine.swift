@@ -1,7 +1,7 @@
 /// The file and the line where a handler was made, in two words.
 ///
-/// The place of an inline handler without options is known in debug builds only: its record has no
-/// room for it.
+/// The place of an inline handler without options is known in debug builds only: in a release build
+/// its record has no room for a place.
 @usableFromInline struct SourceLine: Sendable {
   /// The address of the file's identifier, a literal that ends with a zero byte; 0 for no place.
   @usableFromInline let address: UInt
