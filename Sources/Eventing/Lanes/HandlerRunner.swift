@@ -79,10 +79,11 @@
   }
 
   /// Returns the closure that posts call on the fast path; `nil` if there is none. The slot of a
-  /// serial lane or a sequence gets one later: see ``HandlerSlot/offer(_:_:_:)``.
+  /// handler with a serial lane, or of a sequence, gets its closure later: see
+  /// ``HandlerSlot/offer(_:_:_:)``.
   ///
-  /// With an owner, the closure retains it for the call. If the owner is gone, or the pace must
-  /// decide, the closure throws ``SlotSignal/decide``.
+  /// If the handler has an owner, the closure retains the owner for the call. If the owner is gone,
+  /// or the pace must decide, the closure throws ``SlotSignal/decide``.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
