@@ -131,8 +131,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// Fires some of the work that is due, at most ``batch``. Returns how much that was; if it was
-  /// none, the timer has been set again.
+  /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. If it returns 0,
+  /// the timer has been set again.
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///

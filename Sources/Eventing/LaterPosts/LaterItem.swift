@@ -78,15 +78,15 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   // MARK: The timer
 
-  /// Posts the payload. The event's own queue delivers it, and what is left is released elsewhere:
-  /// the user's code must not hold the timer up.
+  /// Posts the payload. The event's own queue delivers it, and ``Leftovers`` releases the rest, so
+  /// that no code of the user holds the timer up.
   func fire() {
     if enqueue() { Leftovers.release(self) }
   }
 
   /// Enqueues the occurrence. Returns false if the event is gone.
   ///
-  /// When it returns, ``LaterItem`` holds the only references of this thread to the event.
+  /// When this returns, the thread retains the event through `heldCore` alone.
   @inline(never) private func enqueue() -> Bool {
     unsafe heldCore = core
     guard let core = unsafe heldCore else { return false }

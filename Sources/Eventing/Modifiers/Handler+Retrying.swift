@@ -18,8 +18,8 @@ extension Handler {
   /// follows. The loss of an owner is found at the end of the delay, or by the next occurrence.
   ///
   /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
-  /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, which are its
-  /// child tasks.
+  /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, whose calls
+  /// are its child tasks.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts, and the delays.
