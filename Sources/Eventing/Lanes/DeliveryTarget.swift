@@ -132,8 +132,8 @@ public import Synchronization
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
-  /// Notes a skipped occurrence in its account. A handler that has ended stays so. So a handler
-  /// that has not ended was locked when its claim was refused.
+  /// Notes a skipped occurrence in its account, if a lock was the reason. If the handler has not
+  /// ended by now, it had not ended when its claim was refused, and so was locked.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }

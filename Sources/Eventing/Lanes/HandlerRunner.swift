@@ -149,8 +149,8 @@
 /// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
   @usableFromInline let lane: DeliveryTarget?
-  /// As ``HandlerRunner/take(_:_:_:_:_:)``. Returns false before the claim if there is no result: a
-  /// filter does not use up a once handler.
+  /// As ``HandlerRunner/take(_:_:_:_:_:)``. If the transform has no result, returns false before
+  /// the claim: a filter does not use up a once handler.
   @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 
@@ -172,7 +172,8 @@ extension Handler {
 
   /// Returns a handler that converts each incoming payload, without the tally of the delivery.
   ///
-  /// If this handler is inline and needs no decision, posts reach the new one on the fast path.
+  /// If this handler is inline and needs no decision, posts reach the returned handler on the fast
+  /// path.
   ///
   /// - Parameter convert: Returns the payload for this handler; `nil` to skip it.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A payload that waits for its time. The event owns it, so it goes with the event.
+/// A payload that waits for its time. The event owns the item, so the item is released with the
+/// event.
 ///
 /// One step under the event's mutex ends the waiting, and says which thread does what follows: the
 /// timer, which enqueues the occurrence in that step; the thread that cancels; or the thread that

@@ -32,8 +32,8 @@ import Synchronization
   /// An untracked read leaves `thread` alone. If it set `thread` to 1, a closure that made all
   /// tracked reads would be told of its own change.
   ///
-  /// - Returns: Whether this read was tracked. If another thread makes its first tracked read
-  ///   meanwhile, an untracked read may count as tracked.
+  /// - Returns: Whether this read was tracked. If another thread makes a tracked read meanwhile, an
+  ///   untracked read may count as tracked.
   func add() -> Bool {
     let before = lease.hashCount.load(ordering: .relaxed)
     registrar.access(TrackedSubject.shared, keyPath: keyPath)
