@@ -14,7 +14,7 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) final var index: Int32 = -1
   /// A number that no other handler of any event has, had or will have.
   @usableFromInline final let id: UInt64
-  /// The number of occurrences for the handler's table before it was added, minus the payloads that
+  /// The number of occurrences for its table before the handler was added, minus the payloads that
   /// the handler received outside of occurrences, such as replayed ones. Isolation: core, to change
   /// it.
   @usableFromInline final let offeredBefore = Atomic<UInt64>(0)
@@ -122,7 +122,8 @@ public import Synchronization
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
-  /// handler. Isolation: core.
+  /// handler.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var takesPosts = false
   /// The key that the handler listens to; `nil` for all keys, or if it has been retired.
   ///
@@ -130,7 +131,8 @@ public import Synchronization
   /// earlier, when the handler is retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var key: AnyKeyBox?
   /// The table of the handler's key; `nil` if the handler is in the core's own table, or has been
-  /// unregistered. Isolation: core.
+  /// unregistered.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 
   @usableFromInline init(
