@@ -42,7 +42,7 @@ extension EventCore {
 
   // MARK: Inspecting
 
-  /// Returns the key of each handler that listens to one key and has not ended.
+  /// Returns the key box of each handler of one key, or of `untargeted`, that has not ended.
   ///
   /// The boxes are collected under the mutex. Weak references to owners are read, and keys are
   /// compared, after the unlock.
@@ -66,10 +66,10 @@ extension EventCore {
 
   // MARK: Delivering
 
-  /// Delivers a post to the handlers of one key. Isolation: core.
+  /// Delivers a post to the handlers of a key and to those of `anyKey`. Isolation: core.
   ///
-  /// If no handler of `anyKey` receives the payload, the fast path is used until a handler needs
-  /// the slow path.
+  /// If the payload reaches no handler of `anyKey`, the fast path is used until a handler needs the
+  /// slow path.
   @usableFromInline func post(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
     _ sender: (any AnyObject & Sendable)?

@@ -62,10 +62,10 @@ public import Synchronization
     }
   }
 
-  /// Returns the next handler of a single key to sweep, table by table. Isolation: core.
+  /// Returns the handler to sweep next among those of single keys, table by table. Isolation: core.
   ///
-  /// - Parameter mutex: The mutex of the core, which this locks.
-  /// - Returns: The handler and its table; `nil` if there are no tables, or the next slot is empty.
+  /// - Parameter mutex: The mutex of the core, which this method locks.
+  /// - Returns: The handler and its table; `nil` if there are no tables, or the next slot is dead.
   func nextToSweep(_ mutex: borrowing UnfairMutex) -> (record: HandlerRecord, keyTable: KeyTable)? {
     guard let table = unsafe sweptTable ?? first else { return nil }
     let (record, isLast) = mutex.withLock { unsafe (table.table.nextToSweep(), table.table.isSweepDone) }

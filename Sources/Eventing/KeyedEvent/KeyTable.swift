@@ -11,8 +11,8 @@ public import Synchronization
   /// The number of occurrences for this key since the table was created. Isolation: core, to change
   /// it.
   @usableFromInline let offered = Atomic<UInt64>(0)
-  /// The value of ``EventAnchor/changes`` before the last delivery in which neither a handler of
-  /// this key nor one of `anyKey` needed the slow path. 0 if a handler needs it. Isolation: core.
+  /// The value of ``EventAnchor/changes`` before the last delivery, if neither a handler of this
+  /// key nor one of `anyKey` needs the slow path; otherwise 0. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 
   // The next three fields are read by the thread inside the core, or under `core.mutex`. They are

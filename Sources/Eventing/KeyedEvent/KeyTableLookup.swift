@@ -34,8 +34,8 @@
 // Safe: all fields that change are isolated to the core.
 @safe @usableFromInline
 final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLookup, @unchecked Sendable {
-  /// The tables by key. The dictionary retains them, so that a post borrows its table without a
-  /// retain. Isolation: core.
+  /// The tables by key. Each is retained once here, so that a post borrows it without a retain.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
   /// The table of the handlers of `untargeted`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var untargeted: KeyTable?

@@ -82,8 +82,8 @@ extension KeyedEvent {
   /// Snapshots of the handlers of all keys, taken between two occurrences; see ``Event/handlers``.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
 
-  /// Returns snapshots of the handlers of one key, without those of ``anyKey``. They are taken
-  /// between two occurrences.
+  /// Returns snapshots of the handlers of one key, without those of ``anyKey``. The snapshots are
+  /// taken between two occurrences.
   ///
   /// - Parameter key: The key to inspect.
   /// - Returns: The snapshots, in the order in which the handlers are called.

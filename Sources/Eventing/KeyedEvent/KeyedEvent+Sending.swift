@@ -13,8 +13,8 @@ extension KeyedEvent {
     post(KeyedPayload(key, payload), from: sender)
   }
 
-  /// Sends a payload to several keys without waiting, as one occurrence for each key, in their
-  /// order. A key that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to several keys without waiting, as one occurrence for each key, in the order
+  /// of the keys. A key that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
   public func post(_ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil) {
     var seen: Set<Key> = []
     for key in keys where seen.insert(key).inserted { post(payload, to: key, from: sender) }
@@ -42,10 +42,12 @@ extension KeyedEvent {
     _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(KeyedPayload(key, payload), from: sender) }
 
-  /// Sends a payload to several keys, as one occurrence for each key, in their order. Returns when
-  /// every handler that they reached has finished. See ``send(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to several keys, as one occurrence for each key, in the order of the keys.
+  /// Returns when every handler that the occurrences reached has finished. See
+  /// ``send(_:to:from:)-(_,Key,_)``.
   ///
-  /// - Returns: A report for each key, in their order. A key that appears twice counts once.
+  /// - Returns: A report for each key, in the order of the keys. A key that appears twice counts
+  ///   once.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil
   ) async -> [SendReport] {
@@ -105,8 +107,9 @@ extension KeyedEvent where Key == ObjectKey {
     post(payload, to: ObjectKey(object), from: sender)
   }
 
-  /// Sends a payload to several objects without waiting, as one occurrence for each object, in
-  /// their order. An object that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to several objects without waiting, as one occurrence for each object, in the
+  /// order of the objects. An object that appears twice counts once. See
+  /// ``post(_:to:from:)-(_,Key,_)``.
   public func post<Object: AnyObject & Sendable>(
     _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
   ) {
@@ -119,8 +122,9 @@ extension KeyedEvent where Key == ObjectKey {
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(payload, to: ObjectKey(object), from: sender) }
 
-  /// Sends a payload to several objects, as one occurrence for each object, in their order. Returns
-  /// when every handler that they reached has finished. See ``send(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to several objects, as one occurrence for each object, in the order of the
+  /// objects. Returns when every handler that the occurrences reached has finished. See
+  /// ``send(_:to:from:)-(_,Key,_)``.
   @discardableResult public nonisolated(nonsending) func send<Object: AnyObject & Sendable>(
     _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
   ) async -> [SendReport] { await send(payload, to: objects.map { ObjectKey($0) }, from: sender) }

@@ -1,10 +1,10 @@
 /// A key that stands for an object. It holds the object weakly, and never equals the key of another
 /// object, even of a later one at the same address.
 ///
-/// A ``KeyedEvent`` with such keys removes the handlers of dead objects by itself. In a collection
-/// of your own, or as part of another key, remove the key before its object goes: a collection
-/// cannot notice that the object is dead. Also, two objects that lived at one address, one after
-/// the other, have keys with one hash value.
+/// A ``KeyedEvent`` with such keys removes the handlers of dead objects by itself. If you put a key
+/// into a collection of your own, or make it part of another key, remove it before its object goes:
+/// a collection cannot notice that the object is dead. Also, two objects that lived at one address,
+/// one after the other, have keys with one hash value.
 public struct ObjectKey: Hashable, Sendable {
   private let owner: Owner
 

@@ -1,7 +1,7 @@
 public import Synchronization
 
-/// The base of all lanes, and of a sequence's sink: its handler, its counters, and whether it is
-/// over.
+/// The base of all lanes, and of a sequence's sink: the record of the handler, the counters of its
+/// calls, and whether it may still be called.
 ///
 /// A lane holds the record of its handler and the anchor of its event, not the event. So the lane
 /// still delivers or skips its items after the event has been released, or the handler removed.
@@ -10,7 +10,7 @@ public import Synchronization
   @usableFromInline final let record: DetailedRecord
   @usableFromInline final let anchor: EventAnchor
   private let line = CacheLine()
-  // Written with each call. So these fields lie on another cache line than the ones that senders
+  // Each call writes these fields. So they lie on another cache line than the fields that senders
   // read.
   /// Whether no call will begin any more.
   @usableFromInline final let over = Atomic<Bool>(false)
@@ -66,7 +66,7 @@ public import Synchronization
   /// holds no mutex.
   var runningCalls: RunningCount? { nil }
 
-  /// Resumes the lane if a holding lock paused it: the handler is not locked any more.
+  /// Resumes the lane if a holding lock paused it. Called when the handler is not locked any more.
   /// Isolation: core.
   func resume() {}
 
@@ -101,7 +101,8 @@ public import Synchronization
 
   /// Reports the error that a call threw, and returns the outcome of the call.
   ///
-  /// - Parameter type: The type of the payload, which is not the event's behind a view.
+  /// - Parameter type: The type of the payload. Behind a view, it is not the payload type of the
+  ///   event.
   @usableFromInline @inline(never) final func failure(
     _ error: any Error, _ payload: BorrowedPayload, _ type: PayloadType, attempts: Int = 1
   ) -> HandlerOutcome {
@@ -131,8 +132,8 @@ public import Synchronization
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
-  /// Notes a skipped occurrence in its account. A handler that has ended stays so. So a handler
-  /// that has not ended was locked when its claim was refused.
+  /// Notes a skipped occurrence in its account, if a lock was the reason. If the handler has not
+  /// ended by now, it had not ended when its claim was refused, and so was locked.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }

@@ -1,7 +1,8 @@
 /// The completions that waited for items of a lane when a holding lock paused the lane.
 ///
-/// They are removed from the items under the mutex of the lane, and completed after it is released.
-/// Calls that stay on the lane count as deferred, and barriers pass. So nothing waits for the lane.
+/// They are removed from the items under the mutex of the lane, and completed after the mutex is
+/// released. Calls that stay on the lane count as deferred, and barriers pass. So nothing waits for
+/// the lane.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
   private(set) var barriers: [Completion] = []

@@ -34,8 +34,8 @@
   @usableFromInline static func endFromNow() -> UInt64? { Scheduling.isSimulated ? nil : now + nanoseconds }
 
   #if os(Linux) || os(Android)
-    /// The coarse clock, if its resolution is at most 4 ms: reading it never enters the kernel. The
-    /// exact one does, on some virtual machines.
+    /// The coarse clock if its resolution is at most 4 ms, otherwise the exact clock. On some
+    /// virtual machines, only reading the exact clock enters the kernel.
     private static let clock: clockid_t = {
       var resolution = timespec()
       let isKnown = unsafe clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0

@@ -21,8 +21,8 @@
 }
 
 extension HandlerBody {
-  /// Whether this is not the body that modifiers apply to. Behind a transform, they apply to the
-  /// runner of the transformed handler.
+  /// Whether modifiers do not apply to this body. Behind a transform, modifiers apply to the runner
+  /// of the transformed handler.
   var isTransformed: Bool {
     switch self {
     case .view, .relay, .sequence, .intercept: true
@@ -54,8 +54,8 @@ extension HandlerBody {
   }
 
   /// The closure that a view in front of this handler calls on the fast path; `nil` if the call
-  /// needs the slow path. That is so for a handler that is not inline, is called once, has an
-  /// owner, or has modifiers.
+  /// needs the slow path, because the handler is not inline, is called once, has an owner, or has
+  /// modifiers.
   @usableFromInline var viewTarget: ViewTarget? {
     guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil else { return nil }
     switch body {

@@ -34,8 +34,8 @@ import Synchronization
 
   // MARK: One call
 
-  /// Calls a synchronous handler, with the sender's task-local values and with reports to
-  /// observers, as far as the completion has them.
+  /// Calls a synchronous handler, with the task-local values of the sender and with reports to the
+  /// observers, if the completion has any.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?
   )
@@ -48,8 +48,8 @@ import Synchronization
     }
   }
 
-  /// Calls an asynchronous handler, with the sender's task-local values and with reports to
-  /// observers, as far as the completion has them.
+  /// Calls an asynchronous handler, with the task-local values of the sender and with reports to
+  /// the observers, if the completion has any.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {

@@ -79,10 +79,11 @@
   }
 
   /// Returns the closure that posts call on the fast path; `nil` if there is none. The slot of a
-  /// serial lane or a sequence gets one later: see ``HandlerSlot/offer(_:_:_:)``.
+  /// handler with a serial lane, or of a sequence, gets its closure later: see
+  /// ``HandlerSlot/offer(_:_:_:)``.
   ///
-  /// With an owner, the closure retains it for the call. If the owner is gone, or the pace must
-  /// decide, the closure throws ``SlotSignal/decide``.
+  /// If the handler has an owner, the closure retains the owner for the call. If the owner is gone,
+  /// or the pace must decide, the closure throws ``SlotSignal/decide``.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -148,8 +149,8 @@
 /// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
   @usableFromInline let lane: DeliveryTarget?
-  /// As ``HandlerRunner/take(_:_:_:_:_:)``. Returns false before the claim if there is no result: a
-  /// filter does not use up a once handler.
+  /// As ``HandlerRunner/take(_:_:_:_:_:)``. If the transform has no result, returns false before
+  /// the claim: a filter does not use up a once handler.
   @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 
@@ -171,7 +172,8 @@ extension Handler {
 
   /// Returns a handler that converts each incoming payload, without the tally of the delivery.
   ///
-  /// If this handler is inline and needs no decision, posts reach the new one on the fast path.
+  /// If this handler is inline and needs no decision, posts reach the returned handler on the fast
+  /// path.
   ///
   /// - Parameter convert: Returns the payload for this handler; `nil` to skip it.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>

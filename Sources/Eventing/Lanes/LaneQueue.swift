@@ -1,7 +1,7 @@
 /// The queue of a lane that may be bounded.
 ///
 /// Any call in it may be dropped. So barriers and the end are kept apart from the calls: each of
-/// them leaves when all calls that were appended before it have left.
+/// them is taken out after all calls that were appended before it.
 ///
 /// A value without synchronization; the lane guards it. Methods that destroy a payload must not be
 /// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.
@@ -12,8 +12,8 @@ struct LaneQueue: ~Copyable {
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
   /// The number of calls that were ever appended.
   private var appended: UInt64 = 0
-  /// Calls that were taken out and put back, with their turns. They come before all others, in the
-  /// order of their turns.
+  /// Calls that were taken out and put back, each with its number in the order of the lane's calls
+  /// (`turn`). They come before all other calls, the lowest number first.
   private var returned: [(turn: UInt64, call: OverlappingCall)] = []
   /// Whether `returned` is sorted, with the first call at the end.
   private var isSorted = true
@@ -89,7 +89,7 @@ struct LaneQueue: ~Copyable {
   }
 
   /// Puts back one of several calls that were taken out, without its waiters. Calls may be put back
-  /// in any order: they leave in the order of their turns.
+  /// in any order: they are taken out again by ascending `turn`.
   mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
     call.detachWaiters()
     returned.append((turn, call))

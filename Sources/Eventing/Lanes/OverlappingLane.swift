@@ -67,8 +67,8 @@ import Synchronization
     unsafe active.append(ActiveCall(executionSlot: executionSlot, turn: nextTurn))
   }
 
-  /// The turn of the call of an execution slot; `nil` if no call runs there. The caller holds
-  /// `mutex`.
+  /// The number of an execution slot's call in the order of the lane's calls; `nil` if no call runs
+  /// there. The caller holds `mutex`.
   final func turn(of executionSlot: ExecutionSlot) -> UInt64? {
     unsafe executionSlot.activeIndex.map { unsafe active[$0].turn }
   }

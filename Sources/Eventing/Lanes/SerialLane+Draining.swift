@@ -49,8 +49,8 @@ extension SerialLane {
     while await drainBound(&quota, on: place) {}
   }
 
-  /// Runs calls under one binding of ``Context/invocation``, until no call waits, or a call leaves
-  /// a task behind.
+  /// Runs calls under one binding of ``Context/invocation``, until no call waits, the quota is used
+  /// up, or a call leaves a task behind.
   ///
   /// - Returns: Whether more calls may wait.
   @usableFromInline func drainBound(_ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {

@@ -105,8 +105,8 @@ extension SerialLane {
     return item
   }
 
-  /// Takes the items that wait, if `batch` is empty. Returns false if turns are void, or no item
-  /// waits.
+  /// Takes the items that wait, if `batch` is empty. Returns false if the turns of `era` are void,
+  /// or no item is left.
   private func fillBatch(in era: Int) -> Bool {
     if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()

@@ -41,9 +41,9 @@ public import Synchronization
   @usableFromInline let executor: (any TaskExecutor)?
   /// The shared lane whose drain makes the calls; `nil` if the lane has drains of its own.
   let shared: Lane?
-  /// The number of times that the lane has resumed on a shared lane. Turns of an earlier era are
-  /// void: a lock held their items, which have got new turns. Isolation: core, to change it under
-  /// `mutex`.
+  /// The number of times that this lane, on a shared lane, has resumed after a lock. Turns of an
+  /// earlier era are void: the lock held their items, which have new turns now. Isolation: core, to
+  /// change it under `mutex`.
   @exclusivity(unchecked) var era = 0
   /// The number of turns in the last entry of the shared lane's queue, if the entry is this lane's
   /// and takes more; otherwise 0.
@@ -221,7 +221,8 @@ public import Synchronization
 
   /// Calls the handler at once, on the main queue, if no item waits and no call runs.
   ///
-  /// A running call may have posted the occurrence, and must not be entered again.
+  /// If a call runs, that call may have posted the occurrence, and the handler must not be
+  /// re-entered.
   ///
   /// - Returns: `nil` if the payload must be enqueued.
   @usableFromInline func callHere(_ payload: BorrowedPayload, _ observed: ObservedOccurrence?) -> HandlerOutcome? {

@@ -1,8 +1,9 @@
-/// The delayed work of one clock, in the order of the deadlines, and one timer for the first of
-/// them.
+/// The delayed work of one clock, in the order of the deadlines, and one timer for the earliest
+/// deadline.
 ///
-/// If the timer rings too early, it is set again. So it need not be set anew when the first work is
-/// cancelled. When the last work is cancelled, a timer that keeps a task asleep stops.
+/// If the timer rings too early, it is set again. So it need not be set anew when the work with the
+/// earliest deadline is cancelled. When the last work is cancelled, a timer that keeps a task
+/// asleep stops.
 final class DelayQueue: DelayQueueing, Sendable {
   /// A change of the timer that one thread makes, outside of the mutex.
   private enum Alarm {
@@ -131,8 +132,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// Fires some of the work that is due, at most ``batch``. Returns how much that was; if it was
-  /// none, the timer has been set again.
+  /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. If it returns 0,
+  /// the timer has been set again.
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///

@@ -13,9 +13,9 @@ enum DelayQueues {
 
   /// Returns the queue of a clock.
   ///
-  /// In a simulation, the queue belongs to that simulation, whose clock takes the place of those of
-  /// the standard library. So no timer of the process fires in a simulation, and no timer of a
-  /// simulation gets into the table of the process, where it would outlive the simulation.
+  /// In a simulation, the queue belongs to that simulation, whose clock takes the place of the
+  /// clocks of the standard library. So no timer of the process fires in a simulation, and no timer
+  /// of a simulation gets into the table of the process, where it would outlive the simulation.
   ///
   /// Runs the user's code, `==` and `hash(into:)` of the clock, so never called under a mutex.
   private static func of(_ clock: any Clock<Duration>) -> any DelayQueueing {

@@ -7,8 +7,8 @@ protocol DelayTimer: Sendable {
   var now: Duration { get }
   /// Whether the timer must be stopped when nothing waits for it, because it keeps a task asleep.
   var stopsWhenUnused: Bool { get }
-  /// Sets the timer to an instant, in place of the one for which it was set before. The timer may
-  /// ring earlier.
+  /// Sets the timer to an instant, in place of the instant for which it was set before. The timer
+  /// may ring earlier.
   func set(_ deadline: Duration, _ queue: DelayQueue)
   /// Lets the timer ring no more.
   func stop()

@@ -27,8 +27,8 @@ protocol DelayQueueing: AnyObject, Sendable {
   /// - Parameter delay: The delay, from zero to a hundred years.
   /// - Complexity: O(log n).
   func insert(_ work: any DelayedWork, after delay: Duration)
-  /// Removes work that does not wait any more. Does nothing if the queue does not have it: it is
-  /// about to be inserted, or it has been fired.
+  /// Removes work that does not wait any more. Does nothing if the queue does not have the work,
+  /// because it is about to be inserted, or has been fired.
   ///
   /// - Complexity: O(log n).
   func noteCancelled(_ work: any DelayedWork)

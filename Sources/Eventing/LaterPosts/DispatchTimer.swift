@@ -3,12 +3,12 @@ import Dispatch
 /// The timer of a clock of the standard library: one timer of Dispatch, which is set again and
 /// again.
 ///
-/// Not a task that sleeps: a cancelled `Task.sleep` stays in the runtime until its deadline. And a
-/// task needs a free thread of Swift's pool to wake up, where handlers may block.
+/// It is not a task that sleeps: a cancelled `Task.sleep` stays in the runtime until its deadline.
+/// And to wake up, a task needs a free thread of Swift's pool, where handlers may block.
 ///
 /// Dispatch counts the time in which the system is awake. A continuous clock goes on while the
-/// system is asleep. For its delays of more than a second, a second timer runs beside the first,
-/// and follows the wall clock.
+/// system is asleep. For delays of more than 1 s on such a clock, another timer runs beside this
+/// one, and follows the wall clock.
 final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private struct Sources {
     let awake: any DispatchSourceTimer

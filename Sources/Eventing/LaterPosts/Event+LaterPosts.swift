@@ -19,10 +19,10 @@ extension Event {
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
-  ///   - delay: The time to wait. One of more than a hundred years never ends; one below zero is
-  ///     zero.
-  ///   - clock: The clock that measures the delay. In a simulation of EventingTesting, its clock
-  ///     takes the place of those of the standard library.
+  ///   - delay: The time to wait. A delay of more than a hundred years never ends; one below zero
+  ///     counts as zero.
+  ///   - clock: The clock that measures the delay. In a simulation of EventingTesting, the
+  ///     simulation's clock takes the place of the clocks of the standard library.
   ///   - sender: The object that sends, held weakly.
   /// - Returns: A value that can cancel the post.
   /// - Complexity: O(log n) for n later posts on the clock.

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A payload that waits for its time. The event owns it, so it goes with the event.
+/// A payload that waits for its time. The event owns the item, so the item is released with the
+/// event.
 ///
 /// One step under the event's mutex ends the waiting, and says which thread does what follows: the
 /// timer, which enqueues the occurrence in that step; the thread that cancels; or the thread that
@@ -78,15 +79,15 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   // MARK: The timer
 
-  /// Posts the payload. The event's own queue delivers it, and what is left is released elsewhere:
-  /// the user's code must not hold the timer up.
+  /// Posts the payload. The event's own queue delivers it, and ``Leftovers`` releases the rest, so
+  /// that no code of the user holds the timer up.
   func fire() {
     if enqueue() { Leftovers.release(self) }
   }
 
   /// Enqueues the occurrence. Returns false if the event is gone.
   ///
-  /// When it returns, ``LaterItem`` holds the only references of this thread to the event.
+  /// When this returns, the thread retains the event through `heldCore` alone.
   @inline(never) private func enqueue() -> Bool {
     unsafe heldCore = core
     guard let core = unsafe heldCore else { return false }

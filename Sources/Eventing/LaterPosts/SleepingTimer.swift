@@ -9,8 +9,8 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let clock: C
   private let origin: C.Instant
   let idleAwareClock: (any IdleAwareClock)?
-  /// The simulation to which the clock belongs; `nil` outside of one. Only there may its tasks run:
-  /// another simulation would end before the timer rings.
+  /// The simulation to which the clock belongs; `nil` outside of one. The timer's tasks run in this
+  /// simulation only: another one may end before the timer rings.
   private let simulation: (any SimulatedScheduling)?
   /// The task that sleeps. It is cancelled when it is released.
   private let sleeper = Guarded<(any AnyObject & Sendable)?>(nil)

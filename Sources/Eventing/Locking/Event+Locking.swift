@@ -78,12 +78,12 @@ extension Event {
   // MARK: Several handlers. Each method returns the number that it found
 
   /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
-  /// them that exist. Complexity: O(*n*) for *n* tokens.
+  /// handlers that exist. Complexity: O(*n*) for *n* tokens.
   @discardableResult public nonisolated func lock(_ tokens: [HandlerToken], holding: Holding = .nothing) -> Int {
     tokens.count { lock($0, holding: holding) }
   }
-  /// Unlocks several handlers, as ``unlock(_:)-(HandlerToken)`` does. Returns the number of them
-  /// that exist. Complexity: O(*n*) for *n* tokens, and the delivery of held occurrences.
+  /// Unlocks several handlers, as ``unlock(_:)-(HandlerToken)`` does. Returns the number of
+  /// handlers that exist. Complexity: O(*n*) for *n* tokens, and the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ tokens: [HandlerToken]) -> Int {
     core.end(.handler, of: tokens.filter(contains).map(\.record))
   }
@@ -147,16 +147,16 @@ extension Event {
 
   // MARK: The event itself
 
-  /// Locks the event: none of its handlers is called until ``unlock()``, those added later
-  /// included.
+  /// Locks the event: none of its handlers, including those added later, is called until
+  /// ``unlock()``.
   ///
   /// Effective on return, and callable from any thread and inside a handler, as
-  /// ``lock(_:holding:)-(HandlerToken,_)``. The locks of single handlers are independent of it.
-  /// Snapshots of handlers do not show this lock; ``isLocked`` does.
+  /// ``lock(_:holding:)-(HandlerToken,_)``. The locks of single handlers are independent of the
+  /// lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
   /// - Parameter holding: Whether occurrences are skipped meanwhile, or held for each handler until
   ///   the lock ends. The last `holding` counts.
-  /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for it.
+  /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
   public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
 
   /// Ends the lock of the event. The locks of single handlers stay in force.

@@ -32,21 +32,22 @@ extension EventCore {
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
-      // A once handler is used up by its first attempt. The lock holds nothing, but ends the other
-      // attempts.
+      // A once handler is used up by its first attempt, and may wait for another one. The lock
+      // holds nothing for it, but ends its further attempts.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return (false, false)
     }
     let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
-    // If another thread removes the handler meanwhile, unregistering it finds the flag, and drops
-    // the buffer.
+    // If another thread removes the handler meanwhile, the thread that unregisters the handler
+    // finds the flag, and drops the buffer.
     unsafe buffer.locks.begin(reason, holding)
     let flag = buffer.holdingFlag
     record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }
     return (true, flag != 0)
   }
 
-  /// Ends a lock of several handlers: at once or, for handlers with a holding buffer, in its turn.
+  /// Ends a lock of several handlers: at once or, for handlers with a holding buffer, after
+  /// everything that was sent before.
   ///
   /// - Returns: The number of handlers whose life is not over.
   @discardableResult func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
@@ -66,8 +67,8 @@ extension EventCore {
     return count
   }
 
-  /// Locks or unlocks the event. The lock is a flag in every record, also of handlers that join
-  /// later.
+  /// Locks or unlocks the event. The lock is a flag in the record of every handler, including those
+  /// that are added later.
   func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
     if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
     var held: [HandlerRecord] = []
@@ -200,8 +201,8 @@ extension EventCore {
 
   /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.
   ///
-  /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then its locks stay in
-  ///   force.
+  /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then the handler's
+  ///   locks stay in force.
   @usableFromInline func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
     let pendingWork = pendingWorkReference.load()

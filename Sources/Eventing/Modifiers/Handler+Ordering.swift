@@ -4,9 +4,9 @@ extension Handler {
   ///     orders.add(Handler(on: .concurrent(limit: 8)) { order in try await ship(order) }
   ///       .inOrder(by: \.customer))
   ///
-  /// Calls for different keys run up to the limit of the delivery. A slow key delays no other key
-  /// while another slot is free. A bound, and a lock that holds, apply to all keys together. Where
-  /// calls come one at a time anyway, the modifier changes nothing.
+  /// Calls for different keys overlap, up to the limit of the delivery. A slow key delays no other
+  /// key while another slot is free. A bound, and a lock that holds, apply to all keys together.
+  /// Where calls come one at a time anyway, the modifier changes nothing.
   ///
   /// The memory is that of the occurrences that wait, of at most 1,024 keys without a waiting
   /// occurrence, and of at most 512 calls that have ended.

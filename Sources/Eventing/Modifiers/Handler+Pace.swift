@@ -13,7 +13,7 @@ extension Handler {
   /// `limit` is given. The calls of an inline handler run on the event's own queue.
   ///
   /// If the delivery has a bound that would drop the newest occurrence (`.oldest` and
-  /// `.suspendingSender`), only the latest one waits for a call that runs.
+  /// `.suspendingSender`), only the latest occurrence waits while a call runs.
   ///
   /// - Parameters:
   ///   - pause: The time without a new occurrence after which the handler is called.
@@ -51,8 +51,8 @@ extension Handler {
     return copy.keepingTheLast()
   }
 
-  /// Returns a copy on whose lane only the latest occurrence waits, if its buffering would drop the
-  /// last one.
+  /// Returns a copy. If the handler's buffering would drop the newest occurrence, only the latest
+  /// one waits on the copy's lane.
   private func keepingTheLast() -> Handler {
     guard !any.place.buffering.keepsNewest else { return self }
     var copy = self

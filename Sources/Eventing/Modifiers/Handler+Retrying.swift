@@ -4,9 +4,9 @@ extension Handler {
   ///     orders.add(Handler { order in try await bill(order) }
   ///       .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
   ///
-  /// All attempts are one call: a ``Event/send(_:from:)`` waits for the last one, its report counts
-  /// the handler once, and ``HandlerFailure/attempts`` says how many there were. Observers see each
-  /// attempt.
+  /// All attempts are one call: a ``Event/send(_:from:)`` waits for the last attempt, its report
+  /// counts the handler once, and ``HandlerFailure/attempts`` says how many there were. Observers
+  /// see each attempt.
   ///
   /// **Order.** In order or on a shared lane, later occurrences wait until the attempts have ended.
   /// With ``AsyncDelivery/concurrent(limit:buffering:)``, other calls go on meanwhile. No thread
@@ -18,8 +18,8 @@ extension Handler {
   /// follows. The loss of an owner is found at the end of the delay, or by the next occurrence.
   ///
   /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
-  /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, which are its
-  /// child tasks.
+  /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, whose calls
+  /// are its child tasks.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts, and the delays.

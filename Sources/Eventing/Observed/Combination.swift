@@ -43,8 +43,8 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
 
   // MARK: Beginning
 
-  /// The membership of the first value. If the same observed value stands in other places of the
-  /// combination, too, one change sets all of these in one step.
+  /// The membership of the first value. If this observed value is also the second or third one of
+  /// the combination, one change sets all its places in one step.
   var firstMembership: CombinationMembership<First> {
     let (isSecond, isThird) = (key[1] == key[0], key.count > 2 && key[2] == key[0])
     return membership { value, values in

@@ -54,8 +54,8 @@ public func combineLatest<First: Sendable, Second: Sendable, Third: Sendable>(
 
 /// A source of the values of two or three ``Observed`` together.
 ///
-/// The handlers are those of a ``Combination``, which exists while it has any. All equal sources
-/// add to the same one.
+/// Its handlers are added to a ``Combination``, which exists while it has handlers. Sources of the
+/// same observed values, in the same order, share one combination.
 struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payload: Sendable>: EventSource {
   let first: Observed<First>.Storage
   let second: Observed<Second>.Storage
@@ -86,8 +86,7 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     [ObjectIdentifier(first), ObjectIdentifier(second)] + (third.map { [ObjectIdentifier($0)] } ?? [])
   }
 
-  /// Returns a handler of the latest values. It holds the use of the combination until its closure
-  /// is released.
+  /// Returns a handler of the latest values, whose closure retains the use of the combination.
   private func combined(_ handler: Handler<Payload>, _ use: CombinationUse) -> Handler<
     LatestValues<First, Second, Third>
   > {

@@ -78,7 +78,7 @@ extension Observed.Storage {
 
   /// Removes a combination. The caller holds `core.mutex`.
   ///
-  /// - Returns: The memberships before, which the caller releases after the mutex.
+  /// - Returns: The memberships before the removal, which the caller releases after the mutex.
   private func take(_ combination: any ValueCombination) -> [CombinationMembership<Value>] {
     let before = unsafe memberships
     unsafe memberships = before.filter { $0.combination !== combination }

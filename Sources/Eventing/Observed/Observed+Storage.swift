@@ -18,11 +18,11 @@ extension Observed {
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
       didSet { choosePath() }
     }
-    /// The combinations that the value is part of. Never changed in place, because the array leaves
-    /// the mutex. Guarded by: core.mutex.
+    /// The combinations that the value is part of. Never changed in place, because threads read the
+    /// array after they have released the mutex. Guarded by: core.mutex.
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
-    /// The reads since the last change that was told to Observation; `nil` if there were none since
-    /// it is used. Guarded by: core.mutex.
+    /// The reads since the last change that Observation was told of; `nil` if no read has come
+    /// since, or Observation is not used yet. Guarded by: core.mutex.
     @exclusivity(unchecked) var trackedReads: TrackedReads?
 
     init(_ value: Value) {
@@ -96,8 +96,8 @@ extension Observed {
     func update(_ next: (Value) -> Value) {
       let core = event.core
       let thread = Thread.current
-      // Enters the core at most once. A handler with `.prior` may change the value, which would
-      // make every attempt through the core fail.
+      // This enters the core for the first attempt only. A handler with `.prior` may change the
+      // value, and so make every attempt inside the core fail.
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
@@ -152,7 +152,7 @@ extension Observed {
     }
 
     /// Sets the value, delivers the change on an event that was idle, and leaves the core. Then
-    /// delivers it to the combinations. Isolation: core, until it leaves.
+    /// delivers the change to the combinations. Isolation: core, until it leaves.
     ///
     /// - Parameter seen: The version that the value must still have; `nil` for any.
     /// - Returns: `false` if another thread has changed the value.
@@ -217,8 +217,8 @@ extension Observed {
       return isOverloaded || isCombinationOverloaded
     }
 
-    /// Fixes the replay value before a change that is delivered later. The caller holds
-    /// `core.mutex`.
+    /// Keeps the value before a change that is delivered later as the replay value. The caller
+    /// holds `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
       unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: box.current))
@@ -233,7 +233,7 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has a completion of its own: lanes may still hold it while the
+          // The announcement has a completion of its own, which lanes may still hold while the
           // completion of the change gets its observers.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }

@@ -23,9 +23,9 @@ extension Observed.Storage {
 
   /// The value, for a read that Observation tracks.
   ///
-  /// The path of later changes is chosen in the critical section in which the value is read. So
-  /// the next change takes the slow path, which tells Observation. If a change has come since the
-  /// read was reported, the read is reported again.
+  /// The critical section that reads the value also chooses the slow path for the next change,
+  /// which tells Observation. If a change has come since the read was reported, the read is
+  /// reported again.
   @usableFromInline @inline(never) func trackedValue(of reported: TrackedReads) -> Value {
     var reads = reported
     while true {
@@ -40,8 +40,8 @@ extension Observed.Storage {
     }
   }
 
-  /// Takes the reads that a change has to be told to. The caller holds `core.mutex`, and tells
-  /// them after the mutex.
+  /// Removes and returns the reads whose closures must be told of a change; `nil` if no read was
+  /// tracked. The caller holds `core.mutex`, and tells the closures after the mutex.
   func takeTrackedReads() -> TrackedReads? {
     guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
     unsafe trackedReads = nil

@@ -1,13 +1,13 @@
 import Observation
 import Synchronization
 
-/// The reads of a value since its last change that was told to Observation. If there are tracked
-/// ones, the next change takes them away, and tells the closures that made them.
+/// The reads of a value since the last change that Observation was told of. If any read was
+/// tracked, the next change takes the reads away, and tells the closures that made tracked ones.
 ///
-/// Observation registers a closure when it has returned. So a change may come after a read and
-/// before the registration. Until then the lease is retained: by the thread that reads, and then by
-/// the list of what the closure has read. Afterwards the registrar retains it until the closure is
-/// told. So the change is told again until nothing retains the lease.
+/// Observation registers a closure after the closure has returned. So a change may come after a
+/// read and before the registration. Until the registration, the lease is retained: by the thread
+/// that reads, and then by the list of what the closure has read. Afterwards the registrar retains
+/// it until the closure is told. So the change is told again until nothing retains the lease.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
@@ -32,8 +32,8 @@ import Synchronization
   /// An untracked read leaves `thread` alone. If it set `thread` to 1, a closure that made all
   /// tracked reads would be told of its own change.
   ///
-  /// - Returns: Whether this read was tracked. If another thread makes its first tracked read
-  ///   meanwhile, an untracked read may count as tracked.
+  /// - Returns: Whether this read was tracked. If another thread makes a tracked read meanwhile, an
+  ///   untracked read may count as tracked.
   func add() -> Bool {
     let before = lease.hashCount.load(ordering: .relaxed)
     registrar.access(TrackedSubject.shared, keyPath: keyPath)

@@ -1,8 +1,8 @@
 import Observation
 import Synchronization
 
-/// Whether Observation is used: whether a thread has read a value while it tracks what it reads,
-/// for `withObservationTracking`, for `Observations` or for a view.
+/// Whether Observation is used: whether any thread has read a value while the thread tracked its
+/// reads, for `withObservationTracking`, for `Observations` or for a view.
 ///
 /// Until the first such read, values have no registrars. Observation has no call that tells whether
 /// a thread tracks its reads. So each read accesses a key path whose hash is counted: Observation

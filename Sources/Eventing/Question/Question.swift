@@ -83,8 +83,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Asks all responders, and returns the first answer that comes.
   ///
-  /// Responders that have begun run to their end. The others are not asked any more. If the task is
-  /// cancelled, this returns at once.
+  /// Responders that have begun by then run to their end. The others are not asked any more. If the
+  /// task is cancelled, this returns at once.
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.
@@ -94,8 +94,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Returns: The first answer that is neither `nil` nor an error.
   /// - Throws: An ``EventingError`` with the code ``EventingError/Code/timedOut`` if no answer came
   ///   in time. If every responder has finished without an answer, the error of the first one that
-  ///   threw, in their order, or ``EventingError/Code/unanswered`` if none threw. If the task is
-  ///   cancelled, `CancellationError`.
+  ///   threw, in the order of the responders, or ``EventingError/Code/unanswered`` if none threw.
+  ///   If the task is cancelled, `CancellationError`.
   /// - Complexity: O(responders).
   public nonisolated(nonsending) func first(
     _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()

@@ -75,8 +75,9 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. A second call enqueues the end again: when a call returns, the
-  /// end must be enqueued, and a concurrent first call may only have set `isFinished`.
+  /// Enqueues the end of the event. A second call enqueues the end again: when it returns, the end
+  /// must be enqueued, and a concurrent first call may have set `isFinished` and not yet enqueued
+  /// the end.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
     cancelLaterPosts()

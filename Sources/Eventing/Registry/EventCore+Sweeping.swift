@@ -1,6 +1,6 @@
 // Sweeping. A handler whose owner or key is gone must be unregistered even if nothing is ever sent.
-// So each addition checks two handlers. After half as many additions as there are handlers, all
-// have been checked, and no addition takes long.
+// So each addition checks two handlers. No addition takes long, and all handlers are checked after
+// half as many additions as there are handlers.
 extension EventCore {
   /// Checks two handlers of the core's own table, and unregisters those whose owner is gone.
   /// Isolation: core.

@@ -7,7 +7,7 @@
   @usableFromInline static var spent: UInt32 { 1 << 1 }
   /// The handler is locked, by itself or with a group: `lock(token)` and its like.
   @usableFromInline static var locked: UInt32 { 1 << 2 }
-  /// The event is locked. The flag is in every record, so that a call needs no check of its own for
+  /// The event is locked. The flag is in every record, so that a call needs no separate check for
   /// it.
   @usableFromInline static var eventLocked: UInt32 { 1 << 3 }
   /// The handler is called at most once.
@@ -16,8 +16,9 @@
   @usableFromInline static var needsSlowPath: UInt32 { 1 << 5 }
   /// The record is a ``DetailedRecord``. The only flag that does not need the slow path.
   @usableFromInline static var detailed: UInt32 { 1 << 6 }
-  /// The handler has a ``HoldingBuffer``: one of its locks holds occurrences, or did. From then on
-  /// its locks begin only under the core's mutex, and end only inside the core.
+  /// The handler has a ``HoldingBuffer``: one of its locks holds occurrences, or did. While the
+  /// buffer exists, the handler's locks begin only under the core's mutex, and end only inside the
+  /// core.
   @usableFromInline static var hasHoldingBuffer: UInt32 { 1 << 7 }
   /// A lock holds the occurrences that the locked handler misses.
   @usableFromInline static var isHolding: UInt32 { 1 << 8 }

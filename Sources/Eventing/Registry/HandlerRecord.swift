@@ -14,8 +14,9 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) final var index: Int32 = -1
   /// A number that no other handler of any event has, had or will have.
   @usableFromInline final let id: UInt64
-  /// The number of occurrences for its table before the handler was added, less the payloads that
-  /// the handler received outside of occurrences. Isolation: core, to change it.
+  /// The number of occurrences for its table before the handler was added, minus the payloads that
+  /// the handler received outside of occurrences, such as replayed ones. Isolation: core, to change
+  /// it.
   @usableFromInline final let offeredBefore = Atomic<UInt64>(0)
 
   #if DEBUG
@@ -100,7 +101,7 @@ public import Synchronization
     /// The place in the source where the handler was made.
     let detailedSource: SourceLine
   #endif
-  /// The index of its lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
+  /// The index of the handler's lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
   /// The way in which the handler runs; `nil` if it is called inline with the payload alone, or has
@@ -119,8 +120,9 @@ public import Synchronization
   /// which the view made no payload, and all skipped occurrences after the slot has gone.
   /// Isolation: core, to change it.
   @usableFromInline let unheard = Atomic<Int>(0)
-  /// Whether the closure of the slot is all that a post needs. It enqueues the payload on the lane,
-  /// gives it to the sequence, or retains the owner of an inline handler and calls the handler.
+  /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
+  /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
+  /// handler.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var takesPosts = false
   /// The key that the handler listens to; `nil` for all keys, or if it has been retired.
@@ -128,7 +130,8 @@ public import Synchronization
   /// The key is the user's, and the record may be released under a mutex. So the key is released
   /// earlier, when the handler is retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var key: AnyKeyBox?
-  /// The table of the handler's key; `nil` if the handler is in the core's own table.
+  /// The table of the handler's key; `nil` if the handler is in the core's own table, or has been
+  /// unregistered.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 

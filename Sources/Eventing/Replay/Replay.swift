@@ -1,9 +1,9 @@
 /// Which past payloads a new handler receives.
 ///
-/// A new handler receives them once, on its own delivery, before every occurrence that is sent
-/// after it was added. It misses none in between, and receives none twice. They have the sequence
-/// numbers of their occurrences. The first call uses up a once handler. A lock skips or holds them.
-/// No ``SendReport`` counts them.
+/// A new handler receives the past payloads once, on its own delivery, before every occurrence that
+/// is sent after it was added. It misses no payload in between, and receives none twice. The past
+/// payloads have the sequence numbers of their occurrences. The first call uses up a once handler.
+/// A lock skips or holds past payloads. No ``SendReport`` counts them.
 public struct Replay<Payload: Sendable>: Sendable {
   enum Kind: Sendable { case none, last(Int), current(Payload) }
   let kind: Kind

@@ -10,14 +10,14 @@ import Synchronization
   private let memory: UnsafeMutableRawPointer
   /// Whether `latest` holds a payload. Guarded by: core.mutex.
   @exclusivity(unchecked) private var hasLatest = false
-  /// The delivered payloads to replay, the oldest first; empty while `isPastLatest` is true. Then
-  /// other threads may append here under `core.mutex`.
+  /// The delivered payloads to replay, the oldest first. While `isPastLatest` is true, the queue is
+  /// empty, and other threads may append to it under `core.mutex`.
   /// Isolation: core.
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
   /// Whether `latest` stands for `past`: one payload is kept, and the last one was sent to an idle
-  /// event.
+  /// event, or is the value of ``Replay/current(_:)``.
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.

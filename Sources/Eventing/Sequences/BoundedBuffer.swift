@@ -41,12 +41,12 @@ struct BoundedBuffer: ~Copyable {
     var hasReplaced = false
   }
 
-  /// Appends a payload, or drops it or an older one if there is no room.
+  /// Appends a payload. If there is no room, drops this payload or an older one.
   ///
   /// - Parameters:
   ///   - isSend: Whether a `send` brings the payload.
-  ///   - sender: The `send`, if it can wait. If there is no room, it is kept until its item lies
-  ///     within the bound.
+  ///   - sender: The `send`, if it can wait. If there is no room, the item keeps the `send` until
+  ///     the item lies within the bound.
   ///   - dropped: Receives the payload that is dropped for this one. The caller destroys it after
   ///     it has released the mutex.
   mutating func append(

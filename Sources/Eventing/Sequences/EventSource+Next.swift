@@ -3,8 +3,8 @@ extension EventSource {
   ///
   ///     let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
   ///
-  /// The call receives every payload that is sent after it began. When it returns, it has left the
-  /// event. It retains the source until then.
+  /// The call receives every payload that is sent after it began. When it returns, its handler has
+  /// been removed from the event. It retains the source until then.
   ///
   /// - On an event with a history, the past payloads that a new handler receives come first; see
   ///   ``Replay``.

@@ -8,11 +8,11 @@ extension EventSource {
   /// - Iterators are independent, and each has every payload. An iterator that is made after
   ///   another one has taken a payload begins with the payloads that are sent from then on. One
   ///   that is made after the last iterator has gone finds nothing.
-  /// - Cancelling the task ends the loop at once. The sequence has left its event before `next`
-  ///   returns. In a task that is cancelled already, `next` returns at once.
+  /// - Cancelling the task ends the loop at once. The sequence is removed from its event before
+  ///   `next` returns. In a task that is cancelled already, `next` returns at once.
   /// - The sequence ends with its event, after the payloads that were sent. It does not retain the
-  ///   event. It leaves the event with its last iterator or, if it never had one, when it is
-  ///   released.
+  ///   event. It is removed from the event with its last iterator or, if it never had one, when it
+  ///   is released.
   /// - The sequence is a handler of the event: removing all handlers ends it, and it receives
   ///   nothing while the event is locked.
   /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait

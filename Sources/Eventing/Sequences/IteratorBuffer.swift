@@ -27,9 +27,9 @@
   /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?
 
-  /// The buffer of the first iterator, which took over the payloads of the origin: the buffer from
-  /// which every new iterator copies its content. Set only in the origin. Sends that wait for room
-  /// in the origin then wait for the task of the first iterator. Guarded by: WaitGraph.mutex.
+  /// The buffer of the first iterator. Set only in the origin, the buffer from which every new
+  /// iterator copies its content. Sends that wait for room in the origin then wait for the task of
+  /// the first iterator. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var successor: IteratorBuffer?
 
   init(_ buffering: Buffering, _ type: PayloadType) {

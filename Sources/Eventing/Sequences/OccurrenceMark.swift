@@ -1,5 +1,5 @@
 /// The mark of an occurrence in the buffers of one sequence, from which a transport learns what
-/// became of it there.
+/// became of the occurrence there.
 ///
 /// A mark that is released before ``handled()`` is called tells that no loop has handled the
 /// occurrence: a loop ended while it worked on it, or a buffer had no room. So no mark is released
@@ -18,7 +18,8 @@ struct MarkQueue: Sendable {
   /// Whether each payload has a place here.
   private(set) var isOn = false
 
-  /// Appends the place of a payload, if there are places.
+  /// Appends the mark of a payload, or an empty place. Before the first mark has come, appends no
+  /// empty places.
   ///
   /// - Parameters:
   ///   - mark: The mark; `nil` for a payload without one.

@@ -26,15 +26,16 @@ extension SequenceHub {
     return buffer
   }
 
-  /// Removes the buffer of an iterator that has gone; `nil` if the sequence itself has gone.
+  /// Removes the buffer of an iterator that has gone. The buffer is `nil` if the sequence itself
+  /// has gone.
   ///
-  /// The handler goes with the last iterator, or with a sequence that never had one.
+  /// The handler is removed with the last iterator, or with a sequence that never had one.
   @usableFromInline func drop(_ buffer: IteratorBuffer?) {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
     mutex.lock()
-    // Another task may wait with this iterator. Afterwards no other code would find its
-    // continuation.
+    // Another task may wait with this iterator. After the removal, no other code would find the
+    // continuation of that task.
     let waiter = unsafe buffer?.takeWaiter()
     if let buffer {
       empty(buffer, &senders, &contents)
@@ -109,7 +110,8 @@ extension SequenceHub {
   }
 
   /// Stores the continuation of an iterator that waits. Returns false if it must not wait: there is
-  /// something to take, the sequence has ended, its task is cancelled, or another task waits.
+  /// something to take, the sequence has ended, the iterator's task is cancelled, or another task
+  /// waits.
   func park(_ buffer: IteratorBuffer, _ waiter: UnsafeContinuation<Void, Never>) -> Bool {
     mutex.withLock {
       guard unsafe buffer.waiter == nil, unsafe !isEnded, unsafe !buffer.isCancelled else { return false }

@@ -1,10 +1,10 @@
 /// The shared state of a sequence: one handler of the event, which gives each payload to the buffer
 /// of every iterator.
 ///
-/// Until an iterator takes a payload there is one buffer more, the origin. Each new iterator copies
-/// it, so all iterators see every payload since the sequence was made. The first payload that is
-/// taken ends the origin. Otherwise it would keep every payload for as long as the sequence exists,
-/// and a task that iterates usually holds the sequence.
+/// Until an iterator takes a payload, there is one more buffer, the origin. Each new iterator
+/// copies the origin, so all iterators see every payload since the sequence was made. The first
+/// payload that is taken ends the origin. Otherwise the origin would keep every payload for as long
+/// as the sequence exists, and a task that iterates usually holds the sequence.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
   @usableFromInline let buffering: Buffering
@@ -134,8 +134,8 @@
       if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
-      // A loss at the origin counts only while there is no iterator. Otherwise the iterators lose
-      // that payload, too.
+      // A loss at the origin counts only while there is no iterator. Otherwise an iterator loses
+      // that payload, too, and its loss counts.
       if !outcome.isTaken || outcome.hasReplaced, unsafe buffer !== origin || buffers.isEmpty { missing += 1 }
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }

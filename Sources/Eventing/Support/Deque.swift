@@ -37,8 +37,8 @@ package struct Deque<Element> {
     return popFirst()
   }
 
-  /// Returns the first element behind a place that matches. A binary search finds the place. O(log
-  /// n), and O(1) for each element that is checked.
+  /// Returns the first matching element behind a place, which a binary search finds. O(log n), and
+  /// O(1) for each element that is checked.
   ///
   /// - Parameter isAfter: Returns false for the elements up to the place, and true behind it.
   func first(from isAfter: (Element) -> Bool, where isMatch: (Element) -> Bool) -> Element? {

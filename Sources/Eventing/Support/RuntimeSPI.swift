@@ -36,10 +36,10 @@ package enum TaskID {
 @usableFromInline enum RuntimeSPI {
   /// Returns the number of a task, which its jobs' descriptions and the debugger show.
   ///
-  /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. It does
-  /// on all platforms since Swift 5.5. Without it the address of the task serves. A loop over a
-  /// sequence whose task has ended may then be taken for one of a later task at that address, and a
-  /// `send` may defer a handler that it could wait for.
+  /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. The
+  /// runtime does so on all platforms since Swift 5.5. Without this function, the address of the
+  /// task serves. A loop of a task that has ended may then be taken for a loop of a later task at
+  /// that address, and a `send` may defer a handler that it could wait for.
   static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
     #if EVENTING_NO_RUNTIME_SPI
       UInt64(UInt(bitPattern: task))
@@ -52,8 +52,8 @@ package enum TaskID {
   ///
   /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
   /// when a call leaves a task behind. `isKnownUniquelyReferenced` cannot tell: it wants exactly
-  /// one reference, and the compiler may keep another beside the binding's. Without it each number
-  /// differs from the one before, and each call gets an `Invocation` of its own.
+  /// one reference, and the compiler may keep another beside the binding's. Without the reference
+  /// count, each number differs from the one before, and each call gets an `Invocation` of its own.
   @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
       last.wrappingAdd(1, ordering: .relaxed).newValue
@@ -68,8 +68,8 @@ package enum TaskID {
 
   /// Returns whether copies of a type are copies of its bytes, and destroying a value does nothing.
   ///
-  /// Assumption: `_isPOD` says so. Without it every payload is copied, moved and destroyed through
-  /// its type's witness table: slower, and correct.
+  /// Assumption: `_isPOD` says so. Without `_isPOD`, every payload is copied, moved and destroyed
+  /// through its type's witness table: slower, and correct.
   static func isTrivial<Payload>(_ type: Payload.Type) -> Bool {
     #if EVENTING_NO_RUNTIME_SPI
       false

@@ -1,7 +1,7 @@
 /// The rule by which dead objects are swept: each use of a collection checks two elements.
 ///
-/// The closures are not called under a mutex, because both may run a `deinit` of the user. If a
-/// closure takes an element out under a mutex, it releases the element after the unlock.
+/// No closure is called under a mutex, because `isGone` and `remove` may run a `deinit` of the
+/// user. If a closure takes an element out under a mutex, it releases the element after the unlock.
 enum Sweep {
   /// The number of elements that one use checks.
   static var count: Int { 2 }

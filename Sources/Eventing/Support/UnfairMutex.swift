@@ -25,7 +25,7 @@
   /// another one or while user code runs.
   ///
   /// A waiter spins for some rounds, then yields, then sleeps, so that a holder that lost its
-  /// processor core gets one. Spinning for two microseconds first halved the throughput of four
+  /// processor core gets one. A first spin of two microseconds halved the throughput of four
   /// threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a contended
   /// `Synchronization.Mutex`. It takes one byte.
   @usableFromInline package struct UnfairMutex: ~Copyable, Sendable {

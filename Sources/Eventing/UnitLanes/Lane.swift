@@ -67,8 +67,8 @@ public final class Lane: Sendable {
   /// Whether the lane of a plain handler is a ``SerialLane``, which costs less than units.
   var takesSerialLanes: Bool { limit == 1 && !mutant(.sharedLaneOverlaps) }
 
-  /// The number of occurrences that wait on the lane, without those whose calls run. From any
-  /// thread that holds no mutex.
+  /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
+  /// any thread that holds no mutex.
   var waitingCount: Int { members.all.reduce(0) { $0 + $1.waitingCount } }
 
   func insert(_ lane: HandlerLane) { members.insert(lane) }
@@ -82,7 +82,7 @@ extension Lane: CustomStringConvertible {
   }
 }
 
-/// The handlers of a lane. Each leaves when it is over.
+/// The lanes of the handlers on a shared lane. Each is removed when it is over.
 ///
 /// They are held strongly: an object with weak references has slower reference counts, and each
 /// call retains the lane of its handler.

@@ -30,8 +30,8 @@ extension LaneTurn {
 /// Successive turns of a ``SerialLane`` on a shared ``Lane``, one for each item that waits there.
 struct SharedTurns: Sendable {
   let lane: SerialLane
-  /// The number of turns. While they are the last in the queue, the serial lane counts further ones
-  /// itself; see ``LaneTurn/closed()``.
+  /// The number of turns. While these turns are the last entry of the queue, the serial lane counts
+  /// further turns itself; see ``LaneTurn/closed()``.
   var count: Int
   /// The number of times that the lane had resumed when its items came: see
   /// ``SerialLane/era``.

@@ -22,9 +22,9 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   var key: UnitKey? { unsafe storedKey }
   /// Set while no other thread has the unit.
   @exclusivity(unchecked) private var storedKey: UnitKey?
-  /// Whether the unit serves one occurrence only. It does if a completion or a barrier waits for
-  /// it, if it was dropped, or if it is a batch. Set before the unit is pushed; afterwards guarded
-  /// by: scheduler.mutex.
+  /// Whether the unit must not become a spare unit: it has a completion, a barrier waits for it, it
+  /// ended without a run, or it is a batch. Set before the unit is pushed; afterwards guarded by:
+  /// scheduler.mutex.
   @exclusivity(unchecked) var isShared = false
   /// Whether a completion has task-local values or observers. Set before the unit is pushed;
   /// afterwards guarded by: scheduler.mutex.
@@ -74,8 +74,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     if let completion { add(completion) }
   }
 
-  /// Makes a unit that has ended the unit of another occurrence, for which nothing waits. No other
-  /// thread has the unit.
+  /// Gives a unit that has ended to another occurrence, for which nothing waits. No other thread
+  /// has the unit.
   func refill(_ key: UnitKey?, _ payload: BorrowedPayload) {
     unsafe storedKey = key
     unsafe stage = .waiting
@@ -163,8 +163,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
 /// A reference to the slot on which something runs, without ownership: slots live as long as their
 /// scheduler.
 ///
-/// Set before the call, and cleared before another unit may have the slot. A search of the wait
-/// graph that finds a call waiting was entered after that call began, so it finds the slot set, and
+/// Set before the call, and cleared before another unit may have the slot. If a search of the wait
+/// graph finds that a call waits, the search began after the call. So it finds the slot set, and
 /// the slots of earlier calls cleared.
 @safe struct SlotReference: ~Copyable {
   private let slot = unsafe Atomic<Unmanaged<ExecutionSlot>?>(nil)

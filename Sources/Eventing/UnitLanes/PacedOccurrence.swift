@@ -42,7 +42,7 @@ struct PacedOccurrence: PayloadHeader {
 
   /// Returns a tally for the later delivery.
   ///
-  /// - Parameter payload: The payload, if it is one of the event.
+  /// - Parameter payload: The payload; `nil` if a view made it, so that it is not one of the event.
   func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
     DeliveryTally(
       payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,

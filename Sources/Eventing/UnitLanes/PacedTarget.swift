@@ -168,8 +168,8 @@ import Synchronization
     taken.destroyTaken()
   }
 
-  /// Decides once more, as the event did when the occurrence came, whether the handler may have it.
-  /// Passes it to the handler if so.
+  /// Decides once more, as the event did when the occurrence came, whether the handler may be
+  /// called. If so, passes the occurrence to the handler.
   ///
   /// The payload may be one that a view made, so the event must not visit the handler with it.
   private func deliver(_ payload: BorrowedPayload, _ occurrence: PacedOccurrence, in core: EventCore?) {
@@ -195,8 +195,8 @@ import Synchronization
     return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }
   }
 
-  /// Keeps the occurrence that waits for the end of a lock that holds. Returns false if there is no
-  /// such lock.
+  /// Keeps the occurrence that waits, if a lock holds it, until the lock ends. Returns false if no
+  /// lock holds it.
   private func holdPending() -> Bool {
     let flags = record.state.load(ordering: .acquiring)
     guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0

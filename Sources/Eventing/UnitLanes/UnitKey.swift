@@ -7,7 +7,7 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   private let scheduler: UnitScheduler
   /// Whether a unit of the key runs, or is between two attempts. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isActive = false
-  /// The units whose turn came while another one of the key was active. Guarded by:
+  /// The units whose turn came while another unit of the key was active. Guarded by:
   /// scheduler.mutex.
   @exclusivity(unchecked) var parked = Deque<LaneUnit>()
   /// An upper bound for the number of ended units in `parked`. Guarded by: scheduler.mutex.

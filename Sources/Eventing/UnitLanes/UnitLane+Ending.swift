@@ -102,8 +102,8 @@ extension UnitLane {
     }
   }
 
-  /// Tells the observers and the waiters of a unit's occurrences what became of them, and destroys
-  /// the payloads.
+  /// Tells the observers and the waiters of a unit's occurrences the outcome, and destroys the
+  /// payloads.
   func reportOutcome(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
     let node = unit.node
     var completions = unsafe unit.completions
@@ -156,8 +156,8 @@ extension UnitLane {
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
     guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // The thread that locked may have found no delay, and the lock may be over when the unit's turn
-    // comes.
+    // The thread that locked the handler may have found no delay to end, and the lock may be over
+    // when the unit's turn comes.
     if isLocked, flags & HandlerFlags.isHolding == 0 { unit.isGivenUp.publish(true) }
     timer.fireNow()
   }

@@ -73,7 +73,7 @@ extension UnitLane {
     var replaced: (unit: LaneUnit, attempt: CancellableAttempt?)?
   }
 
-  /// Enqueues an occurrence as a unit. Returns false if there is no room, and it is dropped.
+  /// Enqueues an occurrence as a unit. If there is no room, drops the occurrence and returns false.
   /// Isolation: core.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     let unit = makeUnit(payload, completion)
@@ -96,8 +96,8 @@ extension UnitLane {
     return finish(effects, completion, at: unit, unit.key)
   }
 
-  /// Returns a unit for an occurrence: one that has ended, if nothing waits for the occurrence.
-  /// Isolation: core.
+  /// Returns a unit for an occurrence: a spare one, if there is one and the occurrence has no
+  /// completion. Isolation: core.
   private func makeUnit(_ payload: BorrowedPayload, _ completion: Completion?) -> LaneUnit {
     let key = keys?.key(of: payload, on: scheduler)
     guard completion == nil, let unit = unsafe spareUnits.popLast() else {
@@ -107,7 +107,7 @@ extension UnitLane {
     return unit
   }
 
-  /// Adds an occurrence to a batch. Returns false if there is no room, and it is dropped.
+  /// Adds an occurrence to a batch. If there is no room, drops the occurrence and returns false.
   /// Isolation: core.
   private func gather(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     let key = keys?.key(of: payload, on: scheduler)

@@ -1,5 +1,5 @@
-// A unit that has ended serves another payload, with the memory of its own. So a lane on which few
-// payloads wait allocates nothing for a payload.
+// A unit that has ended serves another payload, which takes the memory of the first. So a lane on
+// which few payloads wait allocates nothing for a payload.
 
 extension UnitLane {
   /// Removes the units that have ended from the front. The caller holds `scheduler.mutex`, and
@@ -14,8 +14,8 @@ extension UnitLane {
   /// Keeps a unit that has left `units` for another payload, or passes it to `ended`. The caller
   /// holds `scheduler.mutex`.
   ///
-  /// Only the queues of the lane and of its scheduler have referred to the unit. It left the one
-  /// when it ran, and leaves the other now.
+  /// Only the queues of the lane and of its scheduler have referred to the unit. It was taken from
+  /// the scheduler's queue when it ran, and from the lane's queue now.
   private func keep(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     if isDirect, unsafe !unit.isShared, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
       unsafe endedSpares.append(unit)

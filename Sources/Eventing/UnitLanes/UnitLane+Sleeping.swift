@@ -1,5 +1,5 @@
-// A `.task` handler of a `send` is a child task of the sender. It sleeps between two attempts, so
-// that cancelling the sender ends the delay.
+// A call of a `.task` handler for a `send` is a child task of the sender. The child task sleeps
+// between two attempts, so that cancelling the sender ends the delay.
 
 extension UnitLane {
   /// Waits for the next attempt of a unit. Returns false if the task was cancelled.

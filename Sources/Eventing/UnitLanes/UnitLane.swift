@@ -102,7 +102,7 @@ import Synchronization
   /// Returns the slots that an invocation needs if it waits for this lane: those of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
-  /// Reports a unit that does not run any more, as failed if an attempt failed and otherwise as
+  /// Reports a unit that will not run any more: as failed if an attempt failed, otherwise as
   /// skipped. Releases its payloads. Not under a mutex.
   private func skip(_ unit: LaneUnit) {
     if let error = unsafe unit.lastError {
@@ -143,8 +143,8 @@ import Synchronization
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
       unsafe swap(&ended, &endedSpares)
-      // A once handler loses its slot when its first attempt begins. That ends no delay between its
-      // attempts.
+      // A once handler is unregistered when its first attempt begins. This ends no delay between
+      // its attempts.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
       if endsDelays { unsafe self.endsDelays = true }
       closeBatches()

@@ -77,8 +77,9 @@ extension UnitScheduler {
     while let current = turn { turn = await drainBound(current, slot, &quota, on: place) }
   }
 
-  /// Runs turns under one binding of ``Context/invocation``, until there is none, or a call leaves
-  /// a task behind. Returns the next turn.
+  /// Runs turns under one binding of ``Context/invocation``, until there is none, the quota is used
+  /// up, or a call leaves a task behind. Returns the turn that is left, if this drain has to run
+  /// it.
   private func drainBound(
     _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async -> LaneTurn? {

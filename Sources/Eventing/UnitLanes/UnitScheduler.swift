@@ -3,8 +3,8 @@ import Dispatch
 /// The queue of turns, and the execution slots that have them: one queue for the handler of a
 /// ``UnitLane``, or for all handlers of a shared ``Lane``.
 ///
-/// Turns begin in the order in which the events delivered them. One turn at a time has a slot, and
-/// keeps it between two attempts unless ``freesSlotInDelay``.
+/// Turns begin in the order in which the events delivered them. A slot has one turn at a time. A
+/// unit keeps its slot between two attempts, unless ``freesSlotInDelay`` is true.
 // Safe: each field says what guards it.
 final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Where the slots run.
@@ -38,7 +38,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   /// The number of occupied slots. Guarded by: mutex.
   @exclusivity(unchecked) private var occupiedCount = 0
-  /// Whether a slot that found no unit spins for the next one, which costs less than to start a
+  /// Whether a slot that found no turn spins for the next one, which costs less than to start a
   /// task. The slot counts as occupied. Guarded by: mutex.
   @exclusivity(unchecked) private var isSearching = false
   /// All slots that were made. Guarded by: WaitGraph.mutex.
