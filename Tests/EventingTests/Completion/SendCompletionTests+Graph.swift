@@ -5,8 +5,8 @@ extension SendCompletionTests {
   // MARK: The deferred send, and the cost of the search
 
   @Test func sendThatClosesTheCycleIsDeferred() async {
-    // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless the
-    // send in that handler closes the cycle, so this send does not wait.
+    // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless that
+    // handler's own send closes the cycle, and is the one that does not wait.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (sending, answering) = (StepExecutor(), StepExecutor())
     let (outer, inner) = (Recorder<SendReport>(), Recorder<SendReport>())

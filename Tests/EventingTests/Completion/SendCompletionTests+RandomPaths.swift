@@ -19,7 +19,7 @@ private final class RandomPaths: Sendable {
   private let handlers: [Int]
   private let (calls, promised) = (Counter(), Counter())
   /// Whether the events forward. A report counts a forward as one handler, and does not count the
-  /// calls that the target makes.
+  /// calls of the target's handlers.
   private let withForwards: Bool
 
   private struct Hop: Sendable {

@@ -62,7 +62,7 @@
 
     @Test func outstandingWorkIsJudgedAnewAfterDeferredWorkAtItsAddressIsDone() async {
       // A later wait node may have the address of an earlier one; here one object stands for both.
-      // Although the earlier node was deferred, the later one must be searched.
+      // Although the earlier node was deferred, the later one must be judged anew.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
       let completion = Context.invocation.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }

@@ -14,9 +14,11 @@
       #expect(core.stateWord.load(ordering: .relaxed) == own)
     }
 
-    /// Checks that a thread never blocks to enter, whichever thread or drain is inside.
+    /// Checks that a thread which cannot enter returns at once, whichever thread or drain is
+    /// inside.
     ///
-    /// A thread does not enter an idle event with `mustEnqueue` either.
+    /// Nor does a thread enter an event whose only bit is `mustEnqueue`, although that event is
+    /// idle.
     @Test(arguments: [
       0x2000 | CoreState.busy, 0x2000 | CoreState.busy | CoreState.queued, 0x1000 | CoreState.busy,
       0x1000 | CoreState.busy | CoreState.queued, CoreState.busy,

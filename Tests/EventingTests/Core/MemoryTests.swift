@@ -119,8 +119,8 @@ import Testing
     }
     let poster = startThread { event.post(0) }
     await isInside.opened()
-    // If many changes wait, each further one sleeps for a short time. So this test makes fewer
-    // changes than the other tests.
+    // If many changes wait, the thread sleeps for a short time at each further one. So this test
+    // makes fewer changes than the other tests.
     await onThread {
       event.addAndRemove(10_000, .forwards, closures)
       for _ in 0..<1_000 { event.post(1) }

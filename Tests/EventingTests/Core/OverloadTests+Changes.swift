@@ -6,8 +6,8 @@ import Testing
   import Eventing
 #endif
 
-// Tests of guarantees G15 and G22: the number of waiting changes is bounded, as that of occurrences
-// is.
+// Tests of guarantees G15 and G22: the number of waiting changes is bounded, like the number of
+// waiting occurrences.
 extension OverloadTests {
   struct Nothing: EventObserver {}
 
@@ -89,8 +89,8 @@ extension OverloadTests {
   #endif
 
   @Test func aPosterHandsTheChangesOfOtherThreadsOverAfterSome() async {
-    /// An observer that records the threads which report handlers. Each new observation reports the
-    /// one handler once.
+    /// An observer that records on which thread it is told of a handler. Each new observation is
+    /// told of the event's one handler once.
     final class Where: EventObserver {
       let threads = Recorder<ThreadNumber>()
       func added(_ handler: HandlerToken, event: String?) { threads.record(.current) }

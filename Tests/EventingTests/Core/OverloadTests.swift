@@ -2,7 +2,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Tests of the end of guarantee G15: the queue of an overloaded event stays bounded.
+/// Tests of the last part of guarantee G15: the queue of an overloaded event stays bounded.
 ///
 /// Waiting occurrences slow no send, no change, and no post of the event's own handlers. Each test
 /// occupies both cores of the machine, so the tests run one after the other.
@@ -35,8 +35,8 @@ import Testing
   }
 
   @Test func queueBehindAHandlerThatBlocksGrowsSlowly() async {
-    // While the handler blocks, each post beyond the limit sleeps before it returns. So a longer
-    // block of the handler enqueues only few more occurrences.
+    // While the handler blocks, each post beyond the limit sleeps before it returns. So the queue
+    // grows slowly, however long the handler blocks.
     let event = Event<Int>()
     let (inside, gate, posted) = (Gate(), Gate(), Counter())
     event.addHandler { number in
@@ -162,8 +162,8 @@ private final class PostingThreads: Sendable {
   ///
   /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post. If
   /// each delivery takes at most half of `nap`, divided by the number of posters, a batch stays at
-  /// 2 × 1,024 occurrences, with 1,024 behind it. A longer delivery lets more occurrences in.
-  /// `delivered()` counts these.
+  /// 2 × 1,024 occurrences, with 1,024 behind it. A longer delivery lets more occurrences in, which
+  /// `delivered()` adds to `excess`.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.

@@ -5,7 +5,7 @@ import Testing
   extension SyncPointTests {
     @Test func concurrentCallsThatALockRefusedComeBackInTheirOrder() async {
       // Two calls have been dequeued and are about to be claimed. Then a lock with a holding buffer
-      // begins. It refuses the first call first.
+      // begins. It refuses both calls, the earlier one first.
       let (event, steps, calls) = (Event<Int>(), StepExecutor(), Recorder<Int>())
       let token = steps.adding { event.addHandler(on: .concurrent(limit: 2)) { number async in calls.record(number) } }
       for number in 1...4 { event.post(number) }

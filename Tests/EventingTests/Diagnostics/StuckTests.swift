@@ -5,7 +5,7 @@ import Testing
 /// Tests that `EventDiagnostics` report a hanging call once, while it hangs, with all that waits
 /// for it.
 ///
-/// The tests run the checks themselves instead of the timer, so no test waits for time to pass.
+/// The tests call `look()` in place of the timer, so no test waits for time to pass.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct StuckTests {
   typealias Finding = EventDiagnostics.Finding
 

@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// A plain observer of one name, which ends with this object.
+  /// A plain observer of one name, registered for as long as this object lives.
   // Safe: immutable, and any thread may remove an observer.
   private final class Observer: @unchecked Sendable {
     private let center: NotificationCenter

@@ -73,9 +73,9 @@ import Testing
     }
   }
 
-  /// Checks that handlers which wait for a timer of the library do not hold the clock: for their
-  /// next attempt, for more payloads of a batch, or for the end of a `debounced` burst. They do not
-  /// sleep on the clock themselves.
+  /// Checks that handlers do not hold the clock while they wait for a timer of the library: for the
+  /// next attempt, for more payloads of a batch, or for the end of a `debounced` burst. Such
+  /// handlers do not themselves sleep on the clock.
   @Test(arguments: WaitingHandler.allCases)
   func handlersThatWaitForATimeDoNotHoldTheClock(kind: WaitingHandler) async throws {
     try await everywhere {
@@ -201,8 +201,8 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  /// Checks that the clock waits for a running call, although a task of an earlier call on that
-  /// lane sleeps.
+  /// Checks that the clock waits for a running call, although a task that an earlier call on the
+  /// lane started still sleeps.
   @Test func aTaskThatACallLeftBehindDoesNotHideTheNextCall() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     let (begun, gate) = (Gate(), Gate())
@@ -227,8 +227,8 @@ import Testing
     #expect(seen.values == [.zero])
   }
 
-  /// Checks that work which waits for a time without a task, as between two attempts, does not stop
-  /// the clock.
+  /// Checks that work which waits for an instant without a task, as between two attempts, does not
+  /// stop the clock.
   @Test func workThatWaitsWithoutATaskDoesNotHoldTheClock() async throws {
     let (event, clock, gates, nodes) = (Event<Int>(), ManualClock(), [Gate(), Gate()], Recorder<SleepingWork>())
     event.addHandler(on: .inOrder) { number async in

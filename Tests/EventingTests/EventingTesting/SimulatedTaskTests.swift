@@ -154,8 +154,8 @@ import Testing
     }
   }
 
-  /// Checks lanes that a detached task makes. Such a task has no task-local values, so its thread
-  /// decides to which simulation it belongs.
+  /// Checks lanes that a detached task makes. Such a task has no task-local values, so the library
+  /// finds the simulation by the task's thread.
   @Test(isPossible, arguments: BoundedLane.allCases) func lanesOfDetachedTasksBelongToTheSimulation(
     lane: BoundedLane
   ) throws {

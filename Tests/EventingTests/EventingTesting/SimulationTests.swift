@@ -10,8 +10,9 @@ import Testing
 
   /// A bus that calls a handler once.
   ///
-  /// Unless `claimsFirst`, it disarms itself only after the call, which suspends. So two senders
-  /// may both pass the check, which is the fault that simulations must find.
+  /// Unless `claimsFirst` is true, the bus disarms itself only after the call. The call suspends
+  /// its sender, and another sender may pass the check meanwhile: the fault that simulations must
+  /// find.
   actor OnceBus {
     private var isArmed = true
     private let claimsFirst: Bool
@@ -75,7 +76,7 @@ import Testing
   }
 
   /// Checks isolated calls in a simulation that a task starts. Such a call must not count as a call
-  /// of the test's own task.
+  /// of that task.
   @Test func isolatedCallsRunInASimulationThatATaskStarts() async throws {
     let counts = Recorder<Int>()
     try Simulation.explore { @Sendable in

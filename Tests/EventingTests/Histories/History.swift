@@ -175,8 +175,8 @@ final class History: Sendable {
 
   private func called(_ handler: Operation.Handler, _ payload: Int, _ reaction: UInt64, _ last: Int) {
     let (occurrence, posted) = (payload & 0xFF, payload >> 8)
-    // The claim of an inline call comes after the end of the inline call before. The claim of a
-    // call on a lane comes after the end of the last call on that lane.
+    // The claim of an inline call comes after the end of the previous inline call. The claim of a
+    // call on a lane comes after the end of the previous call on that lane.
     let start = max(posted, handler.hasLane ? last : inline.load(ordering: .acquiring))
     let call = Operation(action: .call(occurrence: occurrence, handler: handler.number), start: start, end: now)
     shared.withLock { $0.calls.append(call) }

@@ -1,7 +1,7 @@
 /// The search for a sequential order of all operations of a history.
 ///
 /// A ``SequentialEvent`` must be able to perform the operations in that order. The order must agree
-/// with the clock: if one operation ended before another began, it comes first.
+/// with the clock: an operation that ended before another began comes before it.
 ///
 /// The algorithm is that of Wing and Gong. As Lowe proposes ("Testing for linearizability", 2017),
 /// it remembers the visited states and visits none twice.

@@ -3,12 +3,12 @@ struct Operation: Sendable, CustomStringConvertible {
   enum Action: Hashable, Sendable {
     /// A new handler was assigned its place in the order of the handlers.
     ///
-    /// If adds overlap, the handlers may be added in another order than that of their places.
+    /// If adds overlap, the order of the adds may differ from the order of the places.
     case place(Int)
     /// A handler was added.
     case add(Handler)
-    /// A handler was removed. Like `lock` and `unlock`, this comes with a record of whether the
-    /// handler was there.
+    /// A handler was removed. `wasThere` tells whether the handler was there, as for `lock` and
+    /// `unlock`.
     case remove(Int)
     case lock(Int)
     case unlock(Int)

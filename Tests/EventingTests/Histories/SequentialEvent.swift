@@ -33,7 +33,8 @@ struct SequentialEvent: Hashable {
   /// The numbers of handlers that a report must count as skipped, and may count as skipped.
   ///
   /// A handler that has ended before its turn is not counted. The time of its turn cannot be
-  /// observed. So if a handler ends at some time, only its skips on a lane are certain.
+  /// observed. So if a handler may have ended before the report, only its skips on a lane are
+  /// certain.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0
@@ -132,8 +133,8 @@ struct SequentialEvent: Hashable {
 
   /// Performs the deliveries that need no operation of the history.
   ///
-  /// A lane that will skip an occurrence may or may not get it. This is a choice, so there are two
-  /// states.
+  /// An occurrence that a handler with a lane will skip may or may not be enqueued on the lane.
+  /// This is a choice, so there are two states.
   ///
   /// - Returns: The alternative state, if there is such a choice; otherwise `nil`.
   mutating func drain(_ outline: Outline) -> SequentialEvent? {

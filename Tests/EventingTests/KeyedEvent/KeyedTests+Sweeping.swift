@@ -48,7 +48,7 @@ extension KeyedTests {
 
   /// Adds as many handlers as there are ended ones.
   ///
-  /// Afterwards no ended handler may be left, and no add may have released more than 64.
+  /// Afterwards no ended handler may be left, and no add may have released more than 64 of them.
   private static func sweep(_ live: LiveCount, _ add: () -> HandlerToken) {
     #expect(live.alive > 0)
     var most = 0

@@ -235,8 +235,8 @@ extension KeyedTests {
       await event.quiesce()
     }
     #expect(await eventually { live.alive == 0 })
-    // Other tests inspect the whole process, which may delay the release of the key until after
-    // `removeAll()`. Then the post in the `deinit` finds no handlers.
+    // Other tests inspect all events of the process, which may delay the release of the key until
+    // after `removeAll()`. Then the post in the `deinit` finds no handlers.
     #expect([9, 18].contains(seen.value))
   }
 

@@ -19,11 +19,11 @@ extension MainTests {
   /// Posts 200 times to a handler that runs for 1 ms on the main queue. Meanwhile a block on the
   /// main queue enqueues itself again each time it runs.
   ///
-  /// The result is a mean, because the highest number would depend on the machine. The coarse clock
+  /// The result is a mean, because the highest number would depend on the machine: the coarse clock
   /// of the quota stands still while a hypervisor has taken away the processor that advances it.
   ///
-  /// - Parameter add: A closure that adds a handler to the event. The handler must call its
-  ///   closure.
+  /// - Parameter add: A closure that adds a handler to the given event. The handler must call the
+  ///   given closure.
   /// - Returns: The mean number of calls of the handler between two runs of the block.
   private static func meanRun(_ add: (Event<Int>, @escaping @Sendable () -> Void) -> Void) async -> Int {
     let (event, calls, over) = (Event<Int>(), Counter(), Gate())

@@ -23,8 +23,8 @@ extension LaterPostTests {
     let check: @Sendable () -> Void = { unsafe withUnsafeCurrentTask { if unsafe $0 != nil { onTimer.add() } } }
     for round in 0..<2_000 {
       let clock = ManualClock()
-      // The thread that makes and releases the event has no task. So a `deinit` inside a task runs
-      // on the timer.
+      // The timer of this clock is a task. The thread that makes and releases the event has no
+      // task. So a `deinit` inside a task runs on the timer.
       await onThread {
         let event = round % 2 == 0 ? Event<Canary>() : Event(replaying: .last(1))
         let captured = Canary(live, onDeinit: check)

@@ -178,8 +178,8 @@ extension LaterPostTests {
     #expect(growth < 8, "\(growth) times as long")
   }
 
-  /// Checks that no wake-up of the timer is lost. In each round the timer stops, so a lost wake-up
-  /// is noticed.
+  /// Checks that no wake-up of the timer is lost. Each round waits for all its posts, and meanwhile
+  /// nothing else wakes the timer. So a lost wake-up is noticed.
   @Test(arguments: 0..<3) func noPostIsLostBesideThreadsThatSetTheTimer(kind: Int) async {
     let clocks: [any Clock<Duration>] = [ContinuousClock(), SuspendingClock(), RealClock()]
     let clock = clocks[kind]

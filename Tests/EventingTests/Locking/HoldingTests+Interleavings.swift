@@ -44,7 +44,7 @@
     // MARK: 5. Unlock with held occurrences
 
     /// Thread D delivers 1. It has found the handler locked and is about to hold 1. Now the handler
-    /// is unlocked. Meanwhile 2 is queued behind 1, and the handler may be locked again.
+    /// is unlocked, 2 is queued behind 1, and the handler may be locked again.
     @Test(arguments: [false, true]) func anOccurrenceAboutToBeHeldIsNotOvertaken(isLockedAgain: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .holding), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }

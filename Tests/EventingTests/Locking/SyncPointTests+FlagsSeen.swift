@@ -41,7 +41,7 @@ import Testing
       await t.opened()
     }
 
-    /// The lane skips occurrence 1, which waited on it, because of the lock. So 2 must be skipped,
+    /// Because of the lock, the lane skips occurrence 1, which waited there. So 2 must be skipped,
     /// too, even if the handler is unlocked before the lane comes to 2.
     @Test func aLockThatALaneFoundIsFoundByTheNextPost() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .noting), Recorder<Int>())
@@ -87,8 +87,8 @@ import Testing
       await t.opened()
     }
 
-    /// Checks a post beside a bag, which removes its handlers without entering the event. So the
-    /// post may come at any step of the removal.
+    /// Checks a post while a bag removes its handler. The bag does not enter the event, so the post
+    /// may come at any step of the removal.
     @Test(arguments: [false, true]) func aHandlerThatIsSeenToBeGoneIsNotCalled(isCounted: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .noting), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }

@@ -161,8 +161,9 @@ import Testing
     #expect(await event.handlers.map(\.droppedCount) == [1])
   }
 
-  /// Checks an occurrence that reaches a throttle between the end of a lock and the delivery of the
-  /// occurrence that the pace kept meanwhile. The older one must not come after it.
+  /// Checks an occurrence that reaches a throttle after the end of a lock, but before the delivery
+  /// of the occurrence that the pace kept during the lock. The kept one must not come after the new
+  /// one.
   @Test func anOccurrenceDuringTheUnlockDoesNotOvertakeTheKeptOne() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
     let unlocks = Recorder<HandlerToken>()

@@ -122,8 +122,8 @@ import Testing
       guard payload == 1 else { return }
       await withTaskCancellationHandler {
         began.open()
-        // Ignores cancellation: a task that went on would block a thread of Swift's pool until
-        // its cancellation handlers have returned.
+        // Ignores cancellation: if this body returned, its task would block a thread of Swift's
+        // pool until the cancellation handler has returned.
         await Task.detached { await gate.opened() }.value
       } onCancel: {
         cancelled.open()

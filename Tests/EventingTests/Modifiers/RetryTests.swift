@@ -108,8 +108,8 @@ import Testing
     #expect(RetryPolicy.immediately(attempts: -1).attempts == 1)
   }
 
-  /// Ends a delay between two attempts. Returns the report of the `send` that waited, and the
-  /// number of attempts.
+  /// Calls `end` during the delay after the first attempt. Returns the report of the `send` that
+  /// waited, and the number of attempts.
   private func report(
     place: String = "inOrder", isOnce: Bool = false, _ end: @Sendable (Event<Int>, HandlerToken) -> Void
   ) async -> (SendReport, Int) {

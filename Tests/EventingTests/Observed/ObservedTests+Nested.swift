@@ -16,7 +16,7 @@ extension ObservedTests {
 
     /// Calls `update` with a closure that itself changes the value in each of its first 999 calls.
     ///
-    /// - Returns: The number of calls of the outer closure, its last result, and the final value.
+    /// - Returns: The number of calls of that closure, the last value it made, and the final value.
     func nest() -> (calls: Int, made: Int, value: Int) {
       let value = Observed(0)
       var (calls, made) = (0, 0)

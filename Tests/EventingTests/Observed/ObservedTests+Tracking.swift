@@ -118,8 +118,8 @@ extension ObservedTests {
     #expect(seen.values == [0, 1, -1, 100, 12, -2, 200, 23, -3, 300])
   }
 
-  /// Checks a change after the tracked read and before the closure has returned. `onChange` is
-  /// called afterwards.
+  /// Checks a change between the tracked read and the return of the tracked closure. `onChange` is
+  /// called after that return.
   @Test func aSetByAnotherThreadBeforeTheReaderIsRegisteredIsTold() async {
     let (value, told, hasRead, isSet) = (Observed(0), Gate(), Gate(), Gate())
     let reader = startThread {
@@ -208,8 +208,8 @@ extension ObservedTests {
 
   @Test func trackingLeavesNothingBehind() async {
     let live = LiveCount()
-    // Observation keeps the first tracked read of the process, so the test makes one before
-    // counting.
+    // Observation keeps the closures of the process's first tracked read. So the test makes one
+    // such read before it counts.
     withObservationTracking {
       _ = Observed(0).value
     } onChange: {

@@ -83,7 +83,7 @@ import Testing
   }
 
   /// A deliberate difference: no value is dropped silently. A handler that needs fewer values says
-  /// which.
+  /// which ones.
   @Test func row018AHandlerTakesAllValuesOrSaysWhich() {
     let event = Event<(Int, Int, Int)>()
     let seen = Recorder<Int>()

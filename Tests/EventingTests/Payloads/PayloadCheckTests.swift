@@ -56,7 +56,7 @@
       await #expect(processExitsWith: .success) {
         #if !EVENTING_NO_RUNTIME_SPI
           // Destroying a payload without references runs no code of users. The fallback cannot tell
-          // which payloads have none.
+          // which payloads have no references.
           UnfairMutex().withLock { _ = OwnedPayload(1) }
         #endif
         _ = OwnedPayload(Kept())

@@ -137,7 +137,7 @@ import Testing
 
 /// The occurrences that a handler saw, and the occurrences between which it was registered.
 ///
-/// One thread writes the variables. They are read after all threads have ended.
+/// One thread writes the three stored `var` properties. They are read after all threads have ended.
 private final class Membership: @unchecked Sendable {
   private let firstSeen = Atomic<Int>(0)
   private let lastSeen = Atomic<Int>(0)

@@ -3,9 +3,9 @@
   import Testing
 
   extension BackpressureTests {
-    /// Checks a send that finds no iterator, while the first iterator is made before the payload
-    /// arrives. Then the send waits at the sequence's own buffer, from which the second iterator
-    /// begins.
+    /// Checks a send that finds no iterator, although one is made before the payload arrives. The
+    /// send waits at the sequence's own buffer, and not also at the second iterator's copy of that
+    /// buffer.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

@@ -178,8 +178,8 @@ import Testing
 }
 
 extension SendCompletionTests {
-  /// Checks a ring of handlers, each waiting for the next. The ring is longer than a recursive
-  /// search could go on the stack.
+  /// Checks a ring of handlers, each waiting for the next. The ring is so long that a recursive
+  /// search would overflow the stack.
   @Test func aRingOfManyWaitsEnds() async {
     let count = 10_000
     let events = (0..<count).map { _ in Event<Int>() }

@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests small programs with a handler that is tried again or has a pace, in every possible order.
+/// Tests small programs with a handler that is retried or has a pace, in up to 2,000 orders each.
 ///
 /// The simulation's clock moves when nothing else can run, so a delay may end before or after each
 /// step of a task that also sleeps.
@@ -67,7 +67,7 @@ import Testing
   #endif
 }
 
-/// An event with one handler, and the record of what became of each occurrence.
+/// An event with one handler, and what became of each occurrence.
 // Safe: a simulation runs on one thread.
 private final class ModifierWorld: @unchecked Sendable {
   private typealias Violation = ModifierProgramTests.Violation

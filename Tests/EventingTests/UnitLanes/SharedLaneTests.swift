@@ -49,8 +49,8 @@ import Testing
     #expect(seen.values == Array(0..<payload))
   }
 
-  /// Checks that a handler on a shared lane, after a lock and an unlock, uses its earlier turns for
-  /// no later occurrence. That occurrence would overtake those of another handler.
+  /// Checks that a handler on a shared lane does not use turns from before a lock for an occurrence
+  /// after the unlock. That occurrence would overtake those of another handler.
   @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
     let (lane, one, other, gate, seen) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
     let (first, isHeld) = (Gate(), Recorder<Bool>())

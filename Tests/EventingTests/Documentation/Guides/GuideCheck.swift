@@ -2,14 +2,14 @@ import Testing
 
 /// The comparison of a guide with the code that its tests run.
 enum GuideCheck {
-  /// Expects that each example of a guide, and each call in the last column of its tables, stands
-  /// in its tests as it stands in the guide.
+  /// Expects that each example of a guide, and each call in the last column of the guide's tables,
+  /// stands unchanged in the guide's tests.
   ///
   /// - Parameters:
   ///   - guide: The name of the guide's file.
   ///   - tests: The beginning of the names of the test files.
   ///   - examples: The number of examples in the guide.
-  ///   - calls: The number of calls that its tables have at least.
+  ///   - calls: The least number of calls in the guide's tables.
   static func run(_ guide: String, _ tests: String, examples: Int, calls: Int = 0) throws {
     let run = try Documentation.lines(ofTests: tests)
     let code = try Documentation.examples(Documentation.article("Guides/\(guide)"))

@@ -12,7 +12,7 @@ import Testing
 /// A value behind a mutex with a condition variable, so that a thread can block until another
 /// thread has changed the value.
 ///
-/// The thread sanitizer understands both. It does not see a contended `Mutex`.
+/// The thread sanitizer sees how both order threads. It does not see how a contended `Mutex` does.
 // Safe: `value` is accessed only while `mutex` is held.
 @safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -54,7 +54,7 @@ import Testing
   ///
   /// - Parameters:
   ///   - what: The name of the awaited change, for the message of the failure.
-  ///   - file: The file that waits, for the same message.
+  ///   - file: The file that waits, for that message.
   ///   - line: The line in that file.
   @available(*, noasync) func wait(
     _ what: String, file: String = #fileID, line: Int = #line, until isTrue: (Value) -> Bool

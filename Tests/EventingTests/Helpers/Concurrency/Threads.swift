@@ -80,7 +80,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
 /// Runs `body` repeatedly on `count` threads that begin together, until `isEnough` returns true.
 ///
 /// The race ends after two minutes at the latest. A fixed number of rounds would prove nothing: on
-/// two cores the threads may run one after the other, without any overlap. Two such races would
+/// two cores the threads may run one after the other, without any overlap. Two races at once would
 /// overlap even less, so only one runs at a time.
 func onThreads(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool,
@@ -171,8 +171,8 @@ final class Overlaps: Sendable {
 
   /// Runs `body`, and counts it if another operation is running.
   ///
-  /// If no other operation is running, every fourth call first waits for one to begin, for up to 64
-  /// yields. So threads overlap even on busy cores.
+  /// If no other operation is running, every fourth such call first waits, for up to 64 yields,
+  /// until one begins. So threads overlap even on busy cores.
   func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
     defer { running.wrappingSubtract(1, ordering: .relaxed) }

@@ -9,7 +9,7 @@ import Synchronization
 extension Event {
   /// Returns a description of the memory that an idle event keeps beyond the needs of its handlers.
   ///
-  /// Slots of ended handlers count, too: a post visits every slot, so they would slow it down.
+  /// Slots of ended handlers count, too, because they slow every post, which visits them.
   /// - Parameter handlers: The number of handlers that the event has.
   /// - Returns: The excess, or `nil` if there is none. In release builds always `nil`.
   nonisolated func excess(over handlers: Int = 0) async -> String? {

@@ -10,7 +10,7 @@ final class Recorder<Element: Sendable>: Sendable {
   func record(_ element: Element) { recorded.withLock { $0.append(element) } }
 
   /// The elements, copied under the mutex. If the array itself were returned, only its reference
-  /// count would separate reader and writer. The thread sanitizer does not see that.
+  /// count would keep reader and writer apart, which the thread sanitizer does not see.
   var values: [Element] { recorded.withLock { elements in elements.map { $0 } } }
   var count: Int { recorded.withLock { $0.count } }
   func removeAll() { recorded.withLock { $0 = [] } }
