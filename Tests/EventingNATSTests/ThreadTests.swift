@@ -62,7 +62,7 @@
       await nats.close()
     }
 
-    /// libnats keeps for a subscription what it has room for, and a margin of 1,024 messages.
+    /// libnats buffers as many messages as the subscription has room for, and a margin of 1,024.
     @Test func theBufferOfLibnatsIsBounded() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -123,7 +123,7 @@ struct FaultyTransport: Transport {
     Int(String(decoding: message.body.prefix(8), as: UTF8.self)) ?? -1
   }
 
-  /// Returns a message as it arrives with the fault; `nil` if it does not.
+  /// Returns a message as it arrives with the fault; `nil` if it does not arrive.
   private func change(_ message: RemoteMessage) -> RemoteMessage? {
     var message = message
     let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
@@ -170,7 +170,7 @@ struct FaultyTransport: Transport {
 fileprivate final class FaultySubscription: TransportSubscription {
   let base = Guarded<(any TransportSubscription)?>(nil)
   private let fault: FaultyTransport.Fault?
-  /// Begins the message that came last once more.
+  /// Begins once more the message that came last.
   private let speakAgain: @Sendable () -> Void
 
   init(_ fault: FaultyTransport.Fault?, _ speakAgain: @escaping @Sendable () -> Void) {
