@@ -19,7 +19,7 @@
         [UInt8](repeating: 0xff, count: 100), Array("NATS/1.0\r\n".utf8) + [0xff, 0xfe, 13, 10],
       ]
 
-    /// A listener to `test.a` whose dead letters go to `test.dead`, and what comes of both.
+    /// A listener to `test.a` whose dead letters go to `test.dead`, and what arrives at both.
     private struct Listener {
       let server: NATSServer
       let nats: NATS

@@ -32,7 +32,7 @@
 
     var address: String { "nats://127.0.0.1:\(port)" }
 
-    /// Connects, through a proxy or without one, and waits for a server that begins.
+    /// Connects, through a proxy or without one. Tries again while the server starts.
     func connect(
       credentials: NATS.Credentials? = nil, publishTimeout: Duration = .seconds(5), through proxy: Proxy? = nil
     ) async throws -> NATS {

@@ -197,7 +197,7 @@ fileprivate final class FaultySubscription: TransportSubscription {
   }
 }
 
-/// A message whose verdict an engine awaits, though it may be known.
+/// A message whose verdict the engine awaits, even if the verdict is known already.
 private struct AwaitedMessage: BegunMessage {
   /// `nil` for a message that never arrives.
   let base: (any BegunMessage)?
