@@ -1,7 +1,7 @@
 """The performance budget: the goals of the library, beside the measured figures.
 
-The goals in nanoseconds were set on another machine than the one that measures. The ratios to the
-`LIMIT` rows of the same run say more there.
+The goals in nanoseconds were set on another machine than the one that measures. So the ratios of
+the figures to the `LIMIT` rows of the same run say more.
 """
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Builds the benchmarks and runs a workload, with the tool around it that it needs."""
+"""Builds the benchmarks. Runs a workload, under the tool that the workload needs."""
 import os
 import shutil
 import subprocess

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// The attempts of a message are those of all members of its group.
+  /// The attempts of a message are counted over all members of its group.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct AttemptCountTests {
     private struct Refused: Error {}
 
@@ -49,8 +49,9 @@
       for (nats, _) in members + [(reader, dead)] { await nats.close() }
     }
 
-    /// The pauses are longer than the server keeps the pull of a member that has ended. A message
-    /// that is due earlier comes with attempt 1, because nats-server 2.9 takes it for a new one.
+    /// For some time, the server keeps the pull request of a member that has ended. The pauses are
+    /// longer: a message that is due within that time comes with attempt 1, because nats-server 2.9
+    /// takes it for a new one.
     @Test func failuresBeforeARestartCount() async throws {
       let server = try NATSServer()
       let reader = try await server.connect()

@@ -35,7 +35,7 @@
       await nats.close()
     }
 
-    /// Two subjects for dead letters, of which each listening gives up to the other.
+    /// Two subjects for dead letters: the listening to each gives up to the other.
     @Test func aLetterIsNoLetterAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -120,7 +120,7 @@
       }
       try await event.listen(as: "one", inFlight: 1, retry: .immediately(attempts: 1), deadLetter: "dead.one")
       try await event.publish(1)
-      // Each of these is one more try to store the letter.
+      // Each incident is one more try to store the letter.
       try await eventually("expected incidents, got \(incidents.withLock { $0 })") {
         incidents.withLock { $0.filter { $0.subject == "test.a" && $0.reason.contains("dead letter") }.count } >= 3
       }

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// R12: no header and no id writes a header of its own into a message.
+  /// R12: the text of a header or of an id never becomes another header of its message.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct HeaderTests {
     private static let bad: [[String: String]] = [
       ["": "a"], ["a b": "a"], ["a:": "a"], ["a: b\r\nc": "d"], ["a\nb": "c"], ["a\r": "b"], ["ä": "a"], ["a\0": "b"],
@@ -34,9 +34,9 @@
           #expect(error?.code == .badHeader && error?.description.hasPrefix("expected a ") == true, "\(headers)")
         }
       }
-      // The end of the order: nothing else came before it.
+      // Had a refused message been sent, it would come before these.
       for transport in [stream, plain] { _ = try await transport.publish(RemoteMessage(body: [7]), to: "test.a") }
-      // Both transports have both messages: a stream stores what is published without one.
+      // Both transports receive both messages: the stream also stores what `plain` publishes.
       try await eventually("expected 4 messages, got \(found.withLock { $0 })") { found.withLock { $0.count } == 4 }
       #expect(found.withLock { $0.allSatisfy { $0.body == [7] && $0.headers.isEmpty } })
       responder.cancel()
@@ -63,7 +63,7 @@
     @Test func aReplyWithSuchHeadersSaysSo() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()
-      // Each has a subject of its own: a responder that ends refuses what still comes.
+      // Each responder has a subject of its own: one that ends refuses what still comes.
       for (number, headers) in HeaderTests.bad.enumerated() {
         let responder = try await nats.plain.respond(to: "test.q\(number)", group: nil, inFlight: 1) { _ in
           RemoteMessage(headers: headers, body: [1])

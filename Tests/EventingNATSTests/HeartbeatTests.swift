@@ -6,7 +6,7 @@
 
   /// The server hears that a handler is at work, whatever else the process does.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct HeartbeatTests {
-    /// In a process of its own, because it stops all tasks for longer than the server waits.
+    /// Has a process of its own, because the test stops all tasks for longer than the server waits.
     @Test func aMessageStaysInHandWhileThePoolIsFlooded() async throws {
       await #expect(processExitsWith: .success) {
         let server = try NATSServer()

@@ -4,8 +4,8 @@
   import Foundation
   import Testing
 
-  /// R12: what another program writes by hand, with any bytes, becomes a dead letter or an
-  /// incident. It does no harm, and the messages behind it are handled.
+  /// R12: a message that another program writes by hand, with any bytes, becomes a dead letter or
+  /// an incident. Such a message does no harm, and the messages behind it are handled.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct HostileInputTests {
     /// Blocks of headers that are none.
     private static let blocks: [[UInt8]] =
@@ -19,7 +19,7 @@
         [UInt8](repeating: 0xff, count: 100), Array("NATS/1.0\r\n".utf8) + [0xff, 0xfe, 13, 10],
       ]
 
-    /// A listener to `test.a` whose dead letters go to `test.dead`, and what comes of both.
+    /// A listener to `test.a` whose dead letters go to `test.dead`, and what arrives at both.
     private struct Listener {
       let server: NATSServer
       let nats: NATS
@@ -196,8 +196,8 @@
       await listener.nats.close()
     }
 
-    /// A stream stores an id once. So a message with the id of a future letter keeps that out, and
-    /// an incident says so. The message that failed stays in its stream.
+    /// A stream stores an id once. So a message that has the id of a later dead letter keeps the
+    /// letter out. An incident says so, and the message that failed stays in its stream.
     @Test func aMessageWithTheIDOfALetterIsNamed() async throws {
       let listener = try await Listener()
       listener.client.publish("test.a", block: "NATS/1.0\r\nNats-Msg-Id: first\r\n\r\n", body: "{")
@@ -226,7 +226,7 @@
       ] { #expect(StreamPlace(bad) == nil, "\(bad)") }
     }
 
-    /// libnats leaves out a line that is none, or ends the connection and connects again.
+    /// libnats leaves out a line that is not valid, or ends the connection and connects again.
     @Test(arguments: [
       "garbage\r\n", "MSG\r\n", "MSG a\r\n", "MSG a 2 -1\r\n", "MSG a 2 99999999999999999999\r\n", "HMSG a 2 20 10\r\n",
       "HMSG a 2 -5 10\r\n", "MSG a 2 3\r\nabcdef\r\n", "INFO {\r\n", "\0\0\0\0\r\n",

@@ -41,8 +41,8 @@
         try await event.listen(as: "one", inFlight: inFlight)
         events.append(event)
       }
-      // Once a message was returned to it, nats-server 2.9.10 may send a message twice, both times
-      // as new. So the test compares sets.
+      // After a member has returned a message, nats-server 2.9.10 may send a message twice, both
+      // times as new. So the test compares sets.
       for number in 1...20 { try await events[0].publish(number) }
       try await eventually("expected 1 to 20, got \(numbers.withLock { $0 })") {
         numbers.withLock { Set($0) } == Set(1...20)

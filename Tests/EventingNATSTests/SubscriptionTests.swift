@@ -223,9 +223,11 @@
       await nats.close()
     }
 
-    /// Memory and threads stay as they are when listenings come and go while messages arrive.
+    /// The memory and the number of threads stay about the same when listenings begin and end while
+    /// messages arrive.
     ///
-    /// The test has a process of its own, because other tests take memory meanwhile.
+    /// The test has a process of its own, because in a shared process other tests would take
+    /// memory.
     @Test func listeningsComeAndGoUnderLoad() async throws {
       await #expect(processExitsWith: .success) {
         let server = try NATSServer()

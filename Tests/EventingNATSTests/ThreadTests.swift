@@ -6,7 +6,7 @@
 
   /// No thread of libnats, and no thread of the engine, runs a handler.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ThreadTests {
-    /// The calls of handlers, and those of them that no task made. A task runs on Swift's pool.
+    /// The handlers that were called, and those called outside of tasks. Swift's pool runs tasks.
     private final class Calls: Sendable {
       private let state = Guarded<(all: [String: Int], outside: Set<String>)>(([:], []))
 
@@ -24,7 +24,7 @@
 
     @Test func tasksRunAllHandlers() async throws {
       let calls = Calls()
-      // The test of the test: a thread that is none of Swift's pool.
+      // The test of the test: a thread that does not belong to Swift's pool.
       let isOver = Guarded(false)
       Foundation.Thread.detachNewThread {
         calls.note("thread")
@@ -62,7 +62,7 @@
       await nats.close()
     }
 
-    /// libnats keeps for a subscription what it has room for, and a margin of 1,024 messages.
+    /// libnats buffers as many messages as the subscription has room for, and a margin of 1,024.
     @Test func theBufferOfLibnatsIsBounded() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

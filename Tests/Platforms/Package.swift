@@ -32,8 +32,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The bridges need the compiler features of the main package: without them the code means something
-// else.
+// The bridges need the compiler features of the main package: without these features, the code
+// means something else.
 for target in package.targets where target.name.hasSuffix("Bridge") || target.name == "PlatformTests" {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,5 +1,5 @@
 // Counts the allocations of the process. Preload this library (LD_PRELOAD); no target links it.
-// It needs the GNU C library. Elsewhere it is empty, and the harness reports that it cannot count.
+// Without the GNU C library, this file is empty, and the harness reports that it cannot count.
 #define _GNU_SOURCE
 #include "allocation_counter.h"
 

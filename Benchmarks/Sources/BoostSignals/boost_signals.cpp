@@ -22,7 +22,7 @@ struct Hit {
 struct boost_event {
   Signal signal;
   std::vector<signals::connection> connections;
-  /// Reserves the connections' memory at once, so that the measured bytes of a handler are the
+  /// Reserves all memory of the connections now, so that the measured bytes of a handler are the
   /// library's alone.
   boost_event() { connections.reserve(1 << 20); }
 };

@@ -9,8 +9,8 @@ final class Log: Sendable {
   func note(_ entry: Int) { entries.withLock { $0.append(entry) } }
 }
 
-/// A closure that removes a handler. It is set after the handler has been added, so that the
-/// handler itself may call it.
+/// A place for the closure that removes a handler, so that the handler can remove itself: the
+/// closure exists only after the handler has been added.
 final class Removal: Sendable {
   private let body = Mutex<(@Sendable () -> Void)?>(nil)
   func set(_ new: @escaping @Sendable () -> Void) { body.withLock { $0 = new } }

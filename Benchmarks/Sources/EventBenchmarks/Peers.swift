@@ -24,7 +24,7 @@ typealias Body = @Sendable (Int) -> Void
 
 /// Returns the handler of a cell, for most adapters.
 ///
-/// All such handlers are made here. If several closures are alike, the compiler keeps one and makes
-/// the others call it. That extra call would make them slower than the handlers of a program whose
-/// handlers differ.
+/// All such handlers are made here. Of several closures that are alike, the compiler keeps one, and
+/// makes the others call the kept one. With that extra call, the others would be slower than in a
+/// program whose handlers differ.
 @inline(never) func hitting(_ cell: Cell) -> Body { { cell.hit($0) } }

@@ -72,7 +72,7 @@ struct Contest: Sendable {
     return best
   }
 
-  /// Returns the number of locks with their unlocks per second, over all threads together.
+  /// Returns the number of pairs of lock and unlock per second, over all threads together.
   ///
   /// Each thread does about 20 ns of other work between two critical sections.
   private static func together<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ threads: Int, _ seconds: Double) -> Double {
@@ -98,8 +98,8 @@ struct Contest: Sendable {
     return Double((0..<threads).reduce(0) { $0 + counts[$1 * 16] }) / (Double(taken) / 1e9)
   }
 
-  /// Measures each lock with its unlock on the second of two threads, while the first only locks
-  /// and unlocks.
+  /// Measures each pair of lock and unlock on the second of two threads, while the first does
+  /// nothing but lock and unlock.
   ///
   /// - Returns: The 99th percentile and the maximum, in nanoseconds.
   private static func waits<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> (Double, Double) {

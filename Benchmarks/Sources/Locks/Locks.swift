@@ -48,8 +48,8 @@ import Foundation
 
   private static func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
-  /// Returns the instructions of one lock with its unlock: the difference between 200,000 and
-  /// 100,000 such pairs.
+  /// Returns the instructions of one pair of lock and unlock: a hundred-thousandth of the
+  /// difference between 200,000 and 100,000 pairs.
   ///
   /// Returns nil if a tool is missing.
   private static func instructions(of index: Int) -> Double? {

@@ -243,7 +243,7 @@ def thousand(page, app):
 
 
 def falling_count(page):
-    """Checks that a count which falls begins anew: one of two forwards that are one edge was removed."""
+    """Checks that an edge's count which falls begins anew. It falls if one of two forwards on the edge is removed."""
     rates = page.value("""import('./model.js').then(({ model, update, edgeRateOf }) => {
       const edge = { from: 'event:1', to: 'event:2', kind: 'forward', label: 'falls' };
       const [start, key] = [model.time + 10e9, JSON.stringify(Object.values(edge))];

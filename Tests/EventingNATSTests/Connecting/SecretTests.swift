@@ -71,7 +71,7 @@
       }
     }
 
-    /// A server that repeats it later, when the connection stands.
+    /// A server that later, when the connection stands, repeats what it got.
     @Test func incidentsHaveNoSecrets() async throws {
       let server = try TextServer(TextServer.info(), pongs: 2)
       let nats = try await NATS.connect(

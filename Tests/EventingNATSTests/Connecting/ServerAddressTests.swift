@@ -64,7 +64,7 @@
           }?.description ?? "no error"
       }
       #expect(text.contains("expected a TLS connection"), "\(text)")
-      // The options with the authority say otherwise.
+      // With the authority in the options, the connection succeeds.
       let tls = NATS.TLS.trusting(openssl.path("ours.pem"))
       try await NATS.connect(secure.address.replacingOccurrences(of: "nats://", with: "tls://"), tls: tls).close()
     }

@@ -32,7 +32,7 @@
 
     var address: String { "nats://127.0.0.1:\(port)" }
 
-    /// Connects, through a proxy or without one, and waits for a server that begins.
+    /// Connects, through a proxy or without one. Tries again while the server starts.
     func connect(
       credentials: NATS.Credentials? = nil, publishTimeout: Duration = .seconds(5), through proxy: Proxy? = nil
     ) async throws -> NATS {
@@ -62,8 +62,8 @@
       process.withLock { $0 = server.processIdentifier }
     }
 
-    /// Ends the process as a crash does, and waits until it has ended. Before that its port is in
-    /// use, and the next process on the port would end at once.
+    /// Ends the process as a crash does, and waits until it has ended. Until then the process
+    /// occupies its port, and a new process on that port would end at once.
     func end() {
       let id = process.withLock { $0 }
       signal(SIGKILL)

@@ -37,8 +37,8 @@
     /// Makes the certificate `name.pem` with the key `name.key`.
     ///
     /// - Parameters:
-    ///   - authority: The name of the authority that signs it.
-    ///   - place: The host that it is for, as in `IP:127.0.0.1` or `DNS:example.org`.
+    ///   - authority: The name of the authority that signs the certificate.
+    ///   - place: The host that the certificate is for, as in `IP:127.0.0.1` or `DNS:example.org`.
     func makeCertificate(_ name: String, by authority: String, for place: String) throws {
       try self(
         "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(name)",

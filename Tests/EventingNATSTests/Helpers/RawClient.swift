@@ -13,7 +13,7 @@
       try flush()
     }
 
-    /// Publishes a message whose block of headers may be none.
+    /// Publishes a message whose block of headers need not be valid.
     ///
     /// - Parameters:
     ///   - subject: The subject.

@@ -123,7 +123,7 @@ struct FaultyTransport: Transport {
     Int(String(decoding: message.body.prefix(8), as: UTF8.self)) ?? -1
   }
 
-  /// Returns a message as it arrives with the fault; `nil` if it does not.
+  /// Returns a message as it arrives with the fault; `nil` if it does not arrive.
   private func change(_ message: RemoteMessage) -> RemoteMessage? {
     var message = message
     let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
@@ -170,7 +170,7 @@ struct FaultyTransport: Transport {
 fileprivate final class FaultySubscription: TransportSubscription {
   let base = Guarded<(any TransportSubscription)?>(nil)
   private let fault: FaultyTransport.Fault?
-  /// Begins the message that came last once more.
+  /// Begins once more the message that came last.
   private let speakAgain: @Sendable () -> Void
 
   init(_ fault: FaultyTransport.Fault?, _ speakAgain: @escaping @Sendable () -> Void) {
@@ -197,7 +197,7 @@ fileprivate final class FaultySubscription: TransportSubscription {
   }
 }
 
-/// A message whose verdict an engine awaits, though it may be known.
+/// A message whose verdict the engine awaits, even if the verdict is known already.
 private struct AwaitedMessage: BegunMessage {
   /// `nil` for a message that never arrives.
   let base: (any BegunMessage)?

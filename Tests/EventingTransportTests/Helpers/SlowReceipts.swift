@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import EventingTransport
 
-/// An engine whose receipts take a second, and which says in some way when a message has entered.
+/// An engine whose receipts take a second. It says at once, late or never that a message entered.
 struct SlowReceipts: Transport {
   enum Entering: Sendable { case says, saysNothing, saysLate }
 

@@ -3,8 +3,9 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Tests that the engine in memory keeps unhandled messages, as many others as its limit says, and
-/// no more. Its work for the end of a subscription does not grow with the number of subscriptions.
+/// Tests that the engine in memory keeps all unhandled messages, and of the others only as many as
+/// its limit says. Its work for the end of one subscription does not grow with the number of
+/// subscriptions.
 @Suite(.timeLimit(.minutes(10))) struct BoundTests {
   @Test func aListeningWithNothingToDoKeepsNothing() throws {
     try simulate(1...2) { clock in
@@ -27,7 +28,7 @@ import Testing
     }
   }
 
-  /// A message that no handler has seen is kept, and not the messages after it.
+  /// The engine keeps a message that no handler has seen, but not the messages after it.
   @Test func oneUnhandledMessageDelaysNoOther() throws {
     try simulate(1...2) { clock in
       let bus = InMemoryTransport(clock: clock, keeping: 10)
@@ -48,8 +49,8 @@ import Testing
     }
   }
 
-  /// Counts how often the engine asks subscriptions whether they are ready: once for each time that
-  /// one is woken.
+  /// Counts how often the engine asks a subscription whether it is ready. The engine asks each time
+  /// that it wakes a subscription.
   @Test(arguments: [true, false]) func theEndOfASubscriptionWakesNoOthers(hasWork: Bool) throws {
     try Simulation.run(seed: 1, limit: 1_000_000) {
       let clock = Simulation.clock

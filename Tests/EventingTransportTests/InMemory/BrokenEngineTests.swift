@@ -46,7 +46,7 @@ import Testing
     #expect(found.description.contains(text), "with the fault \(fault.map { "\($0)" } ?? "none")")
   }
 
-  /// Otherwise the wrapper would break the promises, and not its faults.
+  /// Otherwise the wrapper itself would break the promises, and not the faults that it plants.
   @Test(arguments: TransportConformance.checks) func withoutAFaultItConforms(check: TransportConformance.Check) throws {
     try Self.run(check.name, nil)
   }
@@ -128,7 +128,7 @@ import Testing
     Self.expectFailure(name, text, fault)
   }
 
-  /// Faults of the engine in memory, and promises that it does not make.
+  /// Faults of the engine in memory, and promises that an engine cannot keep.
   @Test func repetitionsAndFalsePromisesAreFound() {
     Self.expectFailure("memberDies", "expected each of 1 to 20", nil, [.duplicate(1)])
     Self.expectFailure("drain", "expected no message that was handled", nil, [.duplicate(1)])
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  /// No check asks an engine for a group, or for what only a group can give, that promises none.
+  /// No check asks an engine without groups for a group, or for what only a group can give.
   @Test(arguments: TransportConformance.checks, [true, false])
   func anEngineWithoutGroupsConforms(check: TransportConformance.Check, isStream: Bool) throws {
     try Self.run(check.name, nil) { engine in

@@ -89,7 +89,7 @@ extension RemoteQuestionTests {
     }
   }
 
-  /// Asks at once, and returns the answers; `nil` for a question that got none.
+  /// Asks all questions at the same time. Returns the answers; `nil` if none came.
   private static func ask(
     _ question: RemoteQuestion<Int, Int>, _ numbers: ClosedRange<Int>
   ) -> [Task<Int?, Never>] {
@@ -107,7 +107,7 @@ extension RemoteQuestionTests {
         return number * 2
       }
       let listening = try await question.listen(inFlight: 2)
-      // Two at a time: two of these wait for a slot. The responder answers one after the other.
+      // Two are in flight, and two wait for a slot. The responder answers one after the other.
       let answers = Self.ask(question, 1...4)
       try await clock.sleep(for: .milliseconds(500))
       async let other: Void = listening.drain(within: .seconds(10))

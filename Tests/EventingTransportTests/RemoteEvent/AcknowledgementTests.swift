@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// Each of these keeps a handler from the message for a time, and is no failed attempt.
+  /// A lock, holding or not, keeps a handler from the message for a time: no failed attempt.
   @Test(arguments: [true, false]) func aLockIsNoFailedAttempt(holds: Bool) throws {
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)

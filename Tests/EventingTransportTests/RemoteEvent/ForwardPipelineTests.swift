@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// A closure of an earlier message says nothing about the next one.
+  /// A call of `entered` for an earlier message says nothing about the next one.
   @Test(arguments: [SlowReceipts.Entering.saysNothing, .saysLate])
   func withoutAWordOfTheEngineMessagesGoOneByOne(entering: SlowReceipts.Entering) throws {
     try simulate(1...20) { clock in

@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// A way that no program has come along is no way round the bound.
+  /// A made-up way in a header gets no message past the bound.
   @Test func aMessageThatWasForwardedTooOftenIsAFailure() throws {
     try Self.simulate { clock in
       let (bus, notes) = (InMemoryTransport(clock: clock), Notes<Int>())
@@ -100,7 +100,7 @@ import Testing
         _ = try await bus.publish(RemoteMessage(headers: headers), to: "steps.0")
       }
       try await clock.sleep(for: .seconds(1_000))
-      // The others have the wrong number of marks, so these are left out.
+      // The other three have the wrong number of marks, so their marks are left out.
       try require(notes.values.filter { $0 == 1 }.count == 3, "\(notes.values)")
       let error = failures.values.first?.error as? TransportError
       try require(

@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// The room of an engine is given in order, and with work that grows with the number of waiters.
+/// Waiters get the room of an engine in order. The work for all of them is linear in their number.
 @Suite(.timeLimit(.minutes(10))) struct PublishBudgetTests {
   /// Begins to wait, and returns when all wait.
   private static func wait(

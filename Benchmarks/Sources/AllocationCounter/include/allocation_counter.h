@@ -1,5 +1,5 @@
 // The functions that the harness looks up by name in the preloaded library. cmeasure.h declares the
-// counts.
+// type of the counts.
 #ifndef ALLOCATION_COUNTER_H
 #define ALLOCATION_COUNTER_H
 

@@ -1,8 +1,8 @@
 import CMeasure
 
 extension Harness {
-  /// Calibrates all contestants to repeats of one length, then interleaves the repeats. So other
-  /// load on the machine slows all contestants alike.
+  /// Calibrates all contestants to repeats of one duration, then interleaves the repeats, so that
+  /// other load on the machine slows all contestants alike.
   ///
   /// Adds a row for each contestant, in nanoseconds per operation.
   ///

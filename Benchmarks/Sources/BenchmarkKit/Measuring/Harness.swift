@@ -5,8 +5,8 @@ package struct Harness {
   let configuration: Configuration
   let peers: [Peer]
   package let report: Report
-  /// The rigs (live events) that are never closed: some libraries take minutes to remove 100,000
-  /// handlers.
+  /// The rigs (live events) that are never closed. To close a rig removes its handlers, and some
+  /// libraries take minutes to remove 100,000.
   let graveyard = Graveyard()
 
   package init(configuration: Configuration, peers: [Peer], report: Report) {

@@ -22,8 +22,9 @@ package struct SystemLoad {
 
   /// Sleeps until other processes take less than 20 % of a core, for at most `limit` nanoseconds.
   ///
-  /// A window of 60 ms is short, so that little time is lost: one tick of 10 ms by another process
-  /// passes. The load of the rounds that follow is measured over longer windows.
+  /// Measures the load over windows of 60 ms, which lose little time. In such a window, one tick of
+  /// 10 ms by another process stays below the limit. The rounds that follow are measured over
+  /// longer windows.
   ///
   /// - Returns: The nanoseconds slept.
   package static func waitForQuiet(limit: Double) -> Double {

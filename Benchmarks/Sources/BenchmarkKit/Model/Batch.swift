@@ -1,8 +1,8 @@
 /// A request to an adapter: perform an operation `count` times, with the payloads `values`.
 ///
 /// The adapter runs the loop in its own file, around the library's own call. So the harness
-/// measures the code that the compiler generates at a call site of the library. It adds only one
-/// closure call for thousands of operations.
+/// measures the code that the compiler generates at a call site of the library. The harness itself
+/// adds only one closure call for thousands of operations.
 public struct Batch: Sendable {
   /// The cell of the handlers that the batch adds and removes.
   public let cell: Cell

@@ -21,8 +21,8 @@ package final class CellBlock: @unchecked Sendable {
     base = raw.bindMemory(to: Int.self, capacity: Self.columns * Self.rows)
     base.initialize(repeating: 0, count: Self.columns * Self.rows)
   }
-  // No deinit: a library that delivers late or twice must find its cells, so that checks detect the
-  // fault.
+  // No deinit: a handler that is called late or twice must still find its cell, so that checks
+  // detect the fault.
 
   /// Returns cells for `count` permanent handlers.
   func cells(_ count: Int) -> [Cell] { (0..<count).map { Cell(base + $0 % Self.permanent) } }

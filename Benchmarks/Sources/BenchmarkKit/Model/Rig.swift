@@ -12,10 +12,10 @@ package struct Rig: Sendable {
   package var addRemove: BulkOperation?
   /// Replaces random handlers, `batch.count` times.
   ///
-  /// Removes a handler that `add` added, chosen by `VictimPicker(seed: batch.first)`, and adds one
-  /// on `batch.cell` in its place.
+  /// Each time, removes the permanent handler that `VictimPicker(seed: batch.first)` picks, and
+  /// adds a handler on `batch.cell` in its place.
   package var replaceRandom: BulkOperation?
-  /// Adds a handler on `batch.cell` that is called once and sends the payload, for each payload.
+  /// For each payload, adds a handler on `batch.cell` that is called once, then sends the payload.
   package var once: BulkOperation?
   /// The operations on handlers with priorities.
   package var ranked: Ranked?

@@ -1,7 +1,7 @@
 /// Keeps the tokens of an adapter's handlers.
 ///
-/// The store reserves its memory at once. So the measured bytes of a handler are the library's
-/// alone.
+/// The store reserves all its memory when it is created. So the measured bytes of a handler are the
+/// library's alone.
 // Safe: the harness adds and replaces handlers from one thread at a time.
 package final class TokenStore<Token>: @unchecked Sendable {
   package var tokens: [Token] = []

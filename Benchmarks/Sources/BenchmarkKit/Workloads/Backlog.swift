@@ -54,7 +54,8 @@ extension Harness {
   }
 }
 
-/// Blocks a handler in its first call, and measures the time from its release to the last call.
+/// Blocks a handler in its first call until `open()`, and measures the time from then to the last
+/// call.
 // Safe: the handler writes while the harness waits, and the harness writes while the handler waits.
 private final class BacklogGate: @unchecked Sendable {
   private let opened = DispatchSemaphore(value: 0), finished = DispatchSemaphore(value: 0)

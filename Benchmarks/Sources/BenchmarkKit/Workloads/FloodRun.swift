@@ -7,8 +7,8 @@ import CMeasure
 ///
 /// The posting threads measure the length of the queue themselves, every 256 posts, because they
 /// are running when the queue is longest. A thread counts a chunk before it posts the chunk, and
-/// reads the number of posts before the number of deliveries. So a thread that is preempted between
-/// these reads sees too short a queue, never too long a one.
+/// reads the number of posts before the number of deliveries. If the thread is preempted between
+/// these two reads, the measured queue is too short, never too long.
 struct FloodRun {
   struct Figures {
     var nanosecondsPerPost: Double

@@ -1,6 +1,6 @@
 extension Harness {
   /// Measures each kind of event with one sender, and with one inline handler unless the row's name
-  /// says otherwise. The kinds stand with each library, in `EventBenchmarks/Adapters`.
+  /// says otherwise. The adapter of each library lists its kinds.
   ///
   /// Checks the handler's sum after every repeat.
   func measureKinds() async {

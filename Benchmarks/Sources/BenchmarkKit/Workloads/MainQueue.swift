@@ -2,11 +2,11 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Measures how long a lane on the main queue keeps other blocks waiting, while 100 calls of 2 ms
-  /// wait.
+  /// Measures how long a lane on the main queue keeps other blocks waiting, while the lane has 100
+  /// calls of 2 ms to make.
   ///
-  /// A probe is a block that schedules itself again. So the time between two of its runs is that of
-  /// the blocks which were scheduled in between: one block of the lane.
+  /// A block that schedules itself again measures the time between two of its runs. In between, the
+  /// main queue runs one block of the lane, which may make several calls.
   func measureMainQueue(calls: Int = 100) async {
     let routes = await liveRoutes(in: .mainQueue, where: { $0.label == ".main" }) { sink, _ in
       let count = sink.counter(isConcurrent: false)

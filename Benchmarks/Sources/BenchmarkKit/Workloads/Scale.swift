@@ -3,8 +3,8 @@ import CMeasure
 extension Harness {
   /// Measures how time and memory grow with handlers, events, owners and threads.
   ///
-  /// The figures are medians of a few repeats, one library after the other. Memory is the heap in
-  /// use.
+  /// The figures are medians of a few repeats. The libraries run one after the other, not
+  /// interleaved. Memory is the heap in use.
   func measureScale() async {
     let most = configuration.isQuick ? 10_000 : 1_000_000
     let sizes = (configuration.sizes ?? [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]).filter { $0 <= most }

@@ -39,8 +39,8 @@ extension Harness {
 extension Peer {
   /// The length of a repeat, as a multiple of the configured length.
   ///
-  /// Repeats are longer for peers that wait for delivery elsewhere, or begin with a switch to the
-  /// main actor.
+  /// Repeats are longer for peers that deliver elsewhere, and for peers whose repeats begin with a
+  /// switch to the main actor.
   var roundScale: Double { sendsOnMainActor || (returnsEarly && sendCap != nil) ? 4 : 1 }
 }
 

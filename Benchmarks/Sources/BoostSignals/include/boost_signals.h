@@ -32,7 +32,7 @@ void boost_event_add_remove(boost_event *event, intptr_t *cell, int shift, intpt
 void boost_event_add_remove_ranked(boost_event *event, intptr_t *cell, int shift, intptr_t count, intptr_t group);
 /// Removes the handler at `index` in the order of addition, and adds one in its place.
 void boost_event_replace(boost_event *event, intptr_t *cell, int shift, intptr_t index);
-/// Adds a handler that disconnects itself in its call and sends the payload, for each payload.
+/// For each payload, adds a handler that disconnects itself in its call, then sends the payload.
 void boost_event_once(boost_event *event, intptr_t *cell, int shift, intptr_t first, intptr_t count);
 
 #ifdef __cplusplus

@@ -65,8 +65,8 @@ typedef void (*cm_thread_body)(void *context, int index);
 intptr_t cm_run_threads(int n, cm_thread_body body, void *context);
 
 // ---- a client of a Unix socket ----
-/// Connects to a socket, sends a text, and reads all that comes until the other side closes, on a
-/// thread of its own. Returns the descriptor, or -1.
+/// Connects to a socket and sends a text. A new thread then reads and drops all that comes until
+/// the other side closes. Returns the descriptor, or -1.
 int cm_client_begin(const char *path, const char *greeting);
 
 // ---- watchdog: ends the program with status 97 after so many seconds without progress ----

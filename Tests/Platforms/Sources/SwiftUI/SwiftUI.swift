@@ -80,8 +80,8 @@ public struct TaskView<Content: View, ID: Equatable>: ViewWithTask {
   public func continues(_ earlier: any ViewWithTask) -> Bool { (earlier as? TaskView<Content, ID>)?.id == id }
 }
 
-// The conformance is in an extension, as that of `ModifiedContent`, so that the type itself is not
-// isolated.
+// The conformance is in an extension, so that the type itself is not isolated. `ModifiedContent`
+// has its conformance in an extension, too.
 extension TaskView: View {
   public var body: Never { fatalError("no view") }
 }

@@ -14,8 +14,8 @@ import Testing
     subscription.begin { event.addHandler(on: .inline, $0) }
   }
 
-  /// Checks that a value which the completion drops is released after the unlock. Its `deinit`
-  /// cancels the subscription, which takes the mutex.
+  /// Checks that a value which the completion drops is released after the mutex is unlocked. The
+  /// value's `deinit` cancels the subscription, which takes that mutex.
   @Test func aValueThatTheCompletionDropsMayCancelInItsDeinit() {
     let (event, live, subscriber) = (Event<Canary>(), LiveCount(), Demanding<Canary>(.none))
     subscribe(subscriber, to: event)
@@ -33,8 +33,8 @@ import Testing
     let (event, live, numbers) = (Event<(Int, Canary)>(), LiveCount(), ConditionLock<[Int]>([]))
     let subscriber = Demanding<(Int, Canary)>(.none) { subscriber, value in
       numbers.withLock { $0.append(value.0) }
-      // This call comes from `request`, so the event is idle. The subscription enqueues these
-      // values.
+      // `request` makes this call, so the event is idle and delivers each post at once. The
+      // subscription enqueues the values.
       if value.0 == 0 { for number in 0..<count { event.post((number + 1, Canary(live))) } }
       // The subscriber is in the call with this value, and the others wait.
       subscriber.forget()

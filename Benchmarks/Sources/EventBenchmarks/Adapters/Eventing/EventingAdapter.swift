@@ -68,7 +68,7 @@ private func eventing(
 /// Adds the handler whose calls are measured.
 ///
 /// The closures of this file are alike. The compiler keeps the closure of the function whose name
-/// comes first, and makes the others call it. The closure of `add` must be the one that is kept, or
+/// comes first, and makes the others call it. If the kept closure is not that of `add`,
 /// `check-exact` fails. (``hitting(_:)`` would need a thunk.)
 @inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken {
   event.addHandler { cell.hit($0) }

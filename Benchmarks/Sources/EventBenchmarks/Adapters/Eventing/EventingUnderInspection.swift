@@ -6,7 +6,7 @@ import Foundation
 
 /// Returns plain events, events that an inspection polls, and events that are traced.
 ///
-/// The difference between the rows with 9 handlers and with 1 is 8 deliveries.
+/// The difference between the rows with 9 handlers and with 1 is the cost of 8 deliveries.
 func eventingUnderInspection() -> [EventKind] {
   [0, 8].flatMap { others -> [EventKind] in
     let parameter = others == 0 ? "1 handler, inspection" : "\(1 + others) handlers, inspection"
@@ -32,7 +32,7 @@ private func event(_ cell: Cell, _ others: Int) -> Event<Int> {
   return event
 }
 
-/// Returns the loop of posts, one for all rows, which keeps an object until it is released.
+/// Returns the loop of posts, which all rows share. The loop keeps `kept` alive.
 private func posting(to event: Event<Int>, during kept: (any AnyObject & Sendable)?) -> BulkOperation {
   .sync { batch in
     for value in batch.values { event.post(value) }
@@ -40,8 +40,8 @@ private func posting(to event: Event<Int>, during kept: (any AnyObject & Sendabl
   }
 }
 
-/// An inspection that a client has polled 20 times a second, the most that it allows, until this is
-/// released.
+/// An inspection with a client, for which it polls the events 20 times a second, the most that an
+/// inspection allows. The inspection ends with this object.
 ///
 /// Under callgrind, which counts all threads, there is no client.
 private final class PolledInspection: Sendable {

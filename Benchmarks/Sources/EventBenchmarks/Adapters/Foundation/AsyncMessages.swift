@@ -36,7 +36,7 @@ func asyncMessages() -> Peer {
     $0.returnsEarly = true
     $0.sendCap = 3_000
     // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
-    // number of items.
+    // backlog.
     $0.workloads = Set(Workload.allCases).subtracting([.flood])
     $0.routes = asyncMessageRoutes()
   }

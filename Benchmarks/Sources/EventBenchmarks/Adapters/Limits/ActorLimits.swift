@@ -84,8 +84,8 @@ actor FloorActorBus {
 /// Awaits asynchronous handlers that run on their caller's executor.
 actor NonsendingActorBus {
   typealias AsyncBody = nonisolated(nonsending) @Sendable (Int) async -> Void
-  /// A struct around the closure. A closure in an array needs a thunk, a stored property of a
-  /// struct does not.
+  /// A struct around the closure. As an element of an array, a closure needs a thunk; as a property
+  /// of a struct, it needs none.
   private struct Handler { var body: AsyncBody }
   private var handlers: [Handler] = []
 

@@ -107,7 +107,7 @@ final class EpochBus: @unchecked Sendable {
 
   private func replace(_ old: UnsafeMutablePointer<Handlers>, with new: Handlers) {
     cm_store(current, Int(bitPattern: Self.published(new)))
-    for _ in 0..<2 {  // twice, because a sender may have read the epoch and not yet entered
+    for _ in 0..<2 {  // twice: a sender may have read the epoch, and not yet raised its counter
       let parity = cm_load(epoch) & 1
       cm_store(epoch, 1 - parity)
       for stripe in 0..<Self.stripes {
