@@ -25,7 +25,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// Whether the unit must not become a spare unit: it has a completion, a barrier waits for it, it
   /// ended without a run, or it is a batch. Set before the unit is pushed; afterwards guarded by:
   /// scheduler.mutex.
-  @exclusivity(unchecked) var isShared = false
+  @exclusivity(unchecked) var isNeverReused = false
   /// Whether a completion has task-local values or observers. Set before the unit is pushed;
   /// afterwards guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isBound = false
@@ -86,7 +86,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// Adds the completion of an occurrence.
   private func add(_ completion: Completion) {
     unsafe completions = [completion]
-    unsafe isShared = true
+    unsafe isNeverReused = true
     unsafe isBound = completion.isBound
   }
 
@@ -103,7 +103,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     self.lane = lane
     unsafe storedKey = key
     super.init()
-    unsafe isShared = true
+    unsafe isNeverReused = true
     unsafe gathered = PayloadQueue(lane.layout, capacity: capacity)
     unsafe count = 0
     unsafe stage = .gathering

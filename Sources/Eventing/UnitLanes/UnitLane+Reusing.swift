@@ -17,7 +17,7 @@ extension UnitLane {
   /// Only the queues of the lane and of its scheduler have referred to the unit. It was taken from
   /// the scheduler's queue when it ran, and from the lane's queue now.
   private func keep(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
-    if isDirect, unsafe !unit.isShared, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
+    if isDirect, unsafe !unit.isNeverReused, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
       unsafe endedSpares.append(unit)
     } else {
       ended.append(unit)

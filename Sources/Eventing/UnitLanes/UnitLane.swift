@@ -180,7 +180,7 @@ import Synchronization
       // A barrier does not wait for units that a lock holds.
       unsafe units.forEach { unit in
         if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting {
-          unsafe unit.isShared = true
+          unsafe unit.isNeverReused = true
           waiting.append(unit)
         }
       }
@@ -245,7 +245,7 @@ import Synchronization
   /// Ends a unit that has not run, and that the queue of its scheduler may still have. The caller
   /// holds `scheduler.mutex`, and releases `ended` after it.
   func endEarly(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
-    unsafe unit.isShared = true
+    unsafe unit.isNeverReused = true
     end(unit, &ended)
   }
 
