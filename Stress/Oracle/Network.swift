@@ -31,15 +31,15 @@ final class Network: Sendable {
     /// passes only payloads that ``lets(_:)`` accepts.
     ///
     /// An unmarked edge leaves no trace. The path can be reconstructed nevertheless, because no two
-    /// unmarked edges meet.
+    /// unmarked edges follow each other.
     var isMarked = true
     var filter: Int32?
 
     func lets(_ index: Int32) -> Bool { filter.map { index % 5 != $0 } ?? true }
   }
 
-  // At most 15 edges, because a trace has four bits for each. No other edge has the source and the
-  // target of an unmarked one, and no path has two unmarked ones in a row.
+  // At most 15 edges, because a trace has four bits for the number of each. No edge is parallel to
+  // an unmarked one, and no path has two unmarked edges in a row.
   static let edges: [Edge] = [
     // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),

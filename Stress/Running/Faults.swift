@@ -14,7 +14,7 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
-  /// The default rate: one fault in this many chances. The rate is so low that the throughput
+  /// The default rate: one fault in this many chances. The faults are so rare that the throughput
   /// hardly changes.
   var usualRate: Int {
     switch self {
@@ -115,7 +115,7 @@ final class Faults: Sendable {
   /// - Parameters:
   ///   - fate: The seed of the handler's faults.
   ///   - number: The number of the call.
-  /// - Throws: A ``Problem`` if that fault is due.
+  /// - Throws: A ``Problem`` if the fault `throw` is due.
   func meet(_ fate: UInt64, _ number: Int) throws {
     var luck = Random(seed: fate &+ UInt64(truncatingIfNeeded: number))
     delay(&luck)

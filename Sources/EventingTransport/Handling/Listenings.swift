@@ -2,7 +2,7 @@ import Eventing
 
 /// The listenings of one remote event or question.
 ///
-/// The owner calls ``end()``, which ends all of them, when it is finished or released.
+/// The owner calls ``end()``, which ends all listenings, when the owner is finished or released.
 final class Listenings: Sendable {
   struct Entry: Sendable {
     let group: String?
@@ -96,8 +96,8 @@ final class Listenings: Sendable {
 
 /// A running listening of a remote event or question. Releasing this value does not end it.
 ///
-/// It ends with ``drain(within:)`` or ``cancel()``, when its event or question is finished, or when
-/// the last reference to that is released.
+/// A listening ends with ``drain(within:)`` or ``cancel()``. It also ends when its event or
+/// question is finished, or when the last reference to the event or question is released.
 public final class Listening: Sendable {
   private let subscription: any TransportSubscription
   private let listenings: Listenings

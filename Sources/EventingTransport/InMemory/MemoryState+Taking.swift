@@ -59,8 +59,8 @@ extension MemoryState {
     }
   }
 
-  /// Records that a subscription cannot handle a message now, unless that has just changed. Returns
-  /// another member whose pump must be started instead.
+  /// Records that a subscription cannot handle a message now, unless it must check that again.
+  /// Returns another member whose pump must be started instead.
   mutating func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     members[id]?.isUnready = true

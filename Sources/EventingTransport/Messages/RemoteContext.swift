@@ -85,9 +85,9 @@ public enum RemoteContext {
     return Carrying(id: id, inProcess: EventContext.carry(value))
   }
 
-  /// The entries, copied under the mutex. The array of the registry changes in place. So a reader
-  /// outside of the mutex and a change would be separated only by the array's reference count. The
-  /// thread sanitizer does not see that.
+  /// The entries, copied under the mutex. The array of the registry changes in place. If a reader
+  /// used it outside of the mutex, only the array's reference count would keep the change away from
+  /// the reader, which the thread sanitizer does not see.
   private static var entries: [Entry] {
     isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }

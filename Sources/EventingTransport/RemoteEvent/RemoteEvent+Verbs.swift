@@ -40,9 +40,9 @@ extension RemoteEvent {
 
   // MARK: Locking
 
-  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. If the lock
-  /// keeps a message from the handler, the message has not been handled. An engine that stores
-  /// messages delivers it again.
+  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. A message that
+  /// the lock keeps from the handler counts as unhandled, so an engine that stores messages
+  /// delivers it again.
   ///
   /// - Returns: Whether the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
@@ -82,8 +82,8 @@ extension RemoteEvent {
   @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
   /// Locks the handlers that are there now. Returns their number. O(*n*) for *n* handlers.
   @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
-  /// Unlocks all handlers. The lock of the event stays in force. Returns their number. O(*n*) for
-  /// *n* handlers.
+  /// Unlocks all handlers, and returns their number. The lock of the event stays in force. O(*n*)
+  /// for *n* handlers.
   @discardableResult public func unlockAll() -> Int { event.unlockAll() }
   /// Returns whether a handler is locked by a lock of its own. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }

@@ -4,17 +4,18 @@
 public protocol TransportSubscription: AnyObject, Sendable {
   /// Tells the engine that ``SubscribeOptions/isReady`` may have changed to true.
   ///
-  /// The engine asks again soon. It does not call `isReady` or `begin` before this method returns.
+  /// The engine calls `isReady` again soon, but neither `isReady` nor `begin` before this method
+  /// returns.
   func readinessChanged()
 
   /// Ends the subscription, and lets the messages that have begun be handled.
   ///
-  /// After the call no message of a stream begins. The method waits for the verdicts on the begun
-  /// messages. It returns the messages that have not begun to the engine. At the limit, it also
-  /// returns those without a verdict. An engine that stores messages redelivers them.
+  /// From the call on, no message of a stream begins. The method waits for the verdicts on the
+  /// begun messages. To the engine it returns the messages that have not begun and, at the limit,
+  /// those without a verdict. An engine that stores messages redelivers them.
   ///
   /// Without a stream, no other subscription gets the messages that were sent to this one. So these
-  /// begin, and the method waits for their verdicts.
+  /// messages begin, and the method waits for their verdicts.
   ///
   /// The method returns shortly after `limit` at the latest, even if the engine is unreachable.
   ///
