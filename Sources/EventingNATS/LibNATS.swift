@@ -9,9 +9,10 @@
   // - Each handle belongs to one object. Messages are copied and freed in their callback.
   // - A subscription is first drained, and destroyed after its completion callback. If it were
   //   destroyed earlier, messages that arrive could use freed memory (libnats 3.4.1).
-  // - The last callback releases the context of its callbacks: for a subscription the completion
-  //   callback, for a connection the closed callback.
-  // - The error callback may receive a subscription that is already freed, so it never uses that.
+  // - The last callback of a handle releases the context of all its callbacks: for a subscription
+  //   the completion callback, for a connection the closed callback.
+  // - The error callback may receive a subscription that is already freed, so the callback never
+  //   uses the subscription.
   // - libnats stores the text of the last error for each thread, so the text is read at once.
 
   /// A connection of libnats. Calls of its methods may block for seconds.

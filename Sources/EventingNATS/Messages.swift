@@ -58,8 +58,8 @@
     var id: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
-    /// A closure that is called on the thread of the send queue, with `nil`, or with the reason why
-    /// the message was not sent. It must not block.
+    /// A closure that is called on the thread of the send queue: with `nil` when the message was
+    /// sent, or with the reason why it was not. It must not block.
     var isSent: (@Sendable (String?) -> Void)?
 
     /// The headers in the form in which libnats can send them.

@@ -10,7 +10,7 @@ extension ManualClock {
   ///     await clock.advanceWhenIdle(by: .seconds(3_600))    // the post is made
   ///     await clock.waitUntilIdle()                         // and its handlers have run
   ///
-  /// The clock *meets* the events that use it, and is idle when these have no other work. An event
+  /// The clock *meets* the events that use it, and is idle when these events have no work. An event
   /// has work while an occurrence is queued or a handler call runs. Two kinds of work do not count:
   ///
   /// - Calls that sleep on this clock, in any of their tasks, and calls that wait on it for their

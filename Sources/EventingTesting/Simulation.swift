@@ -42,7 +42,7 @@ public enum Simulation {
     case priorities(changes: Int)
   }
 
-  /// Whether tasks that name no executor belong to a simulation, and the main actor with its tasks.
+  /// Whether simulations include tasks that name no executor, the main actor, and its tasks.
   ///
   /// True on Linux, unless the program links Swift's runtime statically. If false, the main actor
   /// lies outside of the simulation, and so do asynchronous `.main` handlers. A `Task {}` without

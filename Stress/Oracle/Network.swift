@@ -162,8 +162,8 @@ final class Network: Sendable {
     return fill(to: node) ? path : nil
   }
 
-  /// Returns the number of arrivals at each event of a payload that enters at `origin`, if every
-  /// edge exists. There is one arrival for each path that visits no event twice.
+  /// Returns how often a payload that enters at `origin` arrives at each event, if every edge
+  /// exists. There is one arrival for each path that visits no event twice.
   static func counts(of index: Int32, from origin: Int) -> [Int] {
     var counts = [Int](repeating: 0, count: size)
     var visited: Set<Int> = []

@@ -116,7 +116,7 @@ public final class Listening: Sendable {
   /// member of the group. Calls that wait on lanes run nevertheless.
   ///
   /// Any thread may call this method. Inside a handler of the event, the method waits for that
-  /// handler until the limit. Further calls return at once.
+  /// handler until the limit. When the listening has ended, further calls return at once.
   ///
   /// - Parameter limit: The longest wait for handlers.
   public func drain(within limit: Duration = .seconds(10)) async {
