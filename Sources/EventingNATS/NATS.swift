@@ -98,9 +98,9 @@
     ///   - name: The name of the stream, without spaces, dots or wildcards.
     ///   - subjects: The stored subjects, with the wildcards `*` and `>`.
     ///   - maxAge: The longest time for which a message is kept. With `nil`, an existing stream may
-    ///     have any, and a new one keeps messages without a limit.
+    ///     have any `maxAge`, and a new stream keeps messages without a limit.
     ///   - replicas: The number of servers that store the stream. With `nil`, an existing stream
-    ///     may have any number, and a new one has one.
+    ///     may have any number of servers, and a new stream has one server.
     /// - Returns: The transport.
     /// - Throws: ``EventingTransport/TransportError``, with the code
     ///   ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other

@@ -2,7 +2,7 @@ public import Eventing
 public import EventingTransport
 public import Logging
 
-// A handler writes the log line, on the thread that delivers or on that of a lane. Payloads are
+// A handler writes the log line, on the thread that delivers or on a thread of a lane. Payloads are
 // never logged. An error is logged with its description, which the program controls.
 
 extension EventSource<HandlerFailure> {

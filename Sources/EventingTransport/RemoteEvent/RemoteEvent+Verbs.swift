@@ -20,13 +20,13 @@ extension RemoteEvent {
   /// but take no messages until there is a handler again. O(*n*) for *n* handlers.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Removes all forwards from this event to another one. Returns their number. O(*n*) for *n*
+  /// Removes all forwards from this event to a local event. Returns their number. O(*n*) for *n*
   /// handlers.
   @discardableResult public func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
     event.removeForwarding(to: target)
   }
-  /// Removes all forwards from this event to another remote one. Returns their number. O(*n*) for
-  /// *n* handlers.
+  /// Removes all forwards from this event to a remote event. Returns their number. O(*n*) for *n*
+  /// handlers.
   @discardableResult public func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
     event.removeForwarding(to: target)
   }

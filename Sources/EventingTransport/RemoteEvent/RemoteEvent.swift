@@ -8,8 +8,8 @@ public import Eventing
 ///     let listening = try await placed.listen(as: "billing")  // one member handles each
 ///
 /// A published payload goes to the engine. The engine delivers it to one member of each group, and
-/// to each process that listens without a group; to this one, too, if it listens. Handlers, views
-/// and sequences are those of any `EventSource`.
+/// to each process that listens without a group, this process included. Handlers, views and
+/// sequences are those of any `EventSource`.
 ///
 /// **The acknowledgement is the report.** A message is acknowledged if at least one handler
 /// received it, and no handler threw an error, dropped or deferred the message, or was locked.
@@ -83,7 +83,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// - Parameters:
   ///   - group: The durable group: one member handles each message. Without a group, each listening
   ///     process handles each message.
-  ///   - start: The first message of a new group, or of a listening without one.
+  ///   - start: The first message of a new group, or of a listening without a group.
   ///   - inFlight: The largest number of messages without a verdict. With 1, each message is
   ///     handled before the next one begins.
   ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five

@@ -29,8 +29,8 @@ public protocol TransportSubscription: AnyObject, Sendable {
 
 /// A message whose handling has begun.
 public protocol BegunMessage: Sendable {
-  /// The verdict, if it is known without a wait; otherwise `nil`, which is the default. If there is
-  /// one, an engine need not start a task for ``verdict``.
+  /// The verdict, if it is known without a wait; otherwise `nil`, which is the default. For a known
+  /// verdict, an engine need not start a task that awaits ``verdict``.
   var knownVerdict: Verdict? { get }
   /// The verdict, when the handling has ended. An engine reads this or ``knownVerdict`` once.
   var verdict: Verdict { get async }
