@@ -16,8 +16,8 @@ struct ChangeVerifier {
   private var chain: [Tone.Name] = []
   /// The index of each value in `chain`.
   private var place: [Tone.Name: Int] = [:]
-  /// For each index in `chain`: the span of the change. `done` has a time by which all inline calls
-  /// for the change had returned.
+  /// For each index in `chain`: the span of the change, and in `done` a time by which all inline
+  /// calls for the change had returned.
   private var sent: [Span] = []
   private var done: [UInt64] = []
 
