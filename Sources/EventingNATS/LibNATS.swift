@@ -259,12 +259,13 @@
       }
     }
 
-    /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
+    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. If
+    /// the end has begun before, both closures are called at once.
     ///
     /// - Parameters:
     ///   - next: A closure that is called on another thread, when the end was requested.
     ///   - delivered: A closure that is called on another thread, when the callback has received
-    ///     all messages that the server had sent. Called at once if the subscription had ended.
+    ///     all messages that the server had sent.
     func end(
       _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
     ) {

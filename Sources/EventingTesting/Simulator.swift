@@ -65,9 +65,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     ready.append((id, .job(job, isBorrowed: false)))
   }
 
-  /// Enqueues a job that a step gave to Swift's global executor: of a task without a preference, or
-  /// of an actor. Returns false if the job belongs to a task that was created before the
-  /// simulation.
+  /// Enqueues a job that a step gave to Swift's global executor: the job of a task without a
+  /// preference, or of an actor. Returns false if the job belongs to a task that was created before
+  /// the simulation.
   func borrow(_ job: UnownedJob) -> Bool {
     let id = TaskID.of(job)
     guard id == 0 || id > firstTask else { return false }

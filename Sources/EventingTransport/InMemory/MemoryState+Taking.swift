@@ -21,8 +21,8 @@ extension MemoryState {
     groups[group]?.available = rest
   }
 
-  /// Wakes the next member of a group that has room for a message. O(1), amortized. Returns the
-  /// member if its pump must be started.
+  /// Wakes the next member with room for a message in a group. O(1), amortized. Returns the member
+  /// if its pump must be started.
   mutating func wakeOne(_ group: UInt64) -> MemorySubscription? {
     while let id = groups[group]?.available.popFirst() {
       guard let member = members[id] else { continue }

@@ -58,8 +58,8 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// Publishes a payload.
   ///
   /// This method does not call local handlers. They are called when the engine delivers the
-  /// message. Publishing inside a handler begins a new forwarding path, so only forwards end
-  /// cycles.
+  /// message. Publishing inside a handler begins a new forwarding path. So a cycle of forwards
+  /// ends, but a cycle of handlers that publish does not.
   ///
   /// - Parameters:
   ///   - payload: The payload.
@@ -94,9 +94,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
   ///     failed. Without one they are dropped, and only the transport's incidents report them.
   ///     Messages of this subject that fail are dropped, too: a dead letter never becomes a dead
-  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. It
-  ///     is redelivered after up to 30 s, so that the letter is published again. No handler of this
-  ///     process sees it then.
+  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. The
+  ///     message is redelivered after up to 30 s, so that the letter is published again. No handler
+  ///     of this process sees the message then.
   ///   - deduplication: The number of handled ids that this listening remembers, to skip
   ///     repetitions.
   /// - Returns: The listening. Releasing it does not end it.

@@ -43,7 +43,8 @@ extension BegunMessage {
 
 /// The engine's instruction for a message whose handling has ended.
 ///
-/// An engine that delivers at most once drops the message after every verdict but ``reject(_:)``.
+/// An engine that delivers at most once drops the message after every verdict. After ``reject(_:)``
+/// it still posts the incident.
 public enum Verdict: Hashable, Sendable {
   /// The message was handled, so the engine acknowledges it.
   case done
