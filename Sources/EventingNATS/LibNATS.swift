@@ -11,8 +11,7 @@
   //   destroyed earlier, messages that arrive could use freed memory (libnats 3.4.1).
   // - The last callback of a handle releases the context of all its callbacks: for a subscription
   //   the completion callback, for a connection the closed callback.
-  // - The error callback may receive a subscription that is already freed, so the callback never
-  //   uses the subscription.
+  // - The error callback never uses the subscription that it receives, which may be freed already.
   // - libnats stores the text of the last error for each thread, so the text is read at once.
 
   /// A connection of libnats. Calls of its methods may block for seconds.
