@@ -82,8 +82,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The compiler features of every target are those of the main package. Its manifest gives the
-// reasons.
+// Every target uses the compiler features of the main package, whose manifest gives the reasons.
 for target in package.targets {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),

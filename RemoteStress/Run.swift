@@ -4,8 +4,8 @@
   import EventingTransport
   import Foundation
 
-  /// A run: a broker, processes that publish and handle, disturbances, and the final check of what
-  /// was stored against what was handled.
+  /// A run: a broker, processes that publish and handle, disturbances, and the final check that the
+  /// stored messages were handled.
   @MainActor final class Run {
     private let options: Options
     private let folder: String

@@ -17,7 +17,7 @@
     ///   completes when the event finishes or is released. It also completes when the handler is
     ///   removed by other means than cancelling.
     /// - **Concurrency.** Subscribing, requesting and cancelling may be done on any thread, and
-    ///   inside `receive`. A value that another thread has begun to deliver may still arrive when
+    ///   inside `receive`. A value that another thread has begun to deliver may still arrive after
     ///   `cancel` has returned.
     public var publisher: some Publisher<Payload, Never> {
       EventPublisher(keepsLatest: false) { body in addHandler(on: .inline, body) }
@@ -29,9 +29,10 @@
     ///
     ///     player.$volume.publisher.removeDuplicates().sink { print($0) }.store(in: &cancellables)
     ///
-    /// While there is no demand, the publisher keeps the latest value, as `CurrentValueSubject`
-    /// does. No change is missed after the first value, and none arrives twice. In all other
-    /// respects, the publisher behaves as the publisher of an event does.
+    /// While there is no demand, the publisher keeps only the latest value, as
+    /// `CurrentValueSubject` does. While there is demand, no change after the first value is
+    /// missed, and none arrives twice. In all other respects, the publisher behaves as the
+    /// publisher of an event does.
     public var publisher: some Publisher<Value, Never> {
       EventPublisher(keepsLatest: true) { body in currentValues.addHandler(on: .inline, body) }
     }

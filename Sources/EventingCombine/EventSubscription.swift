@@ -5,8 +5,9 @@
 
   /// The subscription of one subscriber. It adds one handler to the event.
   ///
-  /// Enqueueing a value subtracts 1 from the demand. One thread at a time delivers the queue. So
-  /// calls of the subscriber never overlap, and the subscriber may call `request` inside a call.
+  /// Enqueueing a value subtracts 1 from the demand. One thread at a time delivers the queue, so
+  /// calls of the subscriber never overlap. If the subscriber calls `request` inside a call, that
+  /// delivers nothing before the call has returned.
   final class EventSubscription<Downstream: Subscriber>: Subscription, HandlerTarget
   where Downstream.Input: Sendable, Downstream.Failure == Never {
     /// The subscriber. Combine's `Subscriber` does not require `Sendable`.
@@ -102,8 +103,8 @@
       case completion(of: Receiver, dropped: Downstream.Input?)
     }
 
-    /// Delivers the enqueued values, unless another thread delivers already. That thread then
-    /// delivers these values too.
+    /// Delivers the enqueued values. If another thread is delivering already, leaves them to that
+    /// thread.
     private func deliver() {
       while let step = state.withLock({ Self.nextStep(&$0) }) {
         switch step {

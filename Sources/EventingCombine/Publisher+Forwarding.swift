@@ -14,7 +14,7 @@
     ///   - target: The event that receives the values.
     ///   - strongly: Whether the forward retains the event. Otherwise the values are dropped once
     ///     the event is released.
-    /// - Returns: The forward. It ends when this object is cancelled or released.
+    /// - Returns: The forward. It ends when the returned object is cancelled or released.
     public func forward(to target: Event<Output>, strongly: Bool = false) -> AnyCancellable {
       let strongTarget = strongly ? target : nil
       return sink { [weak target] value in

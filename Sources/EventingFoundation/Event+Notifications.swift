@@ -57,9 +57,10 @@ extension EventSource {
   ///   ends. An occurrence that came from this name of the center, through
   ///   `Event(notifications:object:center:)` and any number of forwards, is not posted there again:
   ///   the report counts the forward as skipped. So two forwards make a bridge in both directions.
-  ///   The object does not matter. To post for another object, add a handler that posts.
-  /// - While a plain observer is called, it may post a notification of equal name and object. This
-  ///   notification is taken for the forwarded one.
+  ///   This holds whatever the object is. To post such an occurrence for another object, add a
+  ///   handler that posts.
+  /// - An observer that is no event may post a notification of equal name and object while it is
+  ///   called. That notification is taken for the forwarded one.
   /// - A `send` waits for the handlers of events that listen to the center. These handlers receive
   ///   the original sender.
   ///
@@ -115,15 +116,16 @@ private final class Passage: Sendable {
   /// started still inherits this passage, but what it posts is new.
   func end() { isOver.publish(true) }
 
-  /// Returns whether a notification is the forwarded one. A plain observer may meanwhile post
-  /// another notification of equal name and object. This method cannot tell the two apart.
+  /// Returns whether a notification is the forwarded one. An observer that is no event may
+  /// meanwhile post another notification of equal name and object, which this method takes for the
+  /// forwarded one.
   func isOf(_ other: PostedNotification, by center: Center) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object
   }
 }
 
-/// The object whose notifications are wanted, or any object. A released object matches nothing,
+/// The object whose notifications are wanted, if not all are. A released object matches nothing,
 /// even if a new object has its address.
 // Safe: a weak reference may be read from any thread, and the object is only compared.
 private final class Poster: @unchecked Sendable {

@@ -7,8 +7,8 @@ public import Foundation
 ///
 /// `Notification` is not `Sendable`, since its object and user info may be of any type. This value
 /// carries both between threads without using them, as a notification center does. The contents are
-/// as safe as their types are. If you post an object that must stay on its thread, add inline
-/// handlers. They run on the thread that posts.
+/// as safe as their types are. If you post an object that must stay on its thread, add only inline
+/// handlers, which run on the thread that posts.
 public struct PostedNotification: @unchecked Sendable {
   /// The name of the notification.
   public let name: Notification.Name

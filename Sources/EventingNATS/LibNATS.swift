@@ -9,9 +9,9 @@
   // - Each handle belongs to one object. Messages are copied and freed in their callback.
   // - A subscription is first drained, and destroyed after its completion callback. If it were
   //   destroyed earlier, messages that arrive could use freed memory (libnats 3.4.1).
-  // - The last callback releases the context of its callbacks: for a subscription the completion
-  //   callback, for a connection the closed callback.
-  // - The error callback may receive a subscription that is already freed, so it never uses that.
+  // - The last callback of a handle releases the context of all its callbacks: for a subscription
+  //   the completion callback, for a connection the closed callback.
+  // - The error callback never uses the subscription that it receives, which may be freed already.
   // - libnats stores the text of the last error for each thread, so the text is read at once.
 
   /// A connection of libnats. Calls of its methods may block for seconds.
@@ -258,12 +258,13 @@
       }
     }
 
-    /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
+    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. If
+    /// the end has begun before, both closures are called at once.
     ///
     /// - Parameters:
     ///   - next: A closure that is called on another thread, when the end was requested.
     ///   - delivered: A closure that is called on another thread, when the callback has received
-    ///     all messages that the server had sent. Called at once if the subscription had ended.
+    ///     all messages that the server had sent.
     func end(
       _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
     ) {

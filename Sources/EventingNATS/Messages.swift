@@ -58,8 +58,8 @@
     var id: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
-    /// A closure that is called on the thread of the send queue, with `nil`, or with the reason why
-    /// the message was not sent. It must not block.
+    /// A closure that is called on the thread of the send queue: with `nil` when the message was
+    /// sent, or with the reason why it was not. It must not block.
     var isSent: (@Sendable (String?) -> Void)?
 
     /// The headers in the form in which libnats can send them.
@@ -81,10 +81,10 @@
   }
 
   extension Outgoing {
-    /// Creates a message from one of a transport.
+    /// Creates an outgoing message from the message of a transport.
     ///
-    /// - Parameter needsID: Whether an id is sent that the publisher did not choose. A message
-    ///   without any header has a shorter form, which takes less time.
+    /// - Parameter needsID: Whether to send an id even if the publisher has chosen none. A message
+    ///   without any header takes less time.
     init(_ message: RemoteMessage, to subject: String, needsID: Bool) {
       self.init(
         subject: subject, id: needsID || message.hasOwnID ? message.id : nil, headers: message.headers,
@@ -123,8 +123,8 @@
     case stored(Receipt)
     case refused(String)
 
-    /// Decodes the answer. Only an error is decoded as JSON, because every publish decodes an
-    /// answer.
+    /// Decodes the answer. Every publish decodes one, so only an error is decoded as JSON, which
+    /// takes longer.
     init(_ body: [UInt8]) {
       let text = String(decoding: body, as: UTF8.self)
       if text.utf8.count < 4_096, !text.contains("\"error\":"),

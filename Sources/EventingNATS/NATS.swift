@@ -79,8 +79,8 @@
 
     /// The transport without a stream. It delivers at most once, and only to current listenings.
     ///
-    /// `publish` returns when the message waits for the connection's sending thread. If many
-    /// messages wait there, `publish` waits. If the server refuses a message later, an incident
+    /// `publish` returns when the message is in the queue of the connection's sending thread. If
+    /// many messages are there, `publish` waits. If the server refuses a message later, an incident
     /// reports it. A process that ends without ``close(within:)`` may lose the last messages.
     ///
     /// An id that the publisher did not choose is not sent. Each receiver makes one for the
@@ -98,9 +98,9 @@
     ///   - name: The name of the stream, without spaces, dots or wildcards.
     ///   - subjects: The stored subjects, with the wildcards `*` and `>`.
     ///   - maxAge: The longest time for which a message is kept. With `nil`, an existing stream may
-    ///     have any, and a new one keeps messages without a limit.
+    ///     have any `maxAge`, and a new stream keeps messages without a limit.
     ///   - replicas: The number of servers that store the stream. With `nil`, an existing stream
-    ///     may have any number, and a new one has one.
+    ///     may have any number of servers, and a new stream has one server.
     /// - Returns: The transport.
     /// - Throws: ``EventingTransport/TransportError``, with the code
     ///   ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other
@@ -130,10 +130,10 @@
     public var description: String { "NATS connection \(engine.identity)" }
   }
 
-  /// Runs a call that may block for ever on a new thread, and waits for its result until a
+  /// Makes a call, which may block for ever, on a new thread. Waits for the result until a
   /// deadline.
   ///
-  /// A later result is released, which closes a connection.
+  /// A result after the deadline is released, which closes its connection.
   private func onOwnThread<Value: Sendable>(
     until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {

@@ -36,8 +36,8 @@
     /// The largest size of all headers of a message that a stream stores.
     static let mostStoredHeaders = 65_535
 
-    /// The largest number of messages without a verdict of one subscription. libnats buffers so
-    /// many by itself.
+    /// The largest number of messages of one subscription without a verdict. libnats itself buffers
+    /// up to this number.
     static let mostInFlight = 65_536
 
     // MARK: Publishing
@@ -150,7 +150,8 @@
       }
     }
 
-    /// Waits until a message can be sent again. Returns false after the deadline.
+    /// Waits until the engine is reachable and has sent the last copy of the message. Returns false
+    /// after the deadline.
     ///
     /// While the last copy waits for the socket, another one would only take memory.
     private func canStoreAgain(

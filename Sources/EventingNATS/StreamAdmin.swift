@@ -75,10 +75,11 @@
       }
     }
 
-    /// Returns a configuration that begins at a position, if it begins with new messages.
+    /// Returns a configuration that begins at a position instead of with new messages. Returns any
+    /// other configuration unchanged.
     ///
     /// A server that lost its record of a consumer begins again at the configured start. With
-    /// `new`, it would leave out all messages that were stored before and are not handled yet.
+    /// `new`, it would leave out all messages that were stored earlier and are not handled yet.
     func fixingStart(_ stream: String, _ config: ConsumerConfig) async throws -> ConsumerConfig {
       guard config.start == "new", let last = try await request("STREAM.INFO.\(stream)", Nothing?.none).state else {
         return config

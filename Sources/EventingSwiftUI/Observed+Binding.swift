@@ -7,9 +7,9 @@
     ///
     ///     Slider(value: player.$volume.binding)
     ///
-    /// SwiftUI evaluates a view that reads the binding again when the value changes, on any thread.
-    /// The binding retains the value. Setting the binding sets the value, and so delivers the
-    /// change.
+    /// When the value changes, on whatever thread, SwiftUI evaluates again each view that reads the
+    /// binding. The binding retains the value. Setting the binding sets the value, and so delivers
+    /// the change.
     public var binding: Binding<Value> {
       Binding(get: { value }, set: { value = $0 })
     }

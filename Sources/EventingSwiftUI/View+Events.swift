@@ -12,9 +12,9 @@
     /// disappears. The first payload is the first one sent after that task has begun. For an
     /// ``Observed``, pass its `currentValues`, which begin with the current value.
     ///
-    /// The view calls the closure of its last update. If an update passes another event, the view
-    /// listens to that one. An update with another view of an event, such as `event.filter { … }`,
-    /// is not noticed: give the SwiftUI view an `id`.
+    /// The view calls the closure of its last update. If an update passes another event, the
+    /// SwiftUI view listens to that event. But if the source is a view of an event, such as
+    /// `event.filter { … }`, another source is not noticed: give the SwiftUI view an `id`.
     ///
     /// - Parameters:
     ///   - source: The event, or another source of payloads. The view retains it.

@@ -131,8 +131,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   }
 
   /// Takes `count` entries if so many have arrived; otherwise takes none and returns `nil`.
-  /// `expect` calls this again after its wait. Even when the time limit has passed, the entries may
-  /// have arrived at the last moment.
+  /// `expect` calls this again after its wait, even at the time limit, because the entries may have
+  /// arrived at the last moment.
   private func take(_ count: Int) -> [Payload]? {
     mutex.withLock {
       guard unsafe all.count >= taken + count else { return nil }
@@ -146,7 +146,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// Checks that nothing has arrived that was not expected.
   ///
   /// First waits until everything that was sent before is delivered. For a view, a key or an
-  /// observed value, this waits for the event behind it. See `Event.quiesce()`.
+  /// observed value, waits for the event behind the source. See `Event.quiesce()`.
   ///
   /// - Parameters:
   ///   - fileID: The file of the expectation, for the error.

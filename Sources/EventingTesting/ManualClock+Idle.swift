@@ -10,7 +10,7 @@ extension ManualClock {
   ///     await clock.advanceWhenIdle(by: .seconds(3_600))    // the post is made
   ///     await clock.waitUntilIdle()                         // and its handlers have run
   ///
-  /// The clock *meets* the events that use it, and is idle when these have no other work. An event
+  /// The clock *meets* the events that use it, and is idle when these events have no work. An event
   /// has work while an occurrence is queued or a handler call runs. Two kinds of work do not count:
   ///
   /// - Calls that sleep on this clock, in any of their tasks, and calls that wait on it for their
@@ -45,8 +45,8 @@ extension ManualClock {
 
   /// Adds events for which ``advanceWhenIdle(by:)`` waits.
   ///
-  /// An event that uses the clock need not be named. The clock retains no event. For a view or a
-  /// key, the clock meets the event behind it.
+  /// Events that use the clock need not be passed. The clock retains no event. For a view or a key,
+  /// the clock meets the event behind it.
   public func meet<each Source: EventSource>(_ source: repeat each Source) {
     repeat meet(eventOf: each source)
   }
@@ -67,8 +67,8 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // If two results of `look` are equal, nothing happened between them. So no work was left
-      // after the first one.
+      // Between two equal results of `look`, no work began or ended. So the events had no work left
+      // after the first result.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look

@@ -1,7 +1,7 @@
 import Eventing
 
-// Calls into Swift's runtime. By them a simulation takes over jobs that name no executor: tasks
-// without a preference, and the main actor. The runtime exports these hooks for tools.
+// Calls into Swift's runtime. By them a simulation takes over the jobs that name no executor: those
+// of tasks without a preference, and of the main actor. The runtime exports these hooks for tools.
 //
 // Assumptions about Swift 6.2 and later on Linux: The runtime asks
 // `swift_task_getMainExecutor_hook` for the main actor's executor before each hop. It hands jobs
@@ -69,8 +69,8 @@ import Eventing
       }
     }
 
-    /// Returns whether a step of the main queue is running. Such a step is a block, so the runtime
-    /// sees no job.
+    /// Returns whether a step of the main queue is running. Such a step may be a block, for which
+    /// the runtime knows no isolation, so the runtime asks this method.
     func isIsolatingCurrentContext() -> Bool? { Scheduling.threadSimulation?.isInMainBlock == true }
 
     func checkIsolated() {

@@ -19,18 +19,18 @@ package import Eventing
 /// ``includesAllTasks`` tells the exceptions. Work that runs elsewhere cannot be ordered: blocks on
 /// other queues, `Task.sleep`, and clocks other than ``clock``. A run that has to wait for such
 /// work ends with an error. A task that was created before the simulation stays outside, with one
-/// exception. If the task waits for an actor that the simulation uses too, it may continue in a
-/// step, when its turn comes.
+/// exception. If the task waits for an actor that the simulation uses, too, it may continue in a
+/// step of the simulation.
 ///
-/// A run blocks the calling thread until it has ended. On the main queue the steps run there.
-/// Elsewhere they run on a thread of the simulation, which stands for the main actor: code that is
-/// isolated to the main actor runs there, one step at a time. If that code uses state from before
-/// the simulation, run the simulation in a `@MainActor` test, so that other tests do not touch the
-/// state.
+/// A run blocks the calling thread until it has ended. A run that is started on the main queue runs
+/// its steps there. Any other run has a thread for its steps, which stands for the main actor: code
+/// that is isolated to the main actor runs there, one step at a time. If that code uses state from
+/// before the simulation, run the simulation in a `@MainActor` test, so that other tests do not
+/// touch the state.
 ///
-/// Seeded orders, and priorities that change at random steps, are the algorithm PCT (Burckhardt et
-/// al., 2010). The search through every order, which changes the last choice that can be changed,
-/// is that of CHESS and Loom.
+/// Priorities that change at random steps are the algorithm PCT (Burckhardt et al., 2010). The
+/// search through every order, in which each run changes the last choice that can be changed, is
+/// that of CHESS and Loom.
 public enum Simulation {
   /// The way in which the next step is chosen.
   public enum Strategy: Sendable {
@@ -42,7 +42,7 @@ public enum Simulation {
     case priorities(changes: Int)
   }
 
-  /// Whether tasks that name no executor belong to a simulation, and the main actor with its tasks.
+  /// Whether simulations include tasks that name no executor, the main actor, and its tasks.
   ///
   /// True on Linux, unless the program links Swift's runtime statically. If false, the main actor
   /// lies outside of the simulation, and so do asynchronous `.main` handlers. A `Task {}` without

@@ -65,9 +65,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     ready.append((id, .job(job, isBorrowed: false)))
   }
 
-  /// Enqueues a job that a step gave to Swift's global executor: of a task without a preference, or
-  /// of an actor. Returns false if the job belongs to a task that was created before the
-  /// simulation.
+  /// Enqueues a job that a step gave to Swift's global executor: the job of a task without a
+  /// preference, or of an actor. Returns false if the job belongs to a task that was created before
+  /// the simulation.
   func borrow(_ job: UnownedJob) -> Bool {
     let id = TaskID.of(job)
     guard id == 0 || id > firstTask else { return false }
@@ -78,8 +78,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   /// Adds a job of the main actor.
   func enqueueMain(_ job: UnownedJob) { ready.append((Simulator.main, .mainJob(job))) }
 
-  /// Runs a job of the main actor. A task with a preferred executor would need an additional step
-  /// if its job ran without that preference.
+  /// Runs a job of the main actor. If the task prefers this executor, the job runs with that
+  /// preference, because the task would need an additional step otherwise.
   private func runMain(_ job: UnownedJob) {
     let main = unsafe RuntimeHooks.mainExecutor
     if preferring.contains(TaskID.of(job)) {
@@ -118,8 +118,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   func run(cancelled: Int? = nil, limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
     // On the main queue, the steps run here: code of the main actor belongs to this thread.
     if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
-    // Otherwise the steps run on a new thread, on which no task runs. On this thread the runtime
-    // would take them for steps of the caller's task.
+    // Otherwise the steps run on a new thread, on which no task runs. On the caller's thread the
+    // runtime would take them for steps of the caller's task.
     let (result, ended) = (ResultBox<Schedule>(), DispatchSemaphore(value: 0))
     DispatchQueue(label: "simulation").async { [self] in
       owner = Thread.current
@@ -212,8 +212,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return !resumed.isEmpty
   }
 
-  /// Gives borrowed jobs of actors that have not run back to Swift's executor, because code outside
-  /// of the simulation may use those actors. Tasks that outlive the simulation never continue.
+  /// Returns to Swift's executor the borrowed jobs of actors, if they have not run: code outside of
+  /// the simulation may use those actors. Tasks that outlive the simulation never continue.
   private func returnBorrowed() {
     for case (0, .job(let job, isBorrowed: true)) in ready { globalConcurrentExecutor.enqueue(job) }
     ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }

@@ -29,8 +29,8 @@ struct StepChooser {
     random = SplitMix(state: 0)
   }
 
-  /// Returns the index of the next step. Returns `nil` if the script has another number of eligible
-  /// steps.
+  /// Returns the index of the next step. Returns `nil` if the script expects a different number of
+  /// eligible steps.
   ///
   /// - Parameter ready: The numbers of the tasks and queues that have an eligible step.
   mutating func choose(_ ready: [UInt64]) -> Int? {

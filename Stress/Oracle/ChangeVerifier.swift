@@ -16,8 +16,8 @@ struct ChangeVerifier {
   private var chain: [Tone.Name] = []
   /// The index of each value in `chain`.
   private var place: [Tone.Name: Int] = [:]
-  /// For each index in `chain`: the span of the change. `done` has a time by which all inline calls
-  /// for the change had returned.
+  /// For each index in `chain`: the span of the change, and in `done` a time by which all inline
+  /// calls for the change had returned.
   private var sent: [Span] = []
   private var done: [UInt64] = []
 
@@ -176,8 +176,8 @@ struct ChangeVerifier {
       if let removing = listener.removing, !listener.place.isInline || done[place] >= removing.start { continue }
       must += 1
     }
-    // `may` is no upper bound. A change made before the addition may still be queued, and then also
-    // reaches the handler.
+    // `number <= may` is not checked here. Where calls have values, `judgeBeginning` and `judgeEnd`
+    // refuse each change that was made before the addition or after the removal.
     checks.expect(.g6, must <= number, "\(listener) received \(number) changes; \(must) had to reach it")
     context.must += must
     context.may += max(may, number)

@@ -1,7 +1,7 @@
 import Eventing
 import Synchronization
 
-/// A value of an observed value. It names its sender, its number among the sender's values, and the
+/// A value for an `Observed`. It names its sender, its number among the sender's values, and the
 /// value that it was computed from.
 struct Tone: Sendable {
   struct Name: Hashable, Sendable {

@@ -31,15 +31,15 @@ final class Network: Sendable {
     /// passes only payloads that ``lets(_:)`` accepts.
     ///
     /// An unmarked edge leaves no trace. The path can be reconstructed nevertheless, because no two
-    /// unmarked edges meet.
+    /// unmarked edges follow each other.
     var isMarked = true
     var filter: Int32?
 
     func lets(_ index: Int32) -> Bool { filter.map { index % 5 != $0 } ?? true }
   }
 
-  // At most 15 edges, because a trace has four bits for each. No other edge has the source and the
-  // target of an unmarked one, and no path has two unmarked ones in a row.
+  // At most 15 edges, because a trace has four bits for the number of each. No edge is parallel to
+  // an unmarked one, and no path has two unmarked edges in a row.
   static let edges: [Edge] = [
     // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),
@@ -162,8 +162,8 @@ final class Network: Sendable {
     return fill(to: node) ? path : nil
   }
 
-  /// Returns the number of arrivals at each event of a payload that enters at `origin`, if every
-  /// edge exists. There is one arrival for each path that visits no event twice.
+  /// Returns how often a payload that enters at `origin` arrives at each event, if every edge
+  /// exists. There is one arrival for each path that visits no event twice.
   static func counts(of index: Int32, from origin: Int) -> [Int] {
     var counts = [Int](repeating: 0, count: size)
     var visited: Set<Int> = []

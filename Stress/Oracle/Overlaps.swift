@@ -2,8 +2,8 @@ extension ScenarioContext {
   /// Counts the operations of this round that began while an operation of another worker was
   /// running. If the round has changes, one of the two operations must be a change.
   ///
-  /// The count is needed because a scenario without overlaps proves nothing: its workers took
-  /// turns.
+  /// The count is needed because a scenario without overlaps proves nothing: its workers ran one
+  /// after the other.
   func countOverlaps() {
     var spans: [(span: Span, worker: Int, isChange: Bool)] = []
     for worker in workers {

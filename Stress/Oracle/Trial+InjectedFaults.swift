@@ -6,7 +6,7 @@ import Eventing
 /// The witness is suited to this because it is called with every occurrence, one call at a time.
 extension AnyTrial {
   /// Returns a closure that injects faults in some calls of the witness. The random numbers that
-  /// the closure gets decide in which.
+  /// are passed to the closure choose the calls.
   ///
   /// Only calls with payloads of workers inject faults. So a payload that the witness itself posts
   /// leads to no further post.

@@ -88,7 +88,8 @@ class AnyTrial: @unchecked Sendable {
 
   /// Creates a trial and its witness.
   ///
-  /// - Parameter attach: Adds the handler of a record, in one of the places, with a priority.
+  /// - Parameter attach: A closure that adds the handler of a log, in one of the places, with a
+  ///   priority.
   init(
     _ context: ScenarioContext, _ subject: any TrialSubject,
     _ attach: @escaping @Sendable (HandlerLog, Places, Int) -> HandlerToken

@@ -10,8 +10,8 @@ struct Verifier {
   /// The position of each send in the order of the event, counted from 1. 0 if the occurrence never
   /// reached the witness, the trial's first handler.
   private(set) var position: [[Int]] = []
-  /// For each position, from here to `done`: the span of the send, its key, the time of the
-  /// witness's call, and a time by which all inline calls had returned.
+  /// The variables from here to `done` have, for each position: the span of the send, its key, the
+  /// time of the witness's call, and a time by which all inline calls had returned.
   private(set) var sent: [Span] = []
   private(set) var keys: [Int32?] = []
   private(set) var seen: [UInt64] = []

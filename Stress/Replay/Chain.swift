@@ -3,8 +3,8 @@ import Eventing
 /// A chain of events through which lines pass. Its handlers parse, classify, count, store, show and
 /// measure the lines. Lines that cannot be parsed go to an event for errors.
 ///
-/// From event to event, either a handler posts, or a forward sends. Each handler runs on the kind
-/// of lane on which such work usually runs.
+/// Between two events, either a handler posts, or a forward sends. Each handler runs on the kind of
+/// lane on which such work usually runs.
 actor Chain {
   private let line = Event<LogLine>("line")
   private let parsed = Event<ParsedLine>("parsed")

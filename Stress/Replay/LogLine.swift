@@ -10,7 +10,7 @@ struct ParsedLine: Sendable {
   let firstWord: Substring
   let length: Int
 
-  /// Parses a line. Only the first 40 characters after the leading spaces are searched for a word.
+  /// Parses a line. The word is cut off after 40 characters.
   ///
   /// - Throws: `Blank` if the line has no word.
   init(_ line: LogLine) throws {

@@ -14,7 +14,7 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
-  /// The default rate: one fault in this many chances. The rate is so low that the throughput
+  /// The default rate: one fault in this many chances. The faults are so rare that the throughput
   /// hardly changes.
   var usualRate: Int {
     switch self {
@@ -92,8 +92,9 @@ final class Faults: Sendable {
 
   /// Delays an asynchronous handler: stalls it, or yields its task.
   ///
-  /// The isolation is a parameter because of a compiler fault. Without it, an optimized build of
-  /// Swift 6.3.1 leaves the main actor where a path with an await joins a path without one.
+  /// The isolation is a parameter because of a compiler fault. Without it, code that Swift 6.3.1
+  /// has optimized is no longer on the main actor where a path with an await joins a path without
+  /// one.
   ///
   /// - Parameters:
   ///   - isSuspended: Whether the handler suspends even if no fault is due.
@@ -115,7 +116,7 @@ final class Faults: Sendable {
   /// - Parameters:
   ///   - fate: The seed of the handler's faults.
   ///   - number: The number of the call.
-  /// - Throws: A ``Problem`` if that fault is due.
+  /// - Throws: A ``Problem`` if the fault `throw` is due.
   func meet(_ fate: UInt64, _ number: Int) throws {
     var luck = Random(seed: fate &+ UInt64(truncatingIfNeeded: number))
     delay(&luck)

@@ -2,10 +2,10 @@ import Eventing
 
 /// Adds, removes and locks handlers of every kind while all workers send.
 ///
-/// Verifies every handler: it receives each occurrence that it must, in order, and no other (G1,
+/// Verifies that every handler receives each occurrence that it must, in order, and no other (G1,
 /// G2, G6, G7, G9, G13, G21). In half of the rounds, an additional handler changes its own event
-/// during a delivery (G20). It adds a handler and removes it before the next occurrence, so the
-/// added handler must never be called.
+/// during a delivery (G20). It adds a handler and removes that handler before the next occurrence,
+/// so the added handler must never be called.
 struct Churn: Scenario {
   static let name = "churn"
   static let summary =

@@ -1,8 +1,8 @@
 // Bills orders:  billing NAME
 //
 // Start any number of these processes: each order goes to one of them. If the handler fails, the
-// order is delivered again. After the third attempt it goes to `orders.unbilled`. On Control-C or
-// SIGTERM, the process first finishes the orders that it has begun.
+// order is delivered again. After the third failed attempt it goes to `orders.unbilled`. On
+// Control-C or SIGTERM, the process first finishes the orders that it has begun.
 import Shop
 
 struct NothingToBill: Error {}

@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// Each file is an occurrence of an event, and the reader is its handler: up to `limit` calls of
 /// the reader run at a time. If a call throws, the report of its occurrence has a failure. An
-/// indexer can be used for one folder only.
+/// indexer can be used only once, for one folder.
 public final class Indexer: Sendable {
   /// The number of files that have been read, of all files.
   public struct Progress: Hashable, Sendable {
@@ -71,7 +71,7 @@ public final class Indexer: Sendable {
   /// Stops the indexer: no further file is begun. Files that are being read are finished, and then
   /// `index` returns.
   ///
-  /// Removing a handler takes effect at once: calls that wait are not made.
+  /// The removal of the handler takes effect at once: calls that still wait are not made.
   public func stop() { files.remove(named: "reader") }
 
   private var isStopped: Bool { !files.contains(named: "reader") }

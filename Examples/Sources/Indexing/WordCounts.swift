@@ -8,8 +8,8 @@ actor WordCounts {
 
   func expect(_ total: Int) { self.total = total }
 
-  /// Adds the words of one file. The actor reports the files one after the other, so their numbers
-  /// ascend.
+  /// Adds the words of one file. The actor reports the files one after the other, so the reported
+  /// numbers ascend.
   func add(_ words: [String: Int], of file: URL, telling progress: @Sendable (Indexer.Progress) -> Void) {
     counts.merge(words, uniquingKeysWith: +)
     files.append(file)

@@ -3,8 +3,8 @@ import EventingTesting
 import Search
 import Testing
 
-/// Tests of the model with a clock that only the test moves. So no test takes time or depends on
-/// it.
+/// Tests of the model with a clock that only the test moves. So no test waits for real time or
+/// depends on it.
 @MainActor @Suite(.timeLimit(.minutes(5))) struct SearchModelTests {
   struct Offline: Error, CustomStringConvertible {
     var description: String { "offline" }

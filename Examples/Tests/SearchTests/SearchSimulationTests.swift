@@ -3,8 +3,8 @@ import EventingTesting
 import Search
 import Testing
 
-/// Tests searches of several lengths, one of which ignores cancellation, in 200 orders of all
-/// steps.
+/// Tests three searches of different durations, one of which ignores cancellation. Each of 200
+/// seeds chooses another order of the steps.
 @MainActor @Suite(.timeLimit(.minutes(5))) struct SearchSimulationTests {
   struct Wrong: Error {
     let results: [[String]]

@@ -13,8 +13,8 @@ public import GRDB
 /// A stream delivers at least once. In one transaction, the inbox writes the source and the id of
 /// the message, and the handler writes its effects. So the database has either both or neither. If
 /// the message is delivered again, it is acknowledged and has no second effect. Only effects in
-/// this database are covered. If the handler sends a message, append it to an ``Outbox`` in that
-/// transaction.
+/// this database are covered. If the handler must send a message, let it append the message to an
+/// ``Outbox`` in that transaction.
 ///
 /// Several processes may share an inbox. Any thread may call any method.
 public struct Inbox: Sendable {
@@ -45,8 +45,8 @@ public struct Inbox: Sendable {
 
   /// Handles a message, unless it was handled before.
   ///
-  /// The source and the id identify a message. If the message has `ce-source` and `ce-id`, the
-  /// source is this CloudEvents attribute, and otherwise the subject.
+  /// A source and an id identify a message: `ce-source` and `ce-id` if the message has both
+  /// headers, otherwise its subject and its id.
   ///
   /// - Parameters:
   ///   - message: The message.

@@ -68,8 +68,8 @@ extension Outbox {
       try afterStep(.read)
       guard let fault = try await publish(message, to: target, pace) else {
         try afterStep(.published)
-        // The engine has acknowledged the message. So it is deleted in a new task, even if this
-        // task was cancelled meanwhile.
+        // The engine has the message, so the message must be deleted even if this task was
+        // cancelled meanwhile. A new task deletes it.
         try await Task { try await write(pace) { try message.delete(in: $0) } }.value
         try afterStep(.deleted)
         continue
@@ -81,7 +81,7 @@ extension Outbox {
 
   /// Publishes a message, and retries until the engine has acknowledged it.
   ///
-  /// - Returns: The fault, if the message can never be published unchanged; otherwise `nil`.
+  /// - Returns: The fault, if no retry can publish the message as it is; otherwise `nil`.
   private func publish(
     _ message: OutboxMessage, to target: RemoteEvent<Payload>, _ pace: RelayPace
   ) async throws -> (any Error)? {

@@ -13,10 +13,11 @@ public import GRDB
 ///
 /// **At least once.** A message is deleted after the engine has acknowledged it. If the process
 /// ends between the two, the message is published again with its id. A stream stores an id once
-/// within its window. An ``Inbox`` handles it once for as long as it keeps the record.
+/// within its window. An ``Inbox`` handles a message once for as long as the inbox keeps its
+/// record.
 ///
 /// **Order.** Messages of one outbox are published in the order of their transactions, one at a
-/// time. Only a message that was set aside no longer holds up the next one.
+/// time. A message holds up the next ones until it is published or set aside.
 ///
 /// **Concurrency.** Any thread may call any method. Several processes may use one outbox of one
 /// database file, and each may run a relay: one of them publishes, the others wait. See

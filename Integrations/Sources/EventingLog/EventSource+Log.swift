@@ -2,8 +2,8 @@ public import Eventing
 public import EventingTransport
 public import Logging
 
-// The log line is written by the thread that delivers, or by that of a lane. Payloads are never
-// logged. An error is logged with its description, which the program controls.
+// A handler writes the log line, on the thread that delivers or on a thread of a lane. Payloads are
+// never logged. An error is logged with its description, which the program controls.
 
 extension EventSource<HandlerFailure> {
   /// Logs the errors of handlers.

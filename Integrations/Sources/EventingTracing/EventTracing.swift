@@ -30,9 +30,9 @@ public enum EventTracing {
   /// handlers see the context that the instrument reads from these headers.
   ///
   /// - Parameters:
-  ///   - headers: The headers that the instrument writes and reads. The one with the trace must be
-  ///     the first. A message without it carries no context. Each header binds one task-local value
-  ///     for each message. If there are none, the context stays in this process.
+  ///   - headers: The headers that the instrument writes and reads. The header with the trace must
+  ///     be the first. A message without it carries no context. Each header binds one task-local
+  ///     value for each message. Without headers, the context stays in this process.
   ///   - instrument: The instrument; `nil` for the one that the program has bootstrapped.
   /// - Returns: A value whose ``Carrying/end()`` stops carrying the context. Call `carry` only
   ///   once.

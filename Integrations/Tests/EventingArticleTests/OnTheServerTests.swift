@@ -5,7 +5,8 @@ import ServiceLifecycleTestKit
 import Testing
 
 /// Runs the code of the guide "On the server" that needs swift-service-lifecycle. `Application`
-/// stands in for that of Hummingbird, which takes minutes to build: `Examples/Servers` uses it.
+/// stands in for Hummingbird's type, because Hummingbird takes minutes to build: `Examples/Servers`
+/// uses it.
 @Suite(.timeLimit(.minutes(2))) struct OnTheServerTests {
   struct Order: Sendable { var id = 7 }
   struct Orders: Sendable {

@@ -3,8 +3,8 @@ import Eventing
 import EventingTransport
 import Testing
 
-/// Runs the loops of Integrations/README.md over algorithms of AsyncAlgorithms. Each test sends
-/// only after its loop has called `payloads()`.
+/// Runs the loops of Integrations/README.md that use AsyncAlgorithms. Each test sends only after
+/// its loop has called `payloads()`.
 @Suite(.timeLimit(.minutes(2))) struct ReadmeAlgorithmTests {
   let notes = Notes()
 

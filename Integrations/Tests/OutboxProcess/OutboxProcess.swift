@@ -16,9 +16,9 @@ import Synchronization
 ///     outbox-process DATABASE JOURNAL ORDERS STEP COUNT [relay]
 ///
 /// The process writes orders with their events, relays the events to the journal, and handles the
-/// messages of the journal. At the given occurrence of the given step the process kills itself with
-/// SIGKILL. Otherwise it ends with 0 when all orders are billed and the outbox is empty. With
-/// `relay` the process only relays, until the outbox is empty.
+/// messages of the journal. When it has reached STEP for the COUNT-th time, the process kills
+/// itself with SIGKILL. Otherwise it ends with 0 when all orders are billed and the outbox is
+/// empty. With `relay` the process only relays, until the outbox is empty.
 @main struct OutboxProcess {
   static func main() async throws {
     let arguments = CommandLine.arguments

@@ -101,8 +101,8 @@
       }
     }
 
-    /// Ends the subscription at the server first. The server gives the messages that it has sent to
-    /// this member to no other one, so they are handled, too.
+    /// Ends the subscription at the server, and then waits for handlers. Messages that the server
+    /// has already sent here reach no other member, so they are handled, too.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = takeLibrary() {

@@ -6,7 +6,8 @@
   /// request is a *pull*.
   ///
   /// A message does not say to which pull it belongs, so it counts for the oldest one. The numbers
-  /// of single pulls may be wrong for a short time. Messages beyond the room wait.
+  /// of single pulls may be wrong for a short time. If more messages arrive than there is room for,
+  /// they wait in the subscription.
   struct StreamPulls: Sendable {
     private struct Pull: Sendable {
       let token: UInt64

@@ -31,12 +31,13 @@
       /// The number of the consumer's last delivery.
       var lastNumber: UInt64 = 0
 
-      /// Records a delivery. Returns the last position before it if the server has lost a part of
-      /// its record of the consumer, so that messages come again; otherwise `nil`.
+      /// Records a delivery. If the server has lost a part of its record of the consumer, so that
+      /// it repeats messages, returns the last position before this delivery; otherwise `nil`.
       ///
-      /// Deliveries of a consumer have growing numbers, and come in their order. A smaller number
-      /// shows that the record fell back. If the position grows nevertheless, the consumer was made
-      /// again after the last message, and no message is repeated.
+      /// Deliveries of a consumer have growing numbers, and arrive in that order. A number that
+      /// does not grow shows that the server has lost a part of the record. If the position grows
+      /// nevertheless, the consumer was made again after the last message, and no message is
+      /// repeated.
       mutating func note(_ place: StreamPlace) -> UInt64? {
         let last = nextPosition.map { $0 - 1 }
         let isFallen = place.number <= lastNumber && place.position <= last ?? 0
@@ -180,7 +181,7 @@
           state.isReady = false
           return !state.pulls.isEmpty
         }
-        // If messages are returned while a pull is open, the server delivers them here again at
+        // If messages are returned while a pull is open, the server delivers them to this pull at
         // once. So they are returned only after the pull has ended, which takes at most
         // ``StreamPulls/expiry``.
         if !hasPulls { giveBackInOrder(inflow.takeWaiting()) }

@@ -41,8 +41,8 @@ extension Conformance {
     }
   }
 
-  /// Checks that the messages of a forward begin in the order of its event. A forward publishes the
-  /// next message when the engine says that the last one has entered.
+  /// Checks that the messages of a forward begin in the order of its event. A forward publishes
+  /// each message when the engine says that the message before it has entered.
   func forward() async throws {
     guard first.promises.keepsOrder else { return }
     let (log, local) = (MessageLog(), Event<[UInt8]>("local"))
@@ -156,7 +156,7 @@ extension Conformance {
   func atMostOnce() async throws {
     guard !isAtLeastOnce else { return }
     // A receipt means that the engine has the message, but perhaps not yet the subscribers. So
-    // message 0 must arrive before the subscription that must not see it begins.
+    // another subscription waits for message 0, before the one begins that must not receive it.
     let before = MessageLog()
     let earlier = try await subscribe(before)
     try await publish(0...0)

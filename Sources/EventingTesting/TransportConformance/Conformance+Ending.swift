@@ -3,8 +3,8 @@ import EventingTransport
 
 // Checks of connections and engines that end, with and without a warning.
 extension Conformance {
-  /// Checks that messages without a verdict go to another member when their connection is closed,
-  /// and that a closed connection refuses to publish.
+  /// Checks that messages without a verdict go to another member when the connection of the first
+  /// member is closed. Checks that a closed connection refuses to publish.
   func closes() async throws {
     guard redelivers, let close else { return }
     try await endsConnection(close)

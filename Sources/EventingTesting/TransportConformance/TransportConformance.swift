@@ -9,8 +9,8 @@ public import EventingTransport
 ///       }.run(check)
 ///     }
 ///
-/// Each check makes its own transports, and uses subjects and groups that no other check uses. A
-/// check of something that the engine does not promise does nothing.
+/// Each check makes its own transports, and uses subjects and groups that no other check uses. If
+/// an engine does not promise what a check tests, the check does nothing.
 public struct TransportConformance: Sendable {
   /// A check of one promise.
   public struct Check: Hashable, Sendable, CustomStringConvertible {
@@ -44,8 +44,8 @@ public struct TransportConformance: Sendable {
   ///   - close: A closure that closes the connection of a transport that `connect` returned, and
   ///     waits less than `patience` for handlers. The other transports stay open. If `nil`, closing
   ///     is not checked.
-  ///   - vanish: A closure that cuts the connection of such a transport without a warning, as the
-  ///     death of its process does. If `nil`, that is not checked.
+  ///   - vanish: A closure that cuts the connection of a transport that `connect` returned, without
+  ///     a warning, as the death of a process does. If `nil`, that is not checked.
   public init(
     prefix: String, pause clock: any Clock<Duration>, patience: Duration = .seconds(30),
     connect: @escaping @Sendable () async throws -> any Transport, restart: (@Sendable () async throws -> Void)? = nil,

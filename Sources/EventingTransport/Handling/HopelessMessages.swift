@@ -1,6 +1,6 @@
 import Eventing
 
-/// The messages of one listening that were given up, but whose dead letters are not stored yet.
+/// The messages that one listening has given up, but whose dead letters are not stored yet.
 ///
 /// The engine redelivers such a message, so that the dead letter is published again. No handler
 /// sees the message.

@@ -2,7 +2,7 @@ import Eventing
 
 /// The listenings of one remote event or question.
 ///
-/// The owner calls ``end()``, which ends all of them, when it is finished or released.
+/// The owner calls ``end()``, which ends all listenings, when the owner is finished or released.
 final class Listenings: Sendable {
   struct Entry: Sendable {
     let group: String?
@@ -96,8 +96,8 @@ final class Listenings: Sendable {
 
 /// A running listening of a remote event or question. Releasing this value does not end it.
 ///
-/// It ends with ``drain(within:)`` or ``cancel()``, when its event or question is finished, or when
-/// the last reference to that is released.
+/// A listening ends with ``drain(within:)`` or ``cancel()``. It also ends when its event or
+/// question is finished, or when the last reference to the event or question is released.
 public final class Listening: Sendable {
   private let subscription: any TransportSubscription
   private let listenings: Listenings
@@ -116,7 +116,7 @@ public final class Listening: Sendable {
   /// member of the group. Calls that wait on lanes run nevertheless.
   ///
   /// Any thread may call this method. Inside a handler of the event, the method waits for that
-  /// handler until the limit. Further calls return at once.
+  /// handler until the limit. When the listening has ended, further calls return at once.
   ///
   /// - Parameter limit: The longest wait for handlers.
   public func drain(within limit: Duration = .seconds(10)) async {

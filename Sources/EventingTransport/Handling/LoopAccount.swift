@@ -1,9 +1,9 @@
 import Eventing
 
-/// Counts the loops over sequences that received one message.
+/// Counts the loops over sequences that one message reached.
 ///
 /// A send does not wait for loops. So each sequence gets a mark with the payload, also behind views
-/// and forwards. The verdict on the message waits for the marks.
+/// and forwards, and the verdict on the message waits for the marks.
 final class LoopAccount: Sendable {
   struct State: Sendable {
     /// The number of marks without an outcome.
@@ -23,7 +23,7 @@ final class LoopAccount: Sendable {
   }
 
   /// Whether all loops have asked for the next element; `nil` until each mark has an outcome. After
-  /// the delivery, the result changes only from `nil` to a value.
+  /// the delivery no mark is added, so a result that is not `nil` stays.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
   /// Waits until each mark has an outcome. Returns whether all loops have asked for the next

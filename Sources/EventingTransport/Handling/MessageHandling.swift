@@ -70,20 +70,22 @@ final class Listener: Sendable {
     seen = SeenMessages(options.deduplication)
   }
 
-  /// Returns the end of the ids of the dead letters of one listening.
+  /// Returns the suffix for the ids of the dead letters of one listening.
   ///
-  /// A stream stores an id once. So the members of a group make one letter of a message, even if
-  /// the message comes again after a crash. Other listenings that give the message up make letters
-  /// of their own: a group of one name on another subject, and each listening without a group.
+  /// A stream stores an id once. All members of a group use one suffix, so they make one letter of
+  /// a message, even if the message comes again after a crash. Other listenings that give the
+  /// message up make letters of their own: a group of this name on another subject, and each
+  /// listening without a group.
   private static func letterSuffix(_ group: String?, _ filter: String) -> String {
     let number = group == nil ? UInt64.random(in: .min ... .max) : stableHash(filter)
     return ".dead.\(group.map { "\($0)." } ?? "")\(String(number, radix: 36))"
   }
 
-  /// Returns whether a listening has made a message as a dead letter.
+  /// Returns whether a message is a dead letter that a listening has made.
   ///
   /// The header alone does not show it. Another program may write any header, and may publish a
-  /// letter to its first subject again. The id of a letter ends as ``letterSuffix(_:_:)`` says.
+  /// letter to its first subject again. So the suffix of the id is checked, too: see
+  /// ``letterSuffix(_:_:)``.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
     return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)
@@ -120,9 +122,9 @@ final class Listener: Sendable {
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.
   ///
-  /// A dead letter never becomes a dead letter again. Otherwise two listenings, each with the
-  /// subject of the other one for its dead letters, could pass a message back and forth for ever.
-  /// While the letter cannot be stored, the message is redelivered, but no handler is called.
+  /// A dead letter never becomes a dead letter again. Otherwise two listenings could pass a message
+  /// back and forth for ever, if each listens to the dead-letter subject of the other. While the
+  /// letter cannot be stored, the message is redelivered, but no handler is called.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
     guard !Listener.isLetter(message) else {

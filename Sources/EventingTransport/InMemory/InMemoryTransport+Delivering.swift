@@ -136,9 +136,9 @@ extension InMemoryTransport {
 
   /// Makes the engine reachable again.
   ///
-  /// - Parameter isForgetful: Whether the engine has lost its record of begun messages, as a broker
-  ///   that crashed. Then all messages without a verdict are redelivered, and verdicts on their
-  ///   earlier deliveries have no effect. An incident of the kind
+  /// - Parameter isForgetful: Whether the engine has lost its record of begun messages, like a
+  ///   broker that has crashed. Then all messages without a verdict are redelivered, and verdicts
+  ///   on their earlier deliveries have no effect. An incident of the kind
   ///   ``TransportIncident/Kind/repeated`` names each group that had such messages.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
     let (isNew, repetitions, publishers, woken) = state.withLock { state in

@@ -63,8 +63,8 @@ extension InMemoryTransport {
 extension MemoryState {
   /// Chooses the responders of one request: one of each group, and all without a group.
   ///
-  /// - Returns: The number of chosen responders, and the ones that receive the request. A fault may
-  ///   lose the request of a chosen one.
+  /// - Returns: The number of chosen responders, and the responders that receive the request. A
+  ///   fault may lose the request on the way to a responder.
   mutating func chooseResponders(_ subject: String, _ faults: MemoryFaults) -> (count: Int, asked: [MemoryResponder]) {
     lastRequest += 1
     var groups: [String: [MemoryResponder]] = [:]

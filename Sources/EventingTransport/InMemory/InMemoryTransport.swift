@@ -14,9 +14,9 @@ import Foundation
 /// The seed, the number of the message and the listener decide each fault, whatever the order of
 /// the tasks.
 ///
-/// The stream keeps the messages that a group or a listening has not handled, and the last ones:
-/// see ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``. A listening keeps only
-/// messages of its own subject.
+/// The stream keeps the last messages, and all that a group or a listening has not handled: see
+/// ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``. A listening keeps only messages of
+/// its own subject in the stream.
 ///
 /// Any thread and any handler may call any method. Handlers run on Swift's pool, not on the thread
 /// that publishes.

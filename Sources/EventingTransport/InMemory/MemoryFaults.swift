@@ -18,8 +18,8 @@ extension InMemoryTransport {
     /// - Parameter longest: The longest delay.
     public static func delay(upTo longest: Duration) -> Fault { Fault(kind: .delay(longest)) }
     /// Returns a fault that stores a message but loses its receipt: `publish` throws
-    /// ``TransportError/Code/mayBeStored``. If the message is published again with its id, that
-    /// receipt arrives. The fault has no effect without a stream.
+    /// ``TransportError/Code/mayBeStored``. If the message is published again with its id, the
+    /// receipt of the second attempt arrives. The fault has no effect without a stream.
     ///
     /// - Parameter probability: The probability for each message, from 0 to 1.
     public static func loseReceipt(_ probability: Double) -> Fault { Fault(kind: .loseReceipt(probability)) }

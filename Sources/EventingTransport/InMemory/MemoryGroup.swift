@@ -37,8 +37,8 @@ struct MemoryGroup: Sendable {
   var repeated: Set<UInt64> = []
   /// The messages to be redelivered after a delay.
   var delayed: Set<UInt64> = []
-  /// The members that may have room for a message, in the order in which the next one is chosen.
-  /// Members whose subscription has ended may still be among them.
+  /// The members that may have room for a message, in the order in which they are chosen. Members
+  /// whose subscription has ended may still be among them.
   var available = Deque<UInt64>()
 
   init(_ id: UInt64, _ key: Key?, _ filter: SubjectFilter, chance: UInt64) {

@@ -18,8 +18,8 @@ extension MemoryState {
     return group.id
   }
 
-  /// Returns the number that decides, with the seed, which faults meet a group, or a subscription
-  /// without one. For a group it depends only on its name and its filter.
+  /// Returns a number by which a group, or a subscription without one, has its own random faults.
+  /// The number of a group depends only on the group's name and filter.
   mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     if let group = options.group { return stableHash("\(group) \(filter.text)") }
     lastListener += 1
@@ -54,8 +54,8 @@ extension MemoryState {
       groups[id]?.pending[position] = nil
       groups[id]?.giveBack(position)
     }
-    // One member more than returned messages: the removed subscription may have been woken for
-    // another message.
+    // Wakes one member more than messages were returned: the removed subscription may have been
+    // woken for another message.
     var woken: [MemorySubscription] = []
     for _ in 0...gone.taken.count where groups[id]?.hasWork == true {
       if let other = wakeOne(id) { woken.append(other) }
@@ -130,8 +130,8 @@ extension MemoryState {
     case .retry(let delay):
       groups[group]?.failures[position, default: 0] += 1
       result.delay = delay
-    // With `inFlight` 1, a member handles messages in order. So a released message stays before all
-    // others. Another member may take it at once, while this one pauses.
+    // With `inFlight` 1, a member handles messages in order. So a released message gets no delay,
+    // and stays before all others. Another member may take it at once, while this one pauses.
     case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
     guard let delay = result.delay else { return result }

@@ -128,7 +128,7 @@ struct MemoryState: Sendable {
     return (Receipt(position: position), woken)
   }
 
-  /// Adds a message without a stream to the queues of subscriptions. Returns the subscriptions to
+  /// Adds a message to the queues of subscriptions without a stream. Returns the subscriptions to
   /// wake.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [UInt64]] = [:]

@@ -42,11 +42,11 @@ extension RemoteKeyedEvent {
   }
   /// Unlocks all handlers of an owner. Returns their number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
-  /// Locks the handlers of all keys that are there now. Returns their number. O(*n*) for *n*
+  /// Locks the handlers of all keys that are there now, and returns their number. O(*n*) for *n*
   /// handlers of all keys.
   @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
-  /// Unlocks all handlers. The lock of the event stays in force. Returns their number. O(*n*) for
-  /// *n* handlers of all keys.
+  /// Unlocks all handlers, and returns their number. The lock of the event stays in force. O(*n*)
+  /// for *n* handlers of all keys.
   @discardableResult public func unlockAll() -> Int { event.unlockAll() }
   /// Returns whether a handler is locked by a lock of its own. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }

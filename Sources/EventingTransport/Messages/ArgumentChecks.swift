@@ -60,8 +60,8 @@ func checkHeaders(_ headers: [String: String]) throws {
   }
 }
 
-/// Checks that headers can be sent. A codec, and code that calls an engine itself, may write any
-/// names, those of the library included.
+/// Checks that headers can be sent. Accepts the names that belong to the library: a codec, or code
+/// that calls an engine itself, may write them.
 package func checkHeaderSyntax(_ headers: [String: String]) throws {
   for (name, value) in headers {
     guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 58 }) else {

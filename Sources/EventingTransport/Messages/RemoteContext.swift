@@ -40,8 +40,8 @@ public enum RemoteContext {
 
   /// Carries a task-local value with every message that is published from now on.
   ///
-  /// `publish` reads the value in its task and writes the header, unless the user passes one of
-  /// that name. Handlers in other processes see the decoded value. ``Eventing/EventContext``
+  /// `publish` reads the value in its task and writes the header, unless the caller passes a header
+  /// of that name. Handlers in other processes see the decoded value. ``Eventing/EventContext``
   /// carries the value within this process, so that handlers on lanes see it, too. Any thread may
   /// call this method.
   ///
@@ -85,9 +85,9 @@ public enum RemoteContext {
     return Carrying(id: id, inProcess: EventContext.carry(value))
   }
 
-  /// The entries, copied under the mutex. The array of the registry changes in place. So a reader
-  /// outside of the mutex and a change would be separated only by the array's reference count. The
-  /// thread sanitizer does not see that.
+  /// The entries, copied under the mutex. The registry changes its array in place. Outside of the
+  /// mutex, only the array's reference count would protect a reader from that change, and the
+  /// thread sanitizer does not see reference counts.
   private static var entries: [Entry] {
     isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }

@@ -2,10 +2,10 @@
 /// their transports.
 ///
 /// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
-/// Two headers of bounded length carry the path. One has the last steps. If there are more, the
-/// other has marks: the hashes of the steps whose number is a power of two. Every cycle contains
-/// such a step, however long it is. A message that returns to it is not forwarded again. Before
-/// that, it may have passed the rest of a long cycle twice.
+/// Two headers of bounded length carry the path. One has the last steps. If there are more steps,
+/// the other has marks: the hashes of the steps whose number is a power of two. Every cycle gets
+/// such a step, however long the cycle is, and a message that returns to the step is not forwarded
+/// again. Until then, it may have passed a long cycle twice.
 struct RemoteWay: Sendable {
   /// The last message of the path, and its transport; `nil` for a message that was not forwarded.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?

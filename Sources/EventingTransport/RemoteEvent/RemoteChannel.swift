@@ -70,8 +70,8 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   ///   - options: The options.
   ///   - isKeyed: Whether the subject has the key as one more word.
   ///   - isReady: A closure that returns whether a message could reach a handler at this time.
-  ///   - prepare: A closure that returns the closure which sends a message to handlers. It throws
-  ///     if the message cannot be decoded.
+  ///   - prepare: A closure that returns, for a message, the closure that sends it to handlers.
+  ///     `prepare` throws if the subject has no valid key.
   func listen(
     _ options: ListenOptions, isKeyed: Bool = false, isReady: @escaping @Sendable () -> Bool,
     _ prepare: @escaping @Sendable (RemoteMessage) throws -> Send

@@ -6,10 +6,10 @@ extension EventSource {
   /// A forward is a handler on a lane, and publishes the payloads in order. It begins to publish a
   /// payload when the one before it has entered the engine, so up to 64 receipts are awaited at one
   /// time. A message that the engine must send again, after a lost connection, may come later. A
-  /// `send` waits until its own message is stored, and its report has the error if it is not. A
-  /// message is not forwarded to a subject of a transport that it came through. So a cycle
-  /// over any number of processes ends. If a cycle has more subjects than fit into a header of
-  /// 4,096 bytes, a message may pass through it twice.
+  /// `send` waits until its own message is stored. If the message is not stored, the report has the
+  /// error. No message is forwarded to a subject that it came through on the same transport. So a
+  /// cycle over any number of processes ends. If a cycle has more subjects than fit into a header
+  /// of 4,096 bytes, a message may pass through it twice.
   ///
   /// - Parameter target: The remote event. The forward holds it weakly, and ends when it is
   ///   released.
@@ -82,8 +82,8 @@ extension EventSource {
 }
 
 extension Event {
-  /// Removes all forwards from this event to a remote event, as `remove(_:)`
-  /// removes a handler. Returns their number. O(*n*) for *n* handlers.
+  /// Removes all forwards from this event to a remote event, as `remove(_:)` removes a handler.
+  /// Returns their number. O(*n*) for *n* handlers.
   @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
     removeForwards(to: target)
   }

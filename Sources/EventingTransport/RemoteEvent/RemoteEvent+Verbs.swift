@@ -20,13 +20,13 @@ extension RemoteEvent {
   /// but take no messages until there is a handler again. O(*n*) for *n* handlers.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Removes all forwards from this event to another one. Returns their number. O(*n*) for *n*
+  /// Removes all forwards from this event to a local event. Returns their number. O(*n*) for *n*
   /// handlers.
   @discardableResult public func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
     event.removeForwarding(to: target)
   }
-  /// Removes all forwards from this event to another remote one. Returns their number. O(*n*) for
-  /// *n* handlers.
+  /// Removes all forwards from this event to a remote event. Returns their number. O(*n*) for *n*
+  /// handlers.
   @discardableResult public func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
     event.removeForwarding(to: target)
   }
@@ -40,9 +40,9 @@ extension RemoteEvent {
 
   // MARK: Locking
 
-  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. If the lock
-  /// keeps a message from the handler, the message has not been handled. An engine that stores
-  /// messages delivers it again.
+  /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. A message that
+  /// the lock keeps from the handler counts as unhandled, so an engine that stores messages
+  /// delivers it again.
   ///
   /// - Returns: Whether the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
@@ -82,8 +82,8 @@ extension RemoteEvent {
   @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
   /// Locks the handlers that are there now. Returns their number. O(*n*) for *n* handlers.
   @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
-  /// Unlocks all handlers. The lock of the event stays in force. Returns their number. O(*n*) for
-  /// *n* handlers.
+  /// Unlocks all handlers, and returns their number. The lock of the event stays in force. O(*n*)
+  /// for *n* handlers.
   @discardableResult public func unlockAll() -> Int { event.unlockAll() }
   /// Returns whether a handler is locked by a lock of its own. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }

@@ -8,8 +8,8 @@ public import Eventing
 ///     let listening = try await placed.listen(as: "billing")  // one member handles each
 ///
 /// A published payload goes to the engine. The engine delivers it to one member of each group, and
-/// to each process that listens without a group; to this one, too, if it listens. Handlers, views
-/// and sequences are those of any `EventSource`.
+/// to each process that listens without a group, this process included. Handlers, views and
+/// sequences are those of any `EventSource`.
 ///
 /// **The acknowledgement is the report.** A message is acknowledged if at least one handler
 /// received it, and no handler threw an error, dropped or deferred the message, or was locked.
@@ -58,8 +58,8 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// Publishes a payload.
   ///
   /// This method does not call local handlers. They are called when the engine delivers the
-  /// message. Publishing inside a handler begins a new forwarding path, so only forwards end
-  /// cycles.
+  /// message. Publishing inside a handler begins a new forwarding path. So a cycle of forwards
+  /// ends, but a cycle of handlers that publish does not.
   ///
   /// - Parameters:
   ///   - payload: The payload.
@@ -83,7 +83,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// - Parameters:
   ///   - group: The durable group: one member handles each message. Without a group, each listening
   ///     process handles each message.
-  ///   - start: The first message of a new group, or of a listening without one.
+  ///   - start: The first message of a new group, or of a listening without a group.
   ///   - inFlight: The largest number of messages without a verdict. With 1, each message is
   ///     handled before the next one begins.
   ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
@@ -94,9 +94,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
   ///     failed. Without one they are dropped, and only the transport's incidents report them.
   ///     Messages of this subject that fail are dropped, too: a dead letter never becomes a dead
-  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. It
-  ///     is redelivered after up to 30 s, so that the letter is published again. No handler of this
-  ///     process sees it then.
+  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. The
+  ///     message is redelivered after up to 30 s, so that the letter is published again. No handler
+  ///     of this process sees the message then.
   ///   - deduplication: The number of handled ids that this listening remembers, to skip
   ///     repetitions.
   /// - Returns: The listening. Releasing it does not end it.

@@ -3,8 +3,8 @@ import Eventing
 /// Limits the total size of messages that were published or asked, but not sent or stored yet.
 ///
 /// If the limit is reached, publishers are suspended, so a slow engine slows its publishers down.
-/// Waiters are served in order. Each is examined once when it is served, and when a deadline may
-/// have passed. So the work does not grow with the square of their number.
+/// Waiters are served in order. Each waiter is examined when it is served, and when a deadline may
+/// have passed. So the work does not grow with the square of the number of waiters.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int

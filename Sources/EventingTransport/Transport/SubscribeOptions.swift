@@ -4,7 +4,7 @@ public import Foundation
 public struct SubscribeOptions: Sendable {
   /// The durable group; `nil` for a subscription without one, which receives every message.
   public var group: String?
-  /// The first message of a new group, or of a subscription without one. An existing group
+  /// The first message of a new group, or of a subscription without a group. An existing group
   /// continues where it was.
   public var start: StartPosition = .new
   /// The largest number of messages without a verdict, at least 1.

@@ -18,8 +18,8 @@ public import Eventing
 /// - **Bounds.** At most ``SubscribeOptions/inFlight`` messages of a subscription have begun
 ///   without a verdict.
 /// - **Groups.** Each message goes to one subscription of each group, and to every subscription
-///   without one. If a subscription ends without a verdict on a message, the message goes to
-///   another one.
+///   without a group. If a subscription ends without a verdict on a message, the message goes to
+///   another subscription of the group.
 /// - **Threads.** No method blocks a thread of Swift's pool or of Dispatch. `begin` runs inline
 ///   handlers, so it must not be called on a thread that the engine needs for its own work.
 public protocol Transport: Sendable {

@@ -1,7 +1,7 @@
 /// The promises of a ``Transport``.
 ///
 /// A remote event or question throws an error if a call needs groups, replies or retries that are
-/// not promised, or a larger body.
+/// not promised, or a body larger than promised.
 public struct TransportPromises: Hashable, Sendable {
   /// Whether messages are stored and redelivered until they are handled. Otherwise each message is
   /// delivered at most once, and nothing is retried.

@@ -4,17 +4,18 @@
 public protocol TransportSubscription: AnyObject, Sendable {
   /// Tells the engine that ``SubscribeOptions/isReady`` may have changed to true.
   ///
-  /// The engine asks again soon. It does not call `isReady` or `begin` before this method returns.
+  /// The engine calls `isReady` again soon, but neither `isReady` nor `begin` before this method
+  /// returns.
   func readinessChanged()
 
   /// Ends the subscription, and lets the messages that have begun be handled.
   ///
-  /// After the call no message of a stream begins. The method waits for the verdicts on the begun
-  /// messages. It returns the messages that have not begun to the engine. At the limit, it also
-  /// returns those without a verdict. An engine that stores messages redelivers them.
+  /// From the call on, no message of a stream begins. The method waits for the verdicts on the
+  /// begun messages. To the engine it returns the messages that have not begun and, at the limit,
+  /// those without a verdict. An engine that stores messages redelivers them.
   ///
   /// Without a stream, no other subscription gets the messages that were sent to this one. So these
-  /// begin, and the method waits for their verdicts.
+  /// messages begin, and the method waits for their verdicts.
   ///
   /// The method returns shortly after `limit` at the latest, even if the engine is unreachable.
   ///
@@ -28,8 +29,8 @@ public protocol TransportSubscription: AnyObject, Sendable {
 
 /// A message whose handling has begun.
 public protocol BegunMessage: Sendable {
-  /// The verdict, if it is known without a wait; otherwise `nil`, which is the default. If there is
-  /// one, an engine need not start a task for ``verdict``.
+  /// The verdict, if it is known without a wait; otherwise `nil`, which is the default. For a known
+  /// verdict, an engine need not start a task that awaits ``verdict``.
   var knownVerdict: Verdict? { get }
   /// The verdict, when the handling has ended. An engine reads this or ``knownVerdict`` once.
   var verdict: Verdict { get async }
@@ -42,7 +43,8 @@ extension BegunMessage {
 
 /// The engine's instruction for a message whose handling has ended.
 ///
-/// An engine that delivers at most once drops the message after every verdict but ``reject(_:)``.
+/// An engine that delivers at most once drops the message after every verdict. After ``reject(_:)``
+/// it still posts the incident.
 public enum Verdict: Hashable, Sendable {
   /// The message was handled, so the engine acknowledges it.
   case done

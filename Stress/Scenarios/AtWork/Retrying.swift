@@ -42,7 +42,7 @@ struct Retrying: Scenario {
           try await handlerLog.call(payload, canary, pausing: true)
         }
       }
-    // A fault may cancel the task that sends. This would end a delay of a `.task` handler, without
+    // A fault may cancel the task that sends. For a `.task` handler, this would end a delay without
     // another attempt. So such a handler retries without a delay.
     let policy =
       place == .task

@@ -66,8 +66,8 @@ struct Bus: Scenario {
 
   // MARK: All at once
 
-  /// Asks for all events of a bus, directly after the start line, so that the workers race for each
-  /// first use.
+  /// Asks for all events of a bus at the start of the race, so that the workers race for each first
+  /// use.
   private func ask(_ worker: Worker, _ lot: Lot) {
     let find = lot.finds[worker.index]
     let canary = Canary(.handler)

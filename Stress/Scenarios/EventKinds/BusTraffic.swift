@@ -150,8 +150,9 @@ final class BusTraffic: Sendable {
     return nil
   }
 
-  /// Makes two events of an owner, and posts to each. Only this worker knows the events. But a
-  /// `quiesce` of the whole bus may keep them busy for a short time, so the calls are awaited.
+  /// Makes two events of an owner, and posts to each. No other worker sends to these events. But
+  /// while a `quiesce` of the whole bus is inside one, a post returns before its call. So this
+  /// method waits for the calls.
   private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<StressPayload>] {
     let (checks, canary, heard) = (context.checks, Canary(.handler), Counter())
     var events: [Event<StressPayload>] = []

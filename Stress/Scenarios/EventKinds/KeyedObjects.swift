@@ -138,8 +138,9 @@ extension Keyed {
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Each add examines two handlers, and removes those of released objects. After as many adds
-      // as there were handlers, all of these have been examined. Nine are needed: eight of `target`
-      // and one of any key. The check allows 129 others, most of them added here.
+      // as there were handlers, all of these have been examined. Nine handlers stay: eight of
+      // `target` and one of any key. The check allows 129 more, most of which these adds have
+      // added.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // A thread that is still inside the event delays the adds, and so the removal of handlers.
       await event.quiesce()

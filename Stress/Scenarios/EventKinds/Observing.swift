@@ -91,8 +91,8 @@ struct Observing: Scenario {
 
   private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
     var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
-    // In such rounds, few handlers ask for the call before a change. So a new handler is sometimes
-    // the only one that does, which is rare otherwise.
+    // In rounds with `hasFewPriors`, few handlers ask for the call before a change. So a new
+    // handler is sometimes the only one that asks, which is rare otherwise.
     if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
     let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
     listener.fate = worker.makeFate()

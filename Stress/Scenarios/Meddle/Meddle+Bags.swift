@@ -136,7 +136,7 @@ extension Meddle.Owner {
 }
 
 extension Meddle {
-  /// An error that reports a violation from a closure that cannot report one. A failure with this
-  /// error is a violation.
+  /// An error for a closure that finds a violation, but has no `Checks` to report it to. A failure
+  /// with this error counts as a violation.
   struct Broken: Error {}
 }

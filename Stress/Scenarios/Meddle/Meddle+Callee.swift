@@ -13,8 +13,8 @@ extension Meddle {
     private let calls = Counter()
     private let running = Counter()
     /// The lowest sequence number that the next call with an ``Occurrence`` may have: that of the
-    /// latest such call, plus one; 0 before the first call. The first call may have 0, which is the
-    /// sequence number of an observed value that was never sent.
+    /// latest such call, plus one. Before the first call it is 0, the sequence number of the
+    /// initial value of an observed value.
     private let nextSequence = Atomic<UInt64>(0)
 
     init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {

@@ -5,8 +5,8 @@ import Eventing
 ///
 /// An object is deallocated when its last reference is released, often while another worker loads a
 /// reference to it. If the optimizer of a release build moves a retain past an unlock, that worker
-/// reads freed memory. To detect this, each payload has parts that carry one number, and each
-/// handler checks them (G21).
+/// reads freed memory. To detect this, all parts of a payload carry one number, and each handler
+/// checks that they do (G21).
 ///
 /// The checks of order and of counts hold under any race. Calls come one at a time (G13), with
 /// increasing sequence numbers (G1), and a once handler is called once (G8). Tokens of another

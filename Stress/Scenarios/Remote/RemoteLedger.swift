@@ -33,8 +33,7 @@ final class RemoteLedger: Sendable {
   var running: Int { state.withLock { $0.running } }
   var storedCount: Int { state.withLock { $0.stored.count } }
   var overlaps: Int { state.withLock { $0.overlaps } }
-  /// The number of stored numbers that groups have handled or given up, each counted once in a
-  /// group.
+  /// The number of stored numbers that each group has handled or given up, summed over the groups.
   var endedCount: Int {
     state.withLock { state in
       RemoteLedger.groups.reduce(0) { $0 + state.stored.intersection(state.ended(in: $1)).count }
@@ -93,8 +92,8 @@ final class RemoteLedger: Sendable {
     state.withLock { _ = $0.dead.insert(number) }
   }
 
-  /// Records a number as handled. Instead throws at every eighth call, and at each number that the
-  /// group refuses.
+  /// Records a number as handled. At every eighth call, and for each number that the group refuses,
+  /// throws instead.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in

@@ -5,8 +5,9 @@ import ServiceLifecycle
 /// Publishes updates over HTTP: `POST /updates` publishes one, and `GET /updates` streams all as
 /// Server-Sent Events.
 ///
-/// A stream iterates over a sequence of the event's payloads. The stream and its handler end in one
-/// of three ways: the client disconnects, the service shuts down, or the event is finished.
+/// A stream iterates over a sequence of the event's payloads. The stream ends, and with it the
+/// sequence, in one of three ways: the client disconnects, the service shuts down, or the event is
+/// finished.
 public struct UpdateService: Sendable {
   public let updates = Event<String>("updates")
 
@@ -37,7 +38,7 @@ public struct UpdateService: Sendable {
 
   private func stream(for request: Request) -> Response {
     // The sequence receives updates from now on. So a client that has the head of the response
-    // misses no update. If the client reads slowly, the newest hundred updates wait.
+    // misses no update. If the client reads slowly, only the newest hundred updates wait.
     let payloads = updates.payloads(named: "stream", buffering: .newest(100))
     let body = ResponseBody { writer in
       try await withGracefulShutdownHandler {
