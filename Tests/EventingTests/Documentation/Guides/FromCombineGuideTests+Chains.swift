@@ -36,7 +36,7 @@ extension FromCombineGuideTests {
 
   @Test func chains() async {
     let (placed, search, settled) = (Event<Order>("placed"), Event<String>("search"), Event<String>("settled"))
-    let (newest, last, noted, model) = (Observed(0), Observed("King"), Recorder<String>(), await Search())
+    let (newest, last, noted, model) = (Observed(0), Observed("King"), Recorder<String>(), Search())
     @Sendable func note(_ text: String) { noted.record(text) }
     @Sendable func insert(_ batch: [Order]) async throws { noted.record("inserted \(batch.count)") }
 
