@@ -51,6 +51,16 @@ import Testing
     #expect(histogram.count == 1_000)
   }
 
+  @Test func everyBucketIsUsed() {
+    // One duration for each end of an eighth of a power of two, ascending.
+    var found = (0...7).map { DurationHistogram.bucket(of: $0) }
+    for power in 3...63 {
+      for eighth in 8...15 { found.append(DurationHistogram.bucket(of: UInt64(eighth) << UInt64(power - 3))) }
+    }
+    #expect(found == Array(0..<DurationHistogram.bucketCount))
+    #expect(DurationHistogram.bucket(of: .max) == DurationHistogram.bucketCount - 1)
+  }
+
   /// A ring that was overwritten many times between two polls.
   @Test func callsWhoseBeginningIsGoneAreNotCounted() {
     let durations = CallDurations()
