@@ -67,7 +67,8 @@ final class Warnings {
       }
       let sent = reading.sequence - min(reading.sequence, polled.event.sequenceBefore)
       if sent > 0, !polled.wasHeard, now.since(polled.event.joinedAt) >= 10 * Self.second,
-        reading.handlerCount > 0 || !polled.event.wasEverHandled && polled.event.kind != .observed
+        reading.handlerCount > 0
+          ? Self.hasPassedBy(polled) : !polled.event.wasEverHandled && polled.event.kind != .observed
       {
         found(
           .unheard, polled, count: Int(clamping: sent), limit: 0,
@@ -138,6 +139,15 @@ final class Warnings {
         .failing, failed, 10,
         "The last \(Self.number(failed)) calls of \(name) all failed.")
     }
+  }
+
+  /// Returns whether an occurrence has come while a present handler was there, and that handler was
+  /// not called.
+  ///
+  /// Handlers that were never called do not show it: a `once` handler that adds its successor
+  /// leaves a new one behind, however many occurrences were handled.
+  private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
+    polled.handlers.contains { $0.reading.skipped + $0.reading.held > 0 }
   }
 
   /// Returns whether a backlog has grown for a second.
