@@ -28,4 +28,26 @@ extension PollerTests {
     #expect(warning(.unheard, poller, id)?.count == 4)
     event.removeAll()
   }
+
+  /// The first of many handlers goes: the warning stays, and names another handler.
+  @Test func manyHandlersOfOneLineAreOneWarning() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>("many")
+    var tokens: [HandlerToken] = []
+    for _ in 0..<110 { tokens.append(event.addHandler { _ in }) }
+    for _ in 0..<120 { event.addHandler { _ in } }
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
+    var found: [PolledWarning] { poller.warnings.all.filter { $0.code == .many && $0.event == id } }
+    poller.poll(at: now)
+    let before = found
+    #expect(before.map(\.count).sorted() == [110, 120])
+    let first = try #require(before.first { $0.count == 110 })
+    #expect(first.handler == tokens[0].id)
+    event.remove(tokens[0])
+    poller.poll(at: now + Self.second)
+    #expect(found.map(\.id) == before.map(\.id))
+    let later = try #require(found.first { $0.id == first.id })
+    #expect(later.count == 109 && later.handler == tokens[1].id && later.version == poller.tick)
+  }
 }
