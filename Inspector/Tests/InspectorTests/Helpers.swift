@@ -72,9 +72,10 @@ func withLink(
 }
 
 /// A page over a scripted app, all ended afterwards.
-func withPage(control: Bool = false, _ body: (FakeApp, PageServer, Feed) async throws -> Void) async throws {
+func withPage(
+  control: Bool = false, feed: Feed = Feed(), _ body: (FakeApp, PageServer, Feed) async throws -> Void
+) async throws {
   let app = try FakeApp(path: socketPath(), control: true, world: .shop())
-  let feed = Feed()
   let link = AppLink(path: app.path, control: control, interval: 50, delegate: feed)
   let server = try PageServer(port: 0, link: link, feed: feed)
   link.start()

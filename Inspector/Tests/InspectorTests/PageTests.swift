@@ -176,6 +176,21 @@ import Testing
     }
   }
 
+  /// The page asks for a second, and is closed before it stops the trace.
+  @Test func aTraceThatNobodyStopsIsStopped() async throws {
+    try await withPage(feed: Feed(traceGrace: .zero)) { app, server, _ in
+      let token = server.access.token
+      let body = #"{"events":[1],"seconds":1}"#
+      let begun = await server.request("POST", "/trace/start", origin: server.origin, token: token, body: body)
+      #expect(status(begun) == 200)
+      try await eventually("the trace is left running") { app.requests.contains { $0.contains(#""action":"stop""#) } }
+      // The app has no such trace any more.
+      let late = await server.request(
+        "POST", "/trace/stop", origin: server.origin, token: token, body: #"{"trace":1}"#)
+      #expect(status(late) == 409)
+    }
+  }
+
   @Test func aPageThatClosesIsForgotten() async throws {
     try await withPage { _, server, feed in
       _ = await server.request("GET", "/stream", token: server.access.token, until: "event: update")

@@ -146,8 +146,13 @@ def views(page, app):
     page.picture(f"{pictures}/waits-light.png")
     page.value("document.getElementById('tab-timeline').click()")
     page.value("document.querySelector('#timeline select').value = '1'")
+    # Notes the requests of the page.
+    page.value("window.sent = []; window.realFetch = fetch; window.fetch = (path, more) => { sent.push([path, more.body]); return realFetch(path, more); }; 0")
     page.value("document.getElementById('record').click()")
     page.until(f"/occurrences, [1-9]/.test({text('#timeline [role=status]')})", "a trace")
+    seconds = page.value("JSON.parse(sent.find(([path]) => path === 'trace/start')[1]).seconds")
+    check(seconds == 1, f"expected the inspector to know how long the trace lasts, got {seconds}")
+    page.value("window.fetch = realFetch; 0")
     page.until("(() => { const c = document.querySelector('canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; return d.some((byte) => byte > 0); })()", "a picture")
     page.value("document.querySelector('canvas').focus()")
     page.key("n", "KeyN", "n")
