@@ -260,6 +260,27 @@ def falling_count(page):
     check(rates[2:] == [100, 100, 100], f"expected a rate of 100 after the count fell, got {rates}")
 
 
+def updates(page):
+    """Checks what updates leave of the rows: a summary comes between the lines of one update, and an event goes and comes back."""
+    kept = page.value("""import('./model.js').then(({ model, update }) => {
+      const event = (id) => ({ id, sequence: 0, waiting: 0, handlers: 0 });
+      const send = (n, whole, ids, more = {}) => update({ n, t: model.time + 1, whole, parts: { events: ids.map(event) }, gone: {}, ...more });
+      const result = [];
+      send(1e6, true, [-1]);
+      send(0, true, [-1, -2], { upTo: 1e6 });
+      send(1e6, true, [-3]);
+      result.push([...model.events.keys()].sort());
+      send(1e6 + 1, true, [-4]);
+      result.push([...model.events.keys()]);
+      // What went and came back since the last update is in both.
+      model.meters.get(-4).kept = true;
+      send(1e6 + 2, false, [-4], { gone: { events: [-4] } });
+      result.push([...model.events.keys()], model.meters.has(-4), model.meters.get(-4)?.kept ?? null);
+      return result;
+    })""")
+    check(kept == [[-1, -2, -3], [-4], [-4], True, None], f"expected the rows of each update, got {kept}")
+
+
 def warned(code):
     return f"[...document.querySelectorAll('#warning-list .code')].some((each) => each.textContent === {code!r})"
 
@@ -333,6 +354,7 @@ def main():
         app = return_of_the_app(page, app)
         thousand(page, app)
         falling_count(page)
+        updates(page)
         page.call("Page.navigate", url="about:blank")
         page.until("location.href === 'about:blank'", "a page that was left")
         page.call("Page.navigate", url=url.split("#")[0] + "#0123")
