@@ -11,7 +11,7 @@ final class Poller {
   private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
   private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
   let warnings = Warnings()
-  private let durations = CallDurations()
+  let durations = CallDurations()
   /// The number of the last poll.
   private(set) var tick: UInt64 = 0
   /// When the last poll was, on the ``InspectionClock``.
