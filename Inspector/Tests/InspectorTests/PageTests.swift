@@ -178,16 +178,16 @@ import Testing
 
   /// The page asks for a second, and is closed before it stops the trace.
   @Test func aTraceThatNobodyStopsIsStopped() async throws {
-    try await withPage(feed: Feed(traceGrace: .zero)) { app, server, _ in
-      let token = server.access.token
-      let body = #"{"events":[1],"seconds":1}"#
-      let begun = await server.request("POST", "/trace/start", origin: server.origin, token: token, body: body)
-      #expect(status(begun) == 200)
+    try await withLink { app, link, _ in
+      let (feed, session) = (Feed(traceGrace: .zero), try #require(link.session))
+      func answer(_ verb: PageVerb, _ body: String) async throws -> String {
+        try await verb.answer(try #require(try JSONSlice(Array(body.utf8)).members), session, feed)
+      }
+      let begun = try await answer(.traceStart, #"{"events":[1],"seconds":1}"#)
+      #expect(begun == #"{"trace":1,"megabytes":4}"#)
       try await eventually("the trace is left running") { app.requests.contains { $0.contains(#""action":"stop""#) } }
       // The app has no such trace any more.
-      let late = await server.request(
-        "POST", "/trace/stop", origin: server.origin, token: token, body: #"{"trace":1}"#)
-      #expect(status(late) == 409)
+      await #expect(throws: LinkError.self) { try await answer(.traceStop, #"{"trace":1}"#) }
     }
   }
 
