@@ -56,13 +56,15 @@ public struct AppModel: Sendable {
   /// The rows of a part, in no order.
   public func rows(_ part: String) -> [JSONSlice] { parts[part].map { Array($0.values) } ?? [] }
 
-  /// Everything as one update of the protocol, for a reader that has seen nothing.
+  /// Everything as one update of the protocol, for a reader that has seen nothing. Its `n` is 0.
+  /// Its `upTo` is the number of the last update that it contains, of which further lines may come;
+  /// null if there was none.
   public var asUpdate: String {
     let parts = parts.map { part, rows in
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }
       return "\(part.asJSON):[\(texts.joined(separator: ","))]"
     }
     return
-      #"{"push":"update","n":0,"t":\#(time),"whole":true,"missed":0,"parts":{\#(parts.joined(separator: ","))},"gone":{}}"#
+      #"{"push":"update","n":0,"upTo":\#(number.map(String.init) ?? "null"),"t":\#(time),"whole":true,"missed":0,"parts":{\#(parts.joined(separator: ","))},"gone":{}}"#
   }
 }

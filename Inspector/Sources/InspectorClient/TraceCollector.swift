@@ -9,6 +9,8 @@ public final class TraceCollector: Sendable {
   private struct Records {
     var slices: [JSONSlice] = []
     var bytes = 0
+    /// Stops the trace when its time is over; `nil` without a limit, and as soon as it is stopped.
+    var limit: Task<Void, Never>?
   }
 
   public init() {}
@@ -18,15 +20,43 @@ public final class TraceCollector: Sendable {
   /// - Parameters:
   ///   - events: The ids of the events, at least one.
   ///   - megabytes: The size of the ring in the app.
+  ///   - limit: The time after which the trace is stopped and its records are dropped, unless
+  ///     `stop` was called: its page may be closed. `nil` for no limit.
   /// - Returns: The number of the trace, and the megabytes that the app gave it.
   /// - Throws: `LinkError` if the app refuses.
-  public func start(_ session: AppSession, events: [Int], megabytes: Int) async throws -> (trace: Int, megabytes: Int) {
+  public func start(
+    _ session: AppSession, events: [Int], megabytes: Int, limit: Duration? = nil
+  ) async throws -> (trace: Int, megabytes: Int) {
     let answer = try await session.request(
       "trace", [("action", "\"start\""), ("events", "\(events)"), ("megabytes", "\(megabytes)")])
     let members = answer.last?.members ?? [:]
     guard let trace = members["trace"]?.int else { throw LinkError("the app gave the trace no number") }
-    traces.withLock { $0[trace] = Records() }
+    traces.withLock { traces in
+      var records = Records()
+      records.limit = limit.map { limit in
+        Task {
+          do { try await Task.sleep(for: limit) } catch { return }
+          await self.drop(trace, of: session)
+        }
+      }
+      traces[trace] = records
+    }
     return (trace, members["megabytes"]?.int ?? megabytes)
+  }
+
+  /// Stops a trace whose time is over, unless it is being stopped.
+  private func drop(_ trace: Int, of session: AppSession) async {
+    let isLeft = traces.withLock { traces in
+      guard traces[trace]?.limit != nil else { return false }
+      traces[trace] = nil
+      return true
+    }
+    // If the app has ended, so has the trace.
+    if isLeft { _ = try? await stop(trace, of: session) }
+  }
+
+  private func stop(_ trace: Int, of session: AppSession) async throws -> [JSONSlice] {
+    try await session.request("trace", [("action", "\"stop\""), ("trace", "\(trace)")])
   }
 
   /// Takes records that the app pushed. Records of a trace that was not started here are ignored.
@@ -47,8 +77,12 @@ public final class TraceCollector: Sendable {
   /// - Throws: `LinkError` if the app refuses or has ended, or if the trace has more than `largest`
   ///   bytes.
   public func stop(_ session: AppSession, trace: Int, events: [JSONSlice]) async throws -> TraceFile {
+    traces.withLock { traces in
+      traces[trace]?.limit?.cancel()
+      traces[trace]?.limit = nil
+    }
     defer { traces.withLock { $0[trace] = nil } }
-    let answer = try await session.request("trace", [("action", "\"stop\""), ("trace", "\(trace)")])
+    let answer = try await stop(trace, of: session)
     let overwritten = answer.last?.members?["overwritten"]?.int ?? 0
     let records = traces.withLock { $0[trace] } ?? Records()
     guard records.bytes <= Self.largest else { throw LinkError("the trace has more than \(Self.largest) bytes") }

@@ -6,6 +6,8 @@ public final class Feed: AppLinkDelegate {
   private let state = Mutex(State())
   /// The traces that pages have started.
   let traces = TraceCollector()
+  /// The time that a page has to stop its trace, after the seconds that it asked for.
+  let traceGrace: Duration
   /// The bytes that may wait for one page. Beyond them it is sent the newest rows instead.
   static let most = 4 << 20
 
@@ -26,7 +28,10 @@ public final class Feed: AppLinkDelegate {
     var waiting: CheckedContinuation<[UInt8]?, Never>?
   }
 
-  public init() {}
+  /// Creates a feed without readers.
+  public convenience init() { self.init(traceGrace: .seconds(10)) }
+
+  init(traceGrace: Duration) { self.traceGrace = traceGrace }
 
   public func connected(_ session: AppSession) {
     let hello = String(decoding: session.hello.slice.bytes, as: UTF8.self)

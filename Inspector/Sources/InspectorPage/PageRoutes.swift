@@ -90,13 +90,18 @@ enum PageVerb: String {
 
   private struct BadRequest: Error {}
 
+  /// The seconds that a trace of a page lasts at most.
+  private static let mostSeconds = 60
+
   /// Passes the request on, and returns JSON.
   func answer(_ keys: [String: JSONSlice], _ session: AppSession, _ feed: Feed) async throws -> String {
     switch self {
     case .traceStart:
       guard let events = keys["events"]?.elements?.compactMap(\.int), !events.isEmpty else { throw BadRequest() }
+      // A page that is closed, or whose computer sleeps, stops nothing.
+      let seconds = min(max(keys["seconds"]?.int ?? Self.mostSeconds, 1), Self.mostSeconds)
       let (trace, megabytes) = try await feed.traces.start(
-        session, events: events, megabytes: keys["megabytes"]?.int ?? 4)
+        session, events: events, megabytes: keys["megabytes"]?.int ?? 4, limit: .seconds(seconds) + feed.traceGrace)
       return #"{"trace":\#(trace),"megabytes":\#(megabytes)}"#
     case .traceStop:
       guard let trace = keys["trace"]?.int else { throw BadRequest() }

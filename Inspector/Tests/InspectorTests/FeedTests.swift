@@ -23,6 +23,16 @@ import Testing
     #expect(second.contains(#""n":3"#) && !second.contains("history"))
   }
 
+  /// A page opens between two lines of one update, which must not make it forget the first line.
+  @Test func aReaderKnowsOfWhichUpdateFurtherLinesMayCome() async throws {
+    let feed = Feed()
+    let reader = feed.addReader()
+    #expect(String(decoding: try #require(await feed.next(reader)), as: UTF8.self).contains(#""n":0,"upTo":null,"#))
+    try update(feed, 7, sequence: 5)
+    let late = feed.addReader()
+    #expect(String(decoding: try #require(await feed.next(late)), as: UTF8.self).contains(#""n":0,"upTo":7,"#))
+  }
+
   @Test func aReaderThatIsSlowGetsTheNewestInsteadOfAll() async throws {
     let feed = Feed()
     let reader = feed.addReader()

@@ -9,11 +9,12 @@ import Testing
 /// A path for a socket that no other test uses.
 func socketPath() -> String { "/tmp/inspector-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock" }
 
-/// Waits until a condition is true. The limit is a guard against hangs.
+/// Waits until a condition is true. The limit is a guard against hangs: all tests run at once, and
+/// may take a minute and a half on a busy machine.
 func eventually(
   _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
 ) async throws {
-  let deadline = ContinuousClock.now + .seconds(60)
+  let deadline = ContinuousClock.now + .seconds(150)
   while try await !condition() {
     if ContinuousClock.now > deadline {
       Issue.record(what, sourceLocation: sourceLocation)
@@ -72,9 +73,10 @@ func withLink(
 }
 
 /// A page over a scripted app, all ended afterwards.
-func withPage(control: Bool = false, _ body: (FakeApp, PageServer, Feed) async throws -> Void) async throws {
+func withPage(
+  control: Bool = false, feed: Feed = Feed(), _ body: (FakeApp, PageServer, Feed) async throws -> Void
+) async throws {
   let app = try FakeApp(path: socketPath(), control: true, world: .shop())
-  let feed = Feed()
   let link = AppLink(path: app.path, control: control, interval: 50, delegate: feed)
   let server = try PageServer(port: 0, link: link, feed: feed)
   link.start()

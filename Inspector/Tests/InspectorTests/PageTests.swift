@@ -176,6 +176,21 @@ import Testing
     }
   }
 
+  /// The page asks for a second, and is closed before it stops the trace.
+  @Test func aTraceThatNobodyStopsIsStopped() async throws {
+    try await withLink { app, link, _ in
+      let (feed, session) = (Feed(traceGrace: .zero), try #require(link.session))
+      func answer(_ verb: PageVerb, _ body: String) async throws -> String {
+        try await verb.answer(try #require(try JSONSlice(Array(body.utf8)).members), session, feed)
+      }
+      let begun = try await answer(.traceStart, #"{"events":[1],"seconds":1}"#)
+      #expect(begun == #"{"trace":1,"megabytes":4}"#)
+      try await eventually("the trace is left running") { app.requests.contains { $0.contains(#""action":"stop""#) } }
+      // The app has no such trace any more.
+      await #expect(throws: LinkError.self) { try await answer(.traceStop, #"{"trace":1}"#) }
+    }
+  }
+
   @Test func aPageThatClosesIsForgotten() async throws {
     try await withPage { _, server, feed in
       _ = await server.request("GET", "/stream", token: server.access.token, until: "event: update")

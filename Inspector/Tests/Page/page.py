@@ -146,8 +146,13 @@ def views(page, app):
     page.picture(f"{pictures}/waits-light.png")
     page.value("document.getElementById('tab-timeline').click()")
     page.value("document.querySelector('#timeline select').value = '1'")
+    # Notes the requests of the page.
+    page.value("window.sent = []; window.realFetch = fetch; window.fetch = (path, more) => { sent.push([path, more.body]); return realFetch(path, more); }; 0")
     page.value("document.getElementById('record').click()")
     page.until(f"/occurrences, [1-9]/.test({text('#timeline [role=status]')})", "a trace")
+    seconds = page.value("JSON.parse(sent.find(([path]) => path === 'trace/start')[1]).seconds")
+    check(seconds == 1, f"expected the inspector to know how long the trace lasts, got {seconds}")
+    page.value("window.fetch = realFetch; 0")
     page.until("(() => { const c = document.querySelector('canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; return d.some((byte) => byte > 0); })()", "a picture")
     page.value("document.querySelector('canvas').focus()")
     page.key("n", "KeyN", "n")
@@ -255,6 +260,27 @@ def falling_count(page):
     check(rates[2:] == [100, 100, 100], f"expected a rate of 100 after the count fell, got {rates}")
 
 
+def updates(page):
+    """Checks what updates leave of the rows: a summary comes between the lines of one update, and an event goes and comes back."""
+    kept = page.value("""import('./model.js').then(({ model, update }) => {
+      const event = (id) => ({ id, sequence: 0, waiting: 0, handlers: 0 });
+      const send = (n, whole, ids, more = {}) => update({ n, t: model.time + 1, whole, parts: { events: ids.map(event) }, gone: {}, ...more });
+      const result = [];
+      send(1e6, true, [-1]);
+      send(0, true, [-1, -2], { upTo: 1e6 });
+      send(1e6, true, [-3]);
+      result.push([...model.events.keys()].sort());
+      send(1e6 + 1, true, [-4]);
+      result.push([...model.events.keys()]);
+      // What went and came back since the last update is in both.
+      model.meters.get(-4).kept = true;
+      send(1e6 + 2, false, [-4], { gone: { events: [-4] } });
+      result.push([...model.events.keys()], model.meters.has(-4), model.meters.get(-4)?.kept ?? null);
+      return result;
+    })""")
+    check(kept == [[-1, -2, -3], [-4], [-4], True, None], f"expected the rows of each update, got {kept}")
+
+
 def warned(code):
     return f"[...document.querySelectorAll('#warning-list .code')].some((each) => each.textContent === {code!r})"
 
@@ -328,6 +354,7 @@ def main():
         app = return_of_the_app(page, app)
         thousand(page, app)
         falling_count(page)
+        updates(page)
         page.call("Page.navigate", url="about:blank")
         page.until("location.href === 'about:blank'", "a page that was left")
         page.call("Page.navigate", url=url.split("#")[0] + "#0123")

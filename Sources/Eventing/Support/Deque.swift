@@ -61,7 +61,7 @@ package struct Deque<Element> {
   }
 
   /// Changes the last element, if there is one.
-  mutating func updateLast(_ change: (inout Element) -> Void) {
+  package mutating func updateLast(_ change: (inout Element) -> Void) {
     guard head < elements.count, var last = elements[elements.count - 1] else { return }
     elements[elements.count - 1] = nil
     change(&last)

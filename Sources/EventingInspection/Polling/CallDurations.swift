@@ -98,11 +98,11 @@ struct CallTiming: Equatable {
   let count: Int
 }
 
-/// Durations in buckets, eight for each power of two. So a percentile is at most 6 % too large or
-/// too small.
+/// Durations in buckets: one for each nanosecond below 8, then eight for each power of two. So a
+/// percentile is at most 6 % too large or too small.
 struct DurationHistogram {
-  /// The eighths of each power of two, from 1 ns on.
-  private var counts = [UInt32](repeating: 0, count: 64 * 8)
+  static let bucketCount = 62 * 8
+  private var counts = [UInt32](repeating: 0, count: bucketCount)
   private(set) var count = 0
 
   mutating func add(_ duration: UInt64) {
@@ -110,16 +110,16 @@ struct DurationHistogram {
     count += 1
   }
 
-  private static func bucket(of duration: UInt64) -> Int {
+  static func bucket(of duration: UInt64) -> Int {
     guard duration >= 8 else { return Int(duration) }
     let power = 63 - duration.leadingZeroBitCount
-    return power * 8 + Int(duration >> UInt64(power - 3) & 7)
+    return (power - 2) * 8 + Int(duration >> UInt64(power - 3) & 7)
   }
 
   /// Returns the middle of a bucket.
   private static func middle(of bucket: Int) -> UInt64 {
-    guard bucket >= 24 else { return UInt64(bucket) }
-    let power = UInt64(bucket / 8)
+    guard bucket >= 8 else { return UInt64(bucket) }
+    let power = UInt64(bucket / 8 + 2)
     let width = UInt64(1) << (power - 3)
     return (UInt64(1) << power) + UInt64(bucket % 8) * width + width / 2
   }

@@ -15,6 +15,8 @@ final class PolledEvent {
   /// Changes when a handler comes or goes.
   var listVersion: UInt64 = 0
   var edges: [(edge: GraphEdge, version: UInt64)] = []
+  /// The number of the last poll that saw an edge come or go.
+  var edgesVersion: UInt64 = 0
   /// The backlog at a poll at least a second ago, and when that poll was.
   var before: (at: UInt64, waiting: Int) = (0, 0)
   /// Whether some handler was seen to be called.

@@ -10,8 +10,10 @@ final class Poller {
   private(set) var events: [PolledEvent] = []
   private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
   private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
+  /// The number of the last poll that saw an edge of a bus come or go.
+  private(set) var busEdgesVersion: UInt64 = 0
   let warnings = Warnings()
-  private let durations = CallDurations()
+  let durations = CallDurations()
   /// The number of the last poll.
   private(set) var tick: UInt64 = 0
   /// When the last poll was, on the ``InspectionClock``.
@@ -213,22 +215,24 @@ final class Poller {
   private func mergeEdges(_ polled: PolledEvent) {
     let edges = GraphEdge.all(of: polled.event, polled.reading)
     if edges.isEmpty, polled.edges.isEmpty { return }
-    polled.edges = merge(edges, polled.edges, of: polled.id)
+    merge(edges, into: &polled.edges, &polled.edgesVersion, of: polled.id)
   }
 
-  private func pollBuses() { busEdges = merge(GraphEdge.ofBuses(), busEdges, of: 0) }
+  private func pollBuses() { merge(GraphEdge.ofBuses(), into: &busEdges, &busEdgesVersion, of: 0) }
 
   private func merge(
-    _ edges: [GraphEdge], _ before: [(edge: GraphEdge, version: UInt64)], of event: UInt64
-  ) -> [(edge: GraphEdge, version: UInt64)] {
-    var known: [GraphEdge.Key: (edge: GraphEdge, version: UInt64)] = [:]
-    for each in before { known[each.edge.key] = each }
-    let merged = edges.map { edge in
-      let old = known.removeValue(forKey: edge.key)
+    _ edges: [GraphEdge], into known: inout [(edge: GraphEdge, version: UInt64)], _ version: inout UInt64,
+    of event: UInt64
+  ) {
+    let isSameList = edges.count == known.count && zip(edges, known).allSatisfy { $0.key == $1.edge.key }
+    if !isSameList { version = tick }
+    var old: [GraphEdge.Key: (edge: GraphEdge, version: UInt64)] = [:]
+    for each in known { old[each.edge.key] = each }
+    known = edges.map { edge in
+      let old = old.removeValue(forKey: edge.key)
       return (edge: edge, version: old?.edge == edge ? old?.version ?? tick : tick)
     }
-    for each in known.values { noteGone(.edge(each.edge), of: event) }
-    return merged
+    for each in old.values { noteGone(.edge(each.edge), of: event) }
   }
 
   private func pollWaits() {

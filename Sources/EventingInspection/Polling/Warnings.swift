@@ -7,7 +7,7 @@ struct PolledWarning {
   let id: UInt64
   let code: Code
   let event: UInt64
-  let handler: UInt64?
+  var handler: UInt64?
   let since: UInt64
   var count: Int
   let limit: Int
@@ -23,6 +23,8 @@ final class Warnings {
     let code: PolledWarning.Code
     let event: UInt64
     let handler: UInt64?
+    /// The file and line of many handlers, which stay when the first of these handlers goes.
+    var line: String?
   }
 
   private static let second: UInt64 = 1_000_000_000
@@ -67,7 +69,8 @@ final class Warnings {
       }
       let sent = reading.sequence - min(reading.sequence, polled.event.sequenceBefore)
       if sent > 0, !polled.wasHeard, now.since(polled.event.joinedAt) >= 10 * Self.second,
-        reading.handlerCount > 0 || !polled.event.wasEverHandled && polled.event.kind != .observed
+        reading.handlerCount > 0
+          ? Self.hasPassedBy(polled) : !polled.event.wasEverHandled && polled.event.kind != .observed
       {
         found(
           .unheard, polled, count: Int(clamping: sent), limit: 0,
@@ -114,30 +117,41 @@ final class Warnings {
     at handler: inout PolledHandler, of polled: PolledEvent, _ now: UInt64,
     _ found: (PolledWarning.Code, Int, Int, String) -> Void
   ) {
-    let (reading, polledHandler) = (handler.reading, handler)
-    // Made only for a warning, because this is called for each handler at each poll.
-    var name: String { "\(Self.title(polledHandler)) of \(Self.title(polled))" }
+    // Made only for a warning, because this is called for each handler at each poll. The handler is
+    // read in place, and not copied, for that reason.
+    var name: String { "\(Self.title(handler)) of \(Self.title(polled))" }
     if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
       let time = now.since(runningAt)
       let text = "A call of \(name) has run for \(Self.seconds(time))."
       found(.stuck, milliseconds(time), 1_000, text)
     }
-    if reading.waiting > 0 || handler.before.waiting > 0, grows(&handler.before, reading.waiting, now) {
+    let waiting = handler.reading.waiting
+    if waiting > 0 || handler.before.waiting > 0, grows(&handler.before, waiting, now) {
       let text =
-        "\(Self.number(reading.waiting)) occurrences wait for \(name), and more each second."
-      found(.backlog, reading.waiting, Self.backlogLimit, text)
+        "\(Self.number(waiting)) occurrences wait for \(name), and more each second."
+      found(.backlog, waiting, Self.backlogLimit, text)
     }
     if let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {
+      let dropped = handler.reading.dropped
       let text =
-        "\(name) dropped occurrences, \(Self.number(reading.dropped)) in all."
-      found(.dropping, reading.dropped, 0, text)
+        "\(name) dropped occurrences, \(Self.number(dropped)) in all."
+      found(.dropping, dropped, 0, text)
     }
-    let failed = reading.failed - handler.failedBefore
+    let failed = handler.reading.failed - handler.failedBefore
     if failed >= 10 {
       found(
         .failing, failed, 10,
         "The last \(Self.number(failed)) calls of \(name) all failed.")
     }
+  }
+
+  /// Returns whether an occurrence has come while a present handler was there, and that handler was
+  /// not called.
+  ///
+  /// Handlers that were never called do not show it: a `once` handler that adds its successor
+  /// leaves a new one behind, however many occurrences were handled.
+  private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
+    polled.handlers.contains { $0.reading.skipped + $0.reading.held > 0 }
   }
 
   /// Returns whether a backlog has grown for a second.
@@ -157,14 +171,20 @@ final class Warnings {
     for (line, (count, handler)) in counts where count > 100 {
       let place = line.isEmpty ? "" : " from \(line)"
       let text = "\(Self.title(polled)) has \(Self.number(count)) handlers\(place). Perhaps they are not removed."
-      note(Key(code: .many, event: polled.id, handler: line.isEmpty ? nil : handler), count, 100, text, now, tick)
+      note(
+        Key(code: .many, event: polled.id, handler: nil, line: line), count, 100, text, now, tick,
+        handler: line.isEmpty ? nil : handler)
     }
   }
 
-  private func note(_ key: Key, _ count: Int, _ limit: Int, _ text: String, _ now: UInt64, _ tick: UInt64) {
+  /// - Parameter handler: The handler of the row, if the key has none.
+  private func note(
+    _ key: Key, _ count: Int, _ limit: Int, _ text: String, _ now: UInt64, _ tick: UInt64, handler: UInt64? = nil
+  ) {
+    let handler = key.handler ?? handler
     if var warning = known[key] {
-      if warning.count != count || warning.text != text {
-        (warning.count, warning.text, warning.version) = (count, text, tick)
+      if warning.count != count || warning.text != text || warning.handler != handler {
+        (warning.count, warning.text, warning.handler, warning.version) = (count, text, handler, tick)
       }
       warning.seenAt = now
       known[key] = warning
@@ -172,7 +192,7 @@ final class Warnings {
     }
     last += 1
     known[key] = PolledWarning(
-      id: last, code: key.code, event: key.event, handler: key.handler, since: now, count: count, limit: limit,
+      id: last, code: key.code, event: key.event, handler: handler, since: now, count: count, limit: limit,
       text: text, version: tick, seenAt: now)
   }
 

@@ -31,7 +31,8 @@ public struct EventReplay: Sendable {
   public struct Damage: Sendable {
     let isSkipped: Bool
 
-    /// The line is left out, and listed in ``Outcome/damaged``.
+    /// The line is left out, and listed in ``Outcome/damaged``. What its handlers sent is left out,
+    /// too, and counted in ``Outcome/lostCauses``.
     public static var skip: Damage { Damage(isSkipped: true) }
     /// The line is an error, which is thrown before anything is sent.
     public static var refuse: Damage { Damage(isSkipped: false) }
@@ -44,6 +45,11 @@ public struct EventReplay: Sendable {
     /// The lines that were left out because of damage, with their numbers, from 1 for the first
     /// line of the file.
     public let damaged: [(line: Int, reason: String)]
+    /// The occurrences that were left out since their cause was not sent: its line is damaged or
+    /// missing, so that no handler sends them again. Each cause has its number in the file, `n`,
+    /// and the number of occurrences that it led to, by way of others, too. In the order of the
+    /// causes.
+    public let lostCauses: [(cause: Int, count: Int)]
     /// The number of occurrences that are missing in the recording, since they came faster than
     /// they could be written.
     public let lostCount: Int
@@ -114,7 +120,8 @@ public struct EventReplay: Sendable {
     let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
     for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(
-      sentCount: deliveries.count, damaged: damaged.sorted { $0.line < $1.line }, lostCount: file.lostCount,
+      sentCount: deliveries.count, damaged: damaged.sorted { $0.line < $1.line },
+      lostCauses: withCaused ? [] : lostCauses(Set(damaged.map(\.line))), lostCount: file.lostCount,
       isComplete: file.isComplete)
   }
 
@@ -145,6 +152,31 @@ public struct EventReplay: Sendable {
       } catch let error as InspectionError where damage.isSkipped { damaged.append((entry.line, error.description)) }
     }
     return deliveries
+  }
+
+  /// Returns the causes that were not sent, with the numbers of occurrences that are left out with
+  /// them.
+  ///
+  /// - Parameter damaged: The numbers of the lines that were left out because of damage.
+  private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
+    var present: Set<Int> = []
+    /// The lost cause of each occurrence that is left out with one.
+    var lost: [Int: Int] = [:]
+    var counts: [Int: Int] = [:]
+    // A cause stands before what it led to.
+    for entry in file.entries {
+      guard let cause = entry.cause else {
+        if let number = entry.number, !damaged.contains(entry.line) { present.insert(number) }
+        continue
+      }
+      if let root = present.contains(cause) ? nil : lost[cause] ?? cause {
+        counts[root, default: 0] += 1
+        if let number = entry.number { lost[number] = root }
+      } else if let number = entry.number {
+        present.insert(number)
+      }
+    }
+    return counts.sorted { $0.key < $1.key }.map { (cause: $0.key, count: $0.value) }
   }
 
   /// Returns a closure that waits until a time of the recording.

@@ -6,6 +6,8 @@ struct ReplayFile: Sendable {
   struct Entry: Sendable {
     /// The number of the line, from 1 for the first one of the file.
     let line: Int
+    /// The number of the occurrence; `nil` if the line has none.
+    let number: Int?
     let name: String
     let time: Int64
     let sender: Int?
@@ -52,7 +54,9 @@ struct ReplayFile: Sendable {
         damaged.append((number, "expected all occurrences, got a gap: \(count) came faster than they could be written"))
       } else if let name = members.as, let time = members.t {
         entries.append(
-          Entry(line: number, name: name, time: time, sender: members.sender, cause: members.cause, text: line))
+          Entry(
+            line: number, number: members.n, name: name, time: time, sender: members.sender, cause: members.cause,
+            text: line))
       } else if let name = members.event {
         types[name] = members.type
       } else {
@@ -76,6 +80,7 @@ struct ReplayFile: Sendable {
     let count: Int?
     let event: String?
     let type: String?
+    let n: Int?
     let `as`: String?
     let t: Int64?
     let sender: Int?

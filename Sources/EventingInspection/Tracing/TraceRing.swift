@@ -27,7 +27,7 @@ final class TraceRing: Sendable {
     var named = [UInt64](repeating: 0, count: 64)
     /// The bytes of payloads and names.
     var textBytes = 0
-    /// The number of records that are beginnings.
+    /// The number of records that are beginnings, without those of calls that were withdrawn.
     var beginnings = 0
 
     init() {
@@ -65,6 +65,17 @@ final class TraceRing: Sendable {
     var overwritten = 0
     /// The number of beginnings in the chunks before the current one.
     var filledCount = 0
+
+    /// Takes a call that has not happened out of the count of the chunk in which it began.
+    ///
+    /// A call is withdrawn directly after its beginning, so one chunk at most began in between. If
+    /// other threads have filled more, the call stays counted.
+    mutating func withdraw(_ call: UInt64) {
+      if current.withdraw(call) { return }
+      var isFound = false
+      filled.updateLast { chunk in isFound = chunk.withdraw(call) }
+      if isFound { filledCount -= 1 }
+    }
   }
 
   /// The number of chunks beside the current one.
@@ -91,7 +102,8 @@ final class TraceRing: Sendable {
     }
   }
 
-  /// The work left after a look for room: none, the names of the handler, or a new chunk.
+  /// The work left before a record can be added: none, to get the names of the handler, or to
+  /// begin a new chunk.
   private enum Rest { case nothing, names, room }
 
   /// Adds a record.
@@ -99,28 +111,30 @@ final class TraceRing: Sendable {
   /// - Parameters:
   ///   - record: The record.
   ///   - payload: The text of the payload; `nil` for none.
-  ///   - names: Returns the names of the handler. Called without the mutex, for the first record
+  ///   - names: Returns the names of the handler. Called without the mutex, before the first record
   ///     of a chunk with which a call of the handler begins, or does not happen.
   func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
-    var rest = add(record, payload)
-    while rest == .room {
-      makeRoom()
-      rest = add(record, payload)
-    }
-    guard rest == .names else { return }
-    let names = names()
-    state.withLock { state in
-      guard state.current.handlers.updateValue(names, forKey: record.handler) == nil else { return }
-      state.current.textBytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
+    // The record and the names are added in one step, or a new chunk could come between them.
+    var known: HandlerNames?
+    while true {
+      switch add(record, payload, known) {
+      case .nothing: return
+      case .names: known = names()
+      case .room: makeRoom()
+      }
     }
   }
 
-  private func add(_ record: TraceRecord, _ payload: String?) -> Rest {
+  private func add(_ record: TraceRecord, _ payload: String?, _ names: HandlerNames?) -> Rest {
     state.withLock { state in
       guard state.current.hasRoom else { return .room }
+      if record.handler != 0, record.kind.isBeginning, !state.current.hasName(of: record.handler) {
+        guard let names else { return .names }
+        state.current.add(names, of: record.handler)
+      }
       state.current.add(record, payload)
-      guard record.handler != 0, record.kind.isBeginning else { return .nothing }
-      return state.current.hasName(of: record.handler) ? .nothing : .names
+      if record.kind == .callWithdrawn { state.withdraw(record.call) }
+      return .nothing
     }
   }
 
@@ -155,10 +169,18 @@ extension TraceRing.Chunk {
     } else {
       records.append(record)
     }
-    if record.kind.isBeginning {
-      beginnings += 1
-    } else if record.kind == .callWithdrawn {
-      beginnings -= 1
-    }
+    if record.kind.isBeginning { beginnings += 1 }
+  }
+
+  fileprivate mutating func add(_ names: TraceRing.HandlerNames, of handler: UInt64) {
+    handlers[handler] = names
+    textBytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
+  }
+
+  /// Takes a call out of the count if it began in this chunk. Returns whether it did.
+  fileprivate mutating func withdraw(_ call: UInt64) -> Bool {
+    guard records.last(where: { $0.kind == .callBegan && $0.call == call }) != nil else { return false }
+    beginnings -= 1
+    return true
   }
 }

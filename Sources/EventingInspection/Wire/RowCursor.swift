@@ -81,6 +81,7 @@ struct RowCursor {
     of part: Parts, _ poller: Poller, _ line: inout JSONWriter, _ room: Int
   ) -> Bool {
     if part == .graph, next == 0 {
+      if poller.busEdgesVersion != innerVersion { (inner, innerVersion) = (0, poller.busEdgesVersion) }
       guard write(poller.busEdges, &line, room) else { return false }
       (next, inner) = (1, 0)
     }
@@ -101,7 +102,7 @@ struct RowCursor {
             inner += 1
           }
         default:
-          if polled.listVersion != innerVersion { (inner, innerVersion) = (0, polled.listVersion) }
+          if polled.edgesVersion != innerVersion { (inner, innerVersion) = (0, polled.edgesVersion) }
           guard write(polled.edges, &line, room) else { return false }
         }
       }

@@ -207,6 +207,24 @@ import Testing
     try await recorder.expect([1, 3])
   }
 
+  /// Line 3 is damaged, and the line with the number 7 is missing. What their handlers sent is left
+  /// out, since the handlers of their payloads do not run.
+  @Test(arguments: [false, true]) func causesThatAreNotSentAreNamed(withCaused: Bool) async throws {
+    try write([
+      header, line(1, "numbers", "1"), line(2, "numbers", "\"two\""), line(3, "numbers", "3", cause: "1"),
+      line(4, "numbers", "4", cause: "2"), line(5, "numbers", "5", cause: "4"), line(6, "numbers", "6", cause: "3"),
+      line(8, "numbers", "8", cause: "7"), line(9, "numbers", "9"),
+    ])
+    let event = Event<Int>()
+    let recorder = EventRecorder(event)
+    let outcome = try await EventReplay(file.path, damaged: .skip).run(
+      at: .asFastAsPossible, into: ["numbers": .event(event)], withCaused: withCaused)
+    #expect(outcome.damaged.map(\.line) == [3])
+    #expect(outcome.lostCauses.map(\.cause) == (withCaused ? [] : [2, 7]))
+    #expect(outcome.lostCauses.map(\.count) == (withCaused ? [] : [2, 1]))
+    try await recorder.expect(withCaused ? [1, 3, 4, 5, 6, 8, 9] : [1, 9])
+  }
+
   @Test func aRecordingThatWasCutReplaysItsWholeLines() async throws {
     try write([header, line(1, "numbers", "1"), line(2, "numbers", "2"), #"{"n":3,"t":3,"as":"num"#], isCut: true)
     #expect(throws: InspectionError.self) { try EventReplay(file.path) }

@@ -51,6 +51,38 @@ import Testing
     #expect(histogram.count == 1_000)
   }
 
+  /// A handler that a poll knows, one that is called once more before it goes, and one that comes
+  /// and goes between two polls.
+  @Test func durationsOfHandlersThatAreGoneAreForgotten() {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>("forgets")
+    let (known, calledAgain) = (event.addHandler { _ in }, event.addHandler { _ in })
+    let trace = EventTrace(of: event)
+    defer { trace.stop() }
+    let poller = Poller()
+    event.post(1)
+    poller.poll()
+    #expect([known, calledAgain].map { poller.durations.timing(of: $0.id)?.count } == [1, 1])
+    event.remove(known)
+    let unseen = event.addHandler { _ in }
+    event.post(2)
+    event.remove(calledAgain)
+    event.remove(unseen)
+    poller.poll()
+    #expect([known, calledAgain, unseen].map { poller.durations.timing(of: $0.id)?.count } == [nil, nil, nil])
+  }
+
+  @Test func everyBucketIsUsed() {
+    // One duration for each end of an eighth of a power of two, ascending.
+    var found = (0...7).map { DurationHistogram.bucket(of: $0) }
+    for power in 3...63 {
+      for eighth in 8...15 { found.append(DurationHistogram.bucket(of: UInt64(eighth) << UInt64(power - 3))) }
+    }
+    #expect(found == Array(0..<DurationHistogram.bucketCount))
+    #expect(DurationHistogram.bucket(of: .max) == DurationHistogram.bucketCount - 1)
+  }
+
   /// A ring that was overwritten many times between two polls.
   @Test func callsWhoseBeginningIsGoneAreNotCounted() {
     let durations = CallDurations()

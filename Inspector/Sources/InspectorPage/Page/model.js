@@ -70,6 +70,8 @@ export function link(message) {
   model.connected = message.connected;
   model.reason = message.reason ?? "";
   if (!message.connected) return;
+  // A new connection counts from 1 again.
+  model.number = null;
   if (model.hello === null || model.hello.pid !== message.hello.pid || model.hello.epoch !== message.hello.epoch) forget();
   model.hello = message.hello;
   model.control = message.control;
@@ -83,10 +85,12 @@ function forget() {
 }
 
 export function update(message) {
-  // The inspector itself sends everything as update 0 to a page that was too slow, several times if need be.
-  if (message.whole && (message.n === 0 || message.n !== model.number)) for (const part of parts) model[part].clear();
-  if (message.n !== model.number) model.before = model.time;
-  model.number = message.n;
+  // The inspector itself sends everything as update 0 to a page that was too slow, several times if need be. It may do so between
+  // the lines of an update of the app. The lines that are left of that one must not make the page forget.
+  const number = message.n === 0 ? message.upTo : message.n;
+  if (message.whole && (message.n === 0 || number !== model.number)) for (const part of parts) model[part].clear();
+  if (number !== model.number) model.before = model.time;
+  model.number = number;
   model.time = message.t;
   model.receivedAt = performance.now();
   for (const part of parts) {

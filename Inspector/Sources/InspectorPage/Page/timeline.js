@@ -45,7 +45,8 @@ export class TimelineView {
     this.render();
     try {
       const seconds = Number(this.seconds.value);
-      const { trace } = await post("trace/start", { events, megabytes: 4 });
+      // With the seconds, so that the inspector stops the trace if this page is closed meanwhile.
+      const { trace } = await post("trace/start", { events, megabytes: 4, seconds });
       for (let left = seconds; left > 0; left -= 1) {
         setText(this.status, `Recording, ${left} s left`);
         await new Promise((resume) => setTimeout(resume, 1000));

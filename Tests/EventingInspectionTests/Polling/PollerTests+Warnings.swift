@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Eventing
+@testable import EventingInspection
+
+/// Warnings about handlers that come and go.
+extension PollerTests {
+  /// A `once` handler that adds its successor was heard, though no poll sees its call.
+  @Test func aHandlerThatAddsItsSuccessorIsHeard() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, last) = (Event<Int>("added again"), Guarded<HandlerToken?>(nil))
+    @Sendable func add() {
+      let token = event.once { _ in add() }
+      last.withLock { $0 = token }
+    }
+    add()
+    for number in 1...3 { event.post(number) }
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
+    poller.poll(at: now + 10 * Self.second)
+    let polled = poller.events[try #require(poller.index(of: id))]
+    #expect(polled.handlers.map(\.reading.calls) == [0] && !polled.wasHeard)
+    #expect(warning(.unheard, poller, id) == nil)
+    // An occurrence that the handler does not get, because it is locked.
+    event.lock(try #require(last.withLock { $0 }))
+    event.post(4)
+    poller.poll(at: now + 20 * Self.second)
+    #expect(warning(.unheard, poller, id)?.count == 4)
+    event.removeAll()
+  }
+
+  /// The first of many handlers goes: the warning stays, and names another handler.
+  @Test func manyHandlersOfOneLineAreOneWarning() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>("many")
+    var tokens: [HandlerToken] = []
+    for _ in 0..<110 { tokens.append(event.addHandler { _ in }) }
+    for _ in 0..<120 { event.addHandler { _ in } }
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
+    var found: [PolledWarning] { poller.warnings.all.filter { $0.code == .many && $0.event == id } }
+    poller.poll(at: now)
+    let before = found
+    #expect(before.map(\.count).sorted() == [110, 120])
+    let first = try #require(before.first { $0.count == 110 })
+    #expect(first.handler == tokens[0].id)
+    event.remove(tokens[0])
+    poller.poll(at: now + Self.second)
+    #expect(found.map(\.id) == before.map(\.id))
+    let later = try #require(found.first { $0.id == first.id })
+    #expect(later.count == 109 && later.handler == tokens[1].id && later.version == poller.tick)
+  }
+}

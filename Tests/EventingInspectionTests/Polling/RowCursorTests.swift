@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import Eventing
+@testable import EventingInspection
+
+/// Rows that change between two lines of one answer.
+@Suite struct RowCursorTests {
+  /// The ends of the edges of a graph, line by line.
+  private struct Lines {
+    let poller = Poller()
+    private(set) var cursor: RowCursor
+    private(set) var found: [String] = []
+    /// The ends that a test looks at; others belong to other tests.
+    let expected: [String]
+
+    init(of event: UInt64, to targets: [Event<Int>]) {
+      cursor = RowCursor(.graph, events: [event], since: 0, writesEmptyParts: true)
+      expected = targets.map { "event:\($0.identity.number)" }
+      poller.poll()
+    }
+
+    /// Writes lines of one or two edges, until some edges are written, or all of them.
+    mutating func write(until count: Int = .max) throws {
+      while found.count < count, !cursor.isAtEnd {
+        var line = JSONWriter()
+        line.beginObject()
+        cursor.write(poller, to: &line, room: 160)
+        line.endObject()
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any])
+        let rows = json["graph"] as? [[String: Any]] ?? []
+        found += rows.compactMap { $0["to"] as? String }.filter { expected.contains($0) }
+      }
+    }
+  }
+
+  @Test func edgesThatGoBetweenTwoLinesHideNoOthers() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>("source")
+    let targets = (0..<6).map { Event<Int>("target \($0)") }
+    let tokens = targets.map { event.forward(to: $0) }
+    var lines = Lines(of: event.identity.number, to: targets)
+    try lines.write(until: 3)
+    #expect(lines.found.count < 5 && lines.found.starts(with: lines.expected.prefix(3)))
+    event.remove(tokens[0])
+    event.remove(tokens[1])
+    lines.poller.poll()
+    try lines.write()
+    #expect(Set(lines.found) == Set(lines.expected))
+  }
+
+  @Test func aBusThatGoesBetweenTwoLinesHidesNoOthers() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    var buses = (0..<6).map { _ in EventBus() }
+    let events = buses.map { bus in bus.event(for: Int.self) }
+    for bus in buses { EventRegistry.include(bus.inspected) }
+    var lines = Lines(of: events[0].identity.number, to: events)
+    try lines.write(until: 3)
+    buses.removeFirst(2)
+    lines.poller.poll()
+    try lines.write()
+    #expect(Set(lines.found) == Set(lines.expected))
+  }
+}

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import EventingInspection
+
+/// Records at the border of two chunks of a ring.
+@Suite struct TraceRingTests {
+  private func record(_ kind: TraceRecord.Kind, call: UInt64 = 0, handler: UInt64 = 0) -> TraceRecord {
+    var record = TraceRecord(kind: kind, thread: 1, time: 1, event: 1, sequence: 1)
+    (record.call, record.handler) = (call, handler)
+    return record
+  }
+
+  /// Other threads fill the chunk while the names of a handler are read.
+  @Test func aNameIsInTheChunkOfItsRecord() {
+    let ring = TraceRing(megabytes: 1)
+    var isFirst = true
+    for call in 1...2 as ClosedRange<UInt64> {
+      ring.append(record(.callBegan, call: call, handler: 7)) {
+        if isFirst { while ring.contents().chunks.count == 1 { ring.append(record(.occurrenceBegan)) } }
+        isFirst = false
+        return TraceRing.HandlerNames(handler: "seven")
+      }
+    }
+    let chunks = ring.contents().chunks
+    let found = chunks.filter { chunk in chunk.records.contains { $0.handler == 7 } }
+    #expect(!found.isEmpty && found.allSatisfy { $0.handlers[7]?.handler == "seven" })
+    #expect(chunks.reduce(0) { $0 + $1.records.count { $0.handler == 7 } } == 2)
+  }
+
+  /// The last record of a chunk begins a call, and the first one of the next chunk withdraws it.
+  @Test func aWithdrawnCallIsTakenOutOfTheChunkInWhichItBegan() {
+    let most = TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride
+    for before in (most - 3)...most {
+      let ring = TraceRing(megabytes: 1)
+      for _ in 0..<before { ring.append(record(.occurrenceBegan)) }
+      ring.append(record(.callBegan, call: 1))
+      ring.append(record(.callWithdrawn, call: 1))
+      let chunks = ring.contents().chunks
+      #expect(chunks.map(\.beginnings) == chunks.map { chunk in chunk.records.count { $0.kind == .occurrenceBegan } })
+      #expect(ring.count == before && ring.overwritten == 0)
+      // The chunk is overwritten, and the call, which has not happened, is not counted.
+      while ring.overwritten == 0 { ring.append(record(.occurrenceBegan)) }
+      #expect(ring.overwritten == most - min(2, most - before))
+    }
+  }
+}
