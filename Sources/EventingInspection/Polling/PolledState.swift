@@ -35,6 +35,8 @@ final class PolledEvent {
 struct PolledHandler {
   var reading: HandlerReading
   let info: HandlerInfo
+  /// The number of the event's last delivery when a poll first saw the handler.
+  let sequenceBefore: UInt64
   var version: UInt64
   /// When a poll first saw the oldest call that is still running.
   var runningAt: UInt64?
@@ -49,8 +51,9 @@ struct PolledHandler {
   /// When a poll last saw a new drop.
   var droppedAt: UInt64?
 
-  init(_ reading: HandlerReading, version: UInt64, at now: UInt64) {
+  init(_ reading: HandlerReading, after sequence: UInt64, version: UInt64, at now: UInt64) {
     self.reading = reading
+    sequenceBefore = sequence
     self.version = version
     info = reading.info
     before = (now, 0)

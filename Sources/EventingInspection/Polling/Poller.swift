@@ -181,7 +181,7 @@ final class Poller {
       for handler in polled.handlers { known[handler.reading.id] = handler }
       polled.handlers = readings.map { reading in
         guard var handler = known.removeValue(forKey: reading.id) else {
-          return PolledHandler(reading, version: tick, at: polledAt)
+          return PolledHandler(reading, after: polled.reading.sequence, version: tick, at: polledAt)
         }
         _ = update(&handler, reading)
         return handler

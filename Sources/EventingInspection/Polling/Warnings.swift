@@ -146,12 +146,15 @@ final class Warnings {
   }
 
   /// Returns whether an occurrence has come while a present handler was there, and that handler was
-  /// not called.
+  /// not called. The caller knows that no handler was seen to be called.
   ///
-  /// Handlers that were never called do not show it: a `once` handler that adds its successor
-  /// leaves a new one behind, however many occurrences were handled.
+  /// A `once` handler that adds its successor leaves a handler behind that was never called,
+  /// however many occurrences were handled. So one of two must show it: the handler's own counts,
+  /// or two deliveries since a poll first saw the handler. Of these two, the first is surely over.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
-    polled.handlers.contains { $0.reading.skipped + $0.reading.held > 0 }
+    polled.handlers.contains { handler in
+      handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1
+    }
   }
 
   /// Returns whether a backlog has grown for a second.

@@ -29,6 +29,23 @@ extension PollerTests {
     event.removeAll()
   }
 
+  /// The only handler has another key than the occurrences.
+  @Test func anEventWhoseHandlersHaveOtherKeysIsUnheard() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = KeyedEvent<String, Int>("other keys")
+    event["a"].addHandler { _ in }
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.event.identity.number)
+    poller.poll(at: now)
+    event.post(1, to: "b")
+    poller.poll(at: now + 10 * Self.second)
+    #expect(warning(.unheard, poller, id) == nil)  // the handler may be in the midst of that delivery
+    event.post(2, to: "b")
+    poller.poll(at: now + 20 * Self.second)
+    #expect(warning(.unheard, poller, id)?.count == 2)
+    event.removeAll()
+  }
+
   /// The first of many handlers goes: the warning stays, and names another handler.
   @Test func manyHandlersOfOneLineAreOneWarning() throws {
     EventRegistry.start()

@@ -1,0 +1,66 @@
+// Calls of inline handlers, and further attempts of handlers that are retried at once.
+
+extension DeliveryTally {
+  /// Calls an inline handler, and counts the outcome.
+  @usableFromInline @inline(__always) mutating func call(
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
+  ) {
+    if observed != nil { return callObserved(record, anchor, body) }
+    do {
+      try body()
+      report.delivered &+= 1
+    } catch { fail(record, anchor, error) }
+  }
+
+  /// Calls an inline handler, counts the outcome, and reports the call to the observers.
+  @usableFromInline @inline(never) mutating func callObserved(
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
+  ) {
+    guard let observed else { preconditionFailure("the caller has looked for observers") }
+    let handler = HandlerToken(record, anchor)
+    let call = observed.began(handler, on: nil)
+    do {
+      try body()
+      observed.ended(call, of: handler, nil)
+      report.delivered &+= 1
+    } catch {
+      observed.ended(call, of: handler, error)
+      fail(record, anchor, error)
+    }
+  }
+
+  /// Calls an inline handler, and retries it at once while it throws and may still be called.
+  /// Counts the outcome of the last attempt, and reports each attempt to the observers.
+  mutating func call(
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ retry: RetryRule, _ body: () throws -> Void
+  ) {
+    var attempts = 0
+    let (observed, handler) = (observed, HandlerToken(record, anchor))
+    while true {
+      attempts += 1
+      let call = observed?.began(handler, on: nil)
+      do {
+        try body()
+        if let call { observed?.ended(call, of: handler, nil) }
+        report.delivered &+= 1
+        return
+      } catch {
+        if let call { observed?.ended(call, of: handler, error) }
+        guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
+          return fail(record, anchor, error, attempts: attempts)
+        }
+      }
+    }
+  }
+
+  /// Records the error of a handler, and applies the event's failure policy.
+  @usableFromInline mutating func fail(
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
+  ) {
+    let failure = HandlerFailure(
+      HandlerToken(record, anchor), error, record.details?.options, attempts: attempts)
+    report.failures.append(failure)
+    if let payload { anchor.deadLetters?.post(payload, nil, failure) }
+    if anchor.report(failure) { isStopped = true }
+  }
+}
