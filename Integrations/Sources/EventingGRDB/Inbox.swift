@@ -94,7 +94,9 @@ public struct Inbox: Sendable {
   }
 
   private static func key<Payload>(of message: RemoteOccurrence<Payload>) -> (source: String, id: String) {
-    if let source = message.headers["ce-source"], let id = message.headers["ce-id"] { return (source, id) }
-    return (message.subject, message.id)
+    guard message.headers["ce-specversion"] != nil, let source = message.headers["ce-source"],
+      let id = message.headers["ce-id"]
+    else { return (message.subject, message.id) }
+    return (source, id)
   }
 }

@@ -81,6 +81,18 @@ import Testing
     #expect(try await eventually { try store.bills == [1, 1] })
   }
 
+  @Test func aMessageThatIsNoCloudEventIsKnownByItsOwnID() async throws {
+    let store = try Store()
+    let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())
+    let inbox = Inbox("billing", in: store.database)
+    placed.remoteOccurrences.addHandler { message in
+      try await inbox.handle(message) { db in try Store.bill(message.payload, in: db) }
+    }
+    try await placed.listen(as: "test")
+    for number in 1...2 { try await placed.publish(number, headers: ["ce-source": "shop", "ce-id": "7"]) }
+    #expect(try await eventually { try store.bills.sorted() == [1, 2] })
+  }
+
   @Test func forgettingRemovesOnlyWhatIsOld() async throws {
     let store = try Store()
     let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())

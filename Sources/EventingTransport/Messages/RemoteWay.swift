@@ -5,7 +5,8 @@
 /// Two headers of bounded length carry the path. One has the last steps. If there are more steps,
 /// the other has marks: the hashes of the steps whose number is a power of two. Every cycle gets
 /// such a step, however long the cycle is, and a message that returns to the step is not forwarded
-/// again. Until then, it may have passed a long cycle twice.
+/// again. Until the step comes, the path may become twice as long; one lap later, the message is
+/// back at the step.
 struct RemoteWay: Sendable {
   /// The last message of the path, and its transport; `nil` for a message that was not forwarded.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?

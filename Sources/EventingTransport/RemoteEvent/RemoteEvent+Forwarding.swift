@@ -9,7 +9,8 @@ extension EventSource {
   /// `send` waits until its own message is stored. If the message is not stored, the report has the
   /// error. No message is forwarded to a subject that it came through on the same transport. So a
   /// cycle over any number of processes ends. If a cycle has more subjects than fit into a header
-  /// of 4,096 bytes, a message may pass through it twice.
+  /// of 4,096 bytes, a message may pass through it several times: its path becomes twice as long as
+  /// it was when the cycle began, and one lap longer, at most.
   ///
   /// - Parameter target: The remote event. The forward holds it weakly, and ends when it is
   ///   released.
