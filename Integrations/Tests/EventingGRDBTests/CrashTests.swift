@@ -81,7 +81,8 @@ import Testing
     #expect(try await eventually { try store.bills == [1, 1] })
   }
 
-  @Test func aMessageThatIsNoCloudEventIsKnownByItsOwnID() async throws {
+  /// Returns an event whose messages are billed once each, with its store and its inbox.
+  private func billed() async throws -> (placed: RemoteEvent<Int>, store: Store, inbox: Inbox) {
     let store = try Store()
     let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())
     let inbox = Inbox("billing", in: store.database)
@@ -89,18 +90,17 @@ import Testing
       try await inbox.handle(message) { db in try Store.bill(message.payload, in: db) }
     }
     try await placed.listen(as: "test")
+    return (placed, store, inbox)
+  }
+
+  @Test func aMessageThatIsNoCloudEventIsKnownByItsOwnID() async throws {
+    let (placed, store, _) = try await billed()
     for number in 1...2 { try await placed.publish(number, headers: ["ce-source": "shop", "ce-id": "7"]) }
     #expect(try await eventually { try store.bills.sorted() == [1, 2] })
   }
 
   @Test func forgettingRemovesOnlyWhatIsOld() async throws {
-    let store = try Store()
-    let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())
-    let inbox = Inbox("billing", in: store.database)
-    placed.remoteOccurrences.addHandler { message in
-      try await inbox.handle(message) { db in try Store.bill(message.payload, in: db) }
-    }
-    try await placed.listen(as: "test")
+    let (placed, store, inbox) = try await billed()
     try await placed.publish(1)
     #expect(try await eventually { try store.bills == [1] })
     let other = Inbox("other", in: store.database)

@@ -44,15 +44,7 @@ import Testing
   @Test func thePayloadOfAnEndedCallIsGone() async {
     let event = Event<Recorder<Int>>()
     event.addHandler(on: .task) { $0.record(1) }
-    for _ in 0..<3 {
-      weak let payload = { () -> Recorder<Int> in
-        let payload = Recorder<Int>()
-        event.post(payload)
-        return payload
-      }()
-      await event.quiesce()
-      #expect(payload == nil)
-    }
+    for _ in 0..<3 { #expect(await losesItsPayload(event)) }
   }
 
   @Test func aCallThatIsUsedAgainHasThePayloadOfItsOccurrence() async {

@@ -43,15 +43,7 @@ import Testing
   @Test func thePayloadOfAnEndedUnitIsGone() async {
     let event = Event<Recorder<Int>>()
     event.add(Handler(on: .concurrent(limit: 2)) { payload async throws in payload.record(1) }.inOrder { _ in 0 })
-    for _ in 0..<3 {
-      weak let payload = { () -> Recorder<Int> in
-        let payload = Recorder<Int>()
-        event.post(payload)
-        return payload
-      }()
-      await event.quiesce()
-      #expect(payload == nil)
-    }
+    for _ in 0..<3 { #expect(await losesItsPayload(event)) }
   }
 
   @Test func payloadsAreCountedAsWaitingInUnitsThatAreUsedAgain() async {

@@ -17,6 +17,17 @@ final class Countdown: Sendable {
   func opened() async { await gate.opened() }
 }
 
+/// Posts a payload, and returns whether it is gone when its handlers have run.
+func losesItsPayload(_ event: Event<Recorder<Int>>) async -> Bool {
+  weak let payload = { () -> Recorder<Int> in
+    let payload = Recorder<Int>()
+    event.post(payload)
+    return payload
+  }()
+  await event.quiesce()
+  return payload == nil
+}
+
 /// Counts the calls between `enter()` and `leave()`, and the largest number at one time.
 final class Crowd: Sendable {
   private let state = ConditionLock((now: 0, peak: 0))
