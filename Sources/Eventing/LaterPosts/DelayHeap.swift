@@ -44,9 +44,7 @@ struct DelayHeap {
     return remove(at: 0)
   }
 
-  /// Removes and returns the work at an index.
-  ///
-  /// The caller releases it after the mutex.
+  /// Removes and returns the work at an index, to be released outside of the mutex.
   @discardableResult mutating func remove(at index: Int) -> any DelayedWork {
     let removed = self[index].work
     removed.heapIndex = -1

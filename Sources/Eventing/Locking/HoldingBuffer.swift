@@ -45,7 +45,7 @@ final class HoldingBuffer: @unchecked Sendable {
   /// Tells other threads how many items there are. Isolation: core.
   func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
 
-  /// `HandlerFlags.isHolding` if the lock that began last holds; otherwise 0. The caller holds
+  /// `HandlerFlags.isHolding` if the newest lock keeps occurrences; otherwise 0. The caller holds
   /// `core.mutex`.
   var holdingFlag: UInt32 { unsafe locks.holding == .nothing ? 0 : HandlerFlags.isHolding }
 

@@ -43,16 +43,16 @@ import Synchronization
     return true
   }
 
-  /// Tells the closures that made tracked reads of a change. Closures that have returned are told
-  /// now, the others after they have returned.
+  /// Has Observation call `onChange` for the closures that made tracked reads: now if the closure
+  /// has returned, later for the others.
   ///
-  /// The closures are the users' code. The caller has changed the value, and holds no mutex.
+  /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///
   /// - Parameter reads: The reads. They are `nil` afterwards, so that the caller retains no lease.
-  /// - Returns: The reads of the closures that have not returned, if the calling thread made all of
-  ///   the reads; otherwise `nil`. Such a closure made the change itself. It is not told of this
-  ///   change, because it might make another change each time it is told. The caller keeps the
-  ///   reads for the next change.
+  /// - Returns: The reads of the closures that have not returned, if the calling thread made all
+  ///   tracked reads; otherwise `nil`. Such a closure made the change itself. For this change it
+  ///   gets no `onChange`, because it might run again and make another change each time. The caller
+  ///   keeps the reads for the next change.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease

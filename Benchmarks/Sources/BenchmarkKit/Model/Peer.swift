@@ -28,7 +28,7 @@ package struct Peer: Sendable {
   package var sendCap: Int?
   /// Whether the peer sends from the main actor.
   ///
-  /// Its repeats are longer, because each begins with a switch to the main actor.
+  /// Its repeats are made longer, because each begins with a switch to the main actor.
   package var sendsOnMainActor = false
   /// The reason why the peer cannot take part on this machine, if there is one.
   package var missing: String?
