@@ -74,8 +74,8 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// Reports that a waiter does not wait for some of the work: to inspections and, in a debug
-  /// build, by a ``CycleReport``.
+  /// Reports the work that a waiter does not wait for, if there is any: to inspections and, in a
+  /// debug build, by a ``CycleReport``.
   private func reportCycle(_ id: Int) {
     if isTracked, WaitingSends.isWatched, withMutex({ !waiters[waiter(id)].deferredNodes.isEmpty }) {
       DeferredWaits.note(self)

@@ -57,8 +57,8 @@ extension Completion {
     }
   #endif
 
-  /// Returns whether a waiter may wake: the event has delivered the occurrence, and there are
-  /// children to start, or nothing is left to wait for.
+  /// Returns whether a waiter may wake: the event has delivered the occurrence, and either there
+  /// are children to start, or nothing is left that the waiter waits for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
   /// Returns the reason to wake a waiter, and hands over the children; `nil` if the waiter has to

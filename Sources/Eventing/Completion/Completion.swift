@@ -17,14 +17,14 @@ import Synchronization
     case send
     /// A ticket or a `quiesce` waits.
     case ticket
-    /// A test asks whether the event is idle. Unlike a `quiesce`, it does not make batches and
+    /// A test asks whether the event is idle. Unlike a `quiesce`, a probe does not make batches and
     /// paces deliver early.
     case probe
   }
 
   @usableFromInline let purpose: Purpose
-  /// Whether a cycle of waits could go through this completion, so that it is part of the wait
-  /// graph. While diagnostics look for stuck calls, each completion with a waiter is tracked.
+  /// Whether the completion is part of the wait graph, because a cycle of waits could go through
+  /// it. While diagnostics look for stuck calls, each completion with a waiter is tracked.
   let isTracked: Bool
   /// The mutex of a completion that is not tracked.
   private let ownMutex = UnfairMutex()
@@ -52,8 +52,8 @@ import Synchronization
   /// transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
-  /// The amount of outstanding work: one for each event until it has delivered, and one for each
-  /// item on a lane. Guarded by: mutex.
+  /// The amount of outstanding work: one for the event, and one for each event forwarded to, until
+  /// that event has delivered; and one for each item on a lane. Guarded by: mutex.
   var open = 1
   /// Whether the event has delivered the occurrence. Guarded by: mutex.
   var isDelivered = false
@@ -71,7 +71,7 @@ import Synchronization
   /// A task that waits for the completion.
   ///
   /// The continuation carries no value: a resumed waiter reads the result under the mutex. (The
-  /// thread sanitizer does not see that a resumption orders the value that it carries.)
+  /// thread sanitizer would report a race on a value that the continuation carries.)
   @safe struct Waiter {
     /// The number of the waiter.
     let id: Int
@@ -114,8 +114,9 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So the last wait of a
-    // cycle to begin finds the others, and defers the handlers that would close the cycle.
+    // A send is a waiter from the start, before any lane has the occurrence. So of the waits that
+    // would form a cycle, the last one finds the others in the wait graph, and defers the handlers
+    // that would close the cycle.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
@@ -203,7 +204,7 @@ import Synchronization
   @usableFromInline var isAwaited: Bool { purpose != .post }
 
   /// Runs a closure under the mutex of the wait graph if the completion is tracked, and otherwise
-  /// under the completion's own.
+  /// under the completion's own mutex.
   func withMutex<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }

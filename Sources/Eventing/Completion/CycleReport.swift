@@ -12,8 +12,8 @@ import Synchronization
 /// Reports, in a debug build, handlers that would wait for themselves (G16), once for each handler.
 ///
 /// No task hangs: the send of such a handler does not wait for the handlers that wait for this
-/// send, and its report counts those as deferred. But the author of the sending handler may expect
-/// them to have run.
+/// send, and its report counts these as deferred. But the author of the sending handler may expect
+/// the deferred handlers to have run.
 package enum CycleReport {
   #if DEBUG
     /// Writes a report, by default to standard error. Guarded by: mutex.

@@ -93,8 +93,8 @@ package struct BegunSend: Sendable {
 }
 
 extension Event {
-  /// Begins a send that is awaited later. Lanes make room as for a `send`, and the caller never
-  /// sleeps because of an overload.
+  /// Begins a send that is awaited later. Bounded lanes take the payload as that of a `send`, and
+  /// the caller never sleeps because of an overload.
   ///
   /// The send belongs to no handler, even if a handler calls `begin`. So no cycle of waits goes
   /// through it.

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A question to an event: whether all work that the event had when the probe was made is done,
-/// except calls that sleep and work that waits for them.
+/// Tells whether an event has done all the work that it had when the probe was made, except calls
+/// that sleep and work that waits for such calls.
 ///
 /// A probe is a barrier, but no task is suspended for it.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
   /// The invocation that makes the probe; outside of calls, a new one, for which nothing waits.
-  /// Work that waits for the goal does not count.
+  /// Work that waits for this invocation does not count.
   private let goal = Invocation.current ?? Invocation(ExecutionSlot())
   private let lastSequence = Atomic<UInt64>(0)
 
@@ -21,8 +21,8 @@ package final class EventProbe: Sendable {
   /// ``isOver(except:)`` has returned true.
   package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
-  /// Returns whether nothing is left of the work but calls that sleep, and work that waits for
-  /// them.
+  /// Returns whether only calls that sleep are left of the work, and work that waits for such
+  /// calls.
   package func isOver(except sleeping: [SleepingWork]) -> Bool {
     let nodes = Set(sleeping.lazy.filter(\.isCurrent).map(\.id))
     return completion.withMutex {

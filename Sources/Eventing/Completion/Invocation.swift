@@ -2,8 +2,8 @@ public import Synchronization
 
 /// The task-local link from a task to the invocation that it belongs to.
 @usableFromInline enum Context {
-  /// The invocation that the current task belongs to. It is bound around asynchronous calls, so
-  /// their child tasks and each `Task {}` that they start inherit it.
+  /// The invocation that the current task belongs to. Bound around asynchronous calls, so that a
+  /// call's child tasks, and each `Task {}` that the call starts, inherit the invocation.
   @usableFromInline static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
 }
 

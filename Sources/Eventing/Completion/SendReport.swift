@@ -4,7 +4,7 @@
 /// ``dropped``, ``deferred`` or ``failures``.
 ///
 /// An occurrence finds the handlers that were added before it was sent. A handler does not count
-/// if, when its turn came, it had been removed or used up, or its owner was gone.
+/// if, when the delivery came to it, it had been removed or used up, or its owner was gone.
 ///
 /// A forward counts as one handler, and as delivered once its target has taken the occurrence. The
 /// target's handlers, and their errors, are not in this report.

@@ -14,7 +14,7 @@ public struct Ticket: Sendable {
   /// and the wait goes on.
   ///
   /// Inside a handler, this access does not wait for work that waits for that handler, and its
-  /// report counts such work as deferred. Accesses by other tasks wait for it.
+  /// report counts such work as deferred. Accesses by other tasks wait for such work, too.
   public var report: SendReport {
     get async { await completion.wait() }
   }

@@ -23,13 +23,13 @@
     let goal: Invocation
     /// The nodes that are blocked by something outside of the graph.
     private let sleeping: Set<ObjectIdentifier>
-    /// The nodes whose search has not ended. They are taken for blocked, since only a cycle leads
-    /// back to them.
+    /// The nodes whose search has not ended. The search assumes that these nodes are blocked,
+    /// because it comes back to one of them only along a cycle.
     private var searching: Set<ObjectIdentifier> = []
     /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
-    /// The nodes that were found blocked. Such a node is forgotten if a search that led to it finds
-    /// its own node free.
+    /// The nodes that were found blocked. Such a node is forgotten if the search of an earlier
+    /// node, which came to this one, finds that earlier node free.
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
@@ -93,8 +93,8 @@
         trail.append(frame.id)
       } else {
         free.insert(frame.id)
-        // Since this search began, nodes may have been found blocked only because its node was
-        // taken for blocked.
+        // While this node was assumed to be blocked, others may have been found blocked only
+        // because of that.
         for doubtful in trail[frame.mark...] { blocked.remove(doubtful) }
         trail.removeSubrange(frame.mark...)
       }
@@ -125,7 +125,7 @@ enum WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
-  /// The number of the handler whose calls a wait at this node waits for; `nil` if there are
+  /// The number of the handler for whose calls a waiter at this node waits; `nil` if there are
   /// several such handlers, or none.
   var handlerID: UInt64? { nil }
   /// The anchor of the event of the handler that ``handlerID`` names.

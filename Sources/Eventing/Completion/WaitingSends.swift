@@ -128,8 +128,8 @@ extension Completion {
   /// Whether the event has not delivered the occurrence.
   fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
 
-  /// Returns whether some waiter waits for a node that is blocked. Without waiters, all outstanding
-  /// work counts. The caller holds `WaitGraph.mutex`.
+  /// Returns whether some waiter waits for a node that is blocked. If there are no waiters, returns
+  /// whether a node of any outstanding work is blocked. The caller holds `WaitGraph.mutex`.
   fileprivate func isBlocked(in search: inout WaitGraph.CycleSearch) -> Bool {
     guard isTracked else { return false }
     let nodes = waiters.isEmpty ? outstanding.values.map(\.node) : waiters.flatMap { self.nodes(for: $0.id) }

@@ -17,8 +17,8 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence and has ended.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it. A handler's pace may have
-  /// delayed it as well.
+  /// Whether a `send` brought the occurrence and a lock has held it. Afterwards a handler's pace
+  /// may have delayed the occurrence, too.
   @usableFromInline var isLateSend = false
   /// Whether another lock still holds a late occurrence.
   @usableFromInline var isHeldOn = false
@@ -84,8 +84,8 @@
   }
 
   /// Returns the completion that goes onto a lane with the payload, and creates it if there is
-  /// none; `nil` if nothing needs one: no waiter, observer or carried value, and not
-  /// ``isLateSend``.
+  /// none; `nil` if none is needed: nothing waits, observes or is carried, and ``isLateSend`` is
+  /// false.
   @usableFromInline mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)

@@ -17,7 +17,7 @@ public import Synchronization
   /// that are read before every call.
   private let line = CacheLine()
 
-  /// The number of times that a thread changed the state of a handler, or found that state changed,
+  /// The number of times that a thread changed the state of a handler, or came upon such a change,
   /// while an occurrence might be delivered.
   ///
   /// The number is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies
@@ -52,7 +52,7 @@ public import Synchronization
   }
 
   /// Deactivates and unregisters a handler of an event that may be gone. Returns false if the
-  /// handler's life was over.
+  /// handler had ended before.
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()

@@ -11,8 +11,8 @@ public import Synchronization
 // record.
 //
 // In a post, a handler that has a serial lane and no owner, and an unbounded sequence, need no slow
-// path: the closure of the slot enqueues the payload. In a send they need it, because the send
-// waits for the lane. So posts have an epoch of their own, `postFastPathEpoch`.
+// path: the closure of the slot enqueues the payload. In a send these need it, because the send
+// needs the outcome for each handler. So posts have an epoch of their own, `postFastPathEpoch`.
 
 /// The place where the fast path ended, and the slow path goes on.
 @safe @usableFromInline struct DeliveryCursor {

@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// The numbers of the drainers that are not the caller of a post or a change. No thread has these
-/// numbers.
+/// The numbers of the drainers other than a thread that posted or made a change. No thread has
+/// these numbers.
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }
-  /// A block of Dispatch's global queue, which runs isolated calls alone: these do not block, but
-  /// handlers and the `deinit` of their captures may.
+  /// A block of Dispatch's global queue, which runs isolated calls only: such calls do not block,
+  /// but handlers and the `deinit` of their captures may.
   @usableFromInline static var pool: UInt { .max }
 }
 

@@ -80,8 +80,8 @@ extension EventCore {
     return isOverloaded && old & ~CoreState.flags != Thread.current
   }
 
-  /// Lets a closure enqueue work. If the event became idle meanwhile, the event's own queue drains
-  /// it, so that the calling thread runs no code of the user, and releases nothing.
+  /// Lets a closure enqueue work. If the event became idle meanwhile, its own queue drains the
+  /// mailbox, so that the calling thread runs no code of the user, and releases nothing.
   func enqueueForQueue(_ append: (PendingWork) -> Void) {
     let (old, _) = appendWork {
       append($0)
@@ -90,8 +90,8 @@ extension EventCore {
     if old & ~CoreState.mustEnqueue == 0 { handOff(pendingWork) }
   }
 
-  /// Lets a closure enqueue work, and marks the event as busy. Returns the state word before that,
-  /// and the result of the closure.
+  /// Lets a closure enqueue work, and sets the flags `busy` and `queued`. Returns the state word
+  /// from before, and the result of the closure.
   @inline(__always) private func appendWork(_ append: (PendingWork) -> Bool) -> (old: UInt, isOverloaded: Bool) {
     syncPoint(.foundBusy)
     // Safe: the core retains it.

@@ -2,8 +2,8 @@ public import Synchronization
 
 // Entering and leaving a core, and the event's anchor.
 extension EventCore {
-  /// Whether some handler has had an owner, so that adding a handler sweeps dead owners.
-  /// Isolation: core.
+  /// Whether some handler has had an owner. If so, each addition of a handler also searches for
+  /// handlers whose owner is gone. Isolation: core.
   @inlinable var hasOwners: Bool {
     get { unsafe traits & 1 != 0 }
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
@@ -70,8 +70,8 @@ extension EventCore {
   /// The anchor. It is created when it is first needed.
   @inlinable var anchor: EventAnchor { anchorReference.load() ?? makeAnchor() }
 
-  /// Lends the anchor to a closure without a retain. Threads that create and drop tokens contend
-  /// for its reference count.
+  /// Lends the anchor to a closure without a retain, because threads that create and drop tokens
+  /// contend for the anchor's reference count.
   @inlinable @inline(__always) func withAnchor<Result>(_ body: (EventAnchor) -> Result) -> Result {
     unsafe (anchorReference.lend() ?? .passUnretained(makeAnchor()))._withUnsafeGuaranteedRef(body)
   }

@@ -128,7 +128,7 @@ extension EventCore {
         return false
       }
     }
-    // A locked handler is skipped now, not when its turn comes on its lane.
+    // A locked handler is skipped now, not when its lane comes to the occurrence.
     if flags & HandlerFlags.notCallable != 0 {
       unsafe refuse(slot, record, flags, payload, &tally)
       return true

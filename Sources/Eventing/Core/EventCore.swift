@@ -6,8 +6,8 @@ public import Synchronization
 /// 1. *Idle*, the common case: a sender enters, delivers and leaves, with two atomic steps. Only
 ///    the thread inside changes the handler table. So a delivery reads the table without the mutex,
 ///    copies nothing and counts no references.
-/// 2. *Busy*: a sender enqueues an item under the mutex, and marks the core state busy and queued
-///    in one step. If the event became idle meanwhile, the sender is inside now.
+/// 2. *Busy*: a sender enqueues an item under the mutex, and sets the flags `busy` and `queued` in
+///    one step. If the event became idle meanwhile, the sender is inside now.
 /// 3. If leaving fails because work was enqueued, the thread drains the queue or hands it off: see
 ///    ``drain(_:)``.
 ///

@@ -21,7 +21,7 @@ struct Mailbox: ~Copyable {
 
   /// Appends an occurrence.
   ///
-  /// - Parameter thread: The thread that may deliver it in a drain of its own.
+  /// - Parameter thread: The thread that may deliver the occurrence in a drain of its own.
   mutating func append(_ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt) {
     items.append(.occurrence(by: thread, completion), payload)
     occurrenceCount &+= 1
@@ -79,8 +79,8 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   var hasPayload: Bool { if case .occurrence = self { true } else { false } }
 
   /// Whether the thread that enqueues the item must slow down if too many items wait. For a barrier
-  /// or a job the thread need not, because these are awaited. New handlers and occurrences have
-  /// limits of their own.
+  /// or a job the thread need not slow down, because a task usually waits for either. New handlers
+  /// and occurrences have limits of their own.
   var isChange: Bool {
     switch self {
     case .release, .change, .finish: true

@@ -11,8 +11,8 @@ public import Synchronization
 @usableFromInline enum OverloadControl {
   /// The number of waiting occurrences above which an event is overloaded.
   @inlinable static var limit: Int { 1_024 }
-  /// The number of waiting changes, such as additions or removals, above which the threads that
-  /// make them sleep.
+  /// The number of waiting changes, such as additions or removals, above which a thread sleeps
+  /// after each change that it enqueues.
   ///
   /// Lower than ``limit``, because waiting changes delay the sends behind them, not the threads
   /// that make the changes. In a run with two threads that send and two that change handlers, a

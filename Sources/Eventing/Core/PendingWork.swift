@@ -10,8 +10,8 @@ import Synchronization
 @usableFromInline final class PendingWork: @unchecked Sendable {
   /// The queue of the event. Written by contending threads. Guarded by: core.mutex.
   @exclusivity(unchecked) var mailbox: Mailbox
-  /// The number of occurrences in the batch that the drain took out of the mailbox last. Guarded
-  /// by: core.mutex.
+  /// The number of occurrences in the batch that the drain took out of the mailbox last, and the
+  /// sequence number then. Guarded by: core.mutex.
   @exclusivity(unchecked) var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 
@@ -54,9 +54,9 @@ import Synchronization
   /// up, or without their owner. They are unregistered after the delivery. The first is
   /// `EventCore.firstDead`. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var deadRecords: ContiguousArray<HandlerRecord> = []
-  /// The lanes without a slot where calls still wait: their handlers were removed, or the event
-  /// ended. Walked by the thread inside the core, or under `core.mutex`. Changed by the thread
-  /// inside, under the mutex.
+  /// The lanes on which calls still wait, but which no slot has any more: their handlers were
+  /// removed, or the event ended. Walked by the thread inside the core, or under `core.mutex`.
+  /// Changed by the thread inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var retiringLanes: ContiguousArray<DeliveryTarget> = []
 
   init(_ type: PayloadType) {

@@ -84,10 +84,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   ///   - slowest: The duration up to which a call is not reported as slow; `nil` reports no slow
   ///     call. For an asynchronous handler, suspensions count.
   ///   - stuck: The time after which a call that has not ended is reported; `nil` reports no such
-  ///     call. Each is reported once, while it hangs, before twice the time is over. Calls of
-  ///     inline handlers, which block their poster, count, too. A lane on which more than 1,024
-  ///     occurrences wait, and more than at the last look, is reported, too. Handlers that a lock
-  ///     pauses are not stuck.
+  ///     call. Each such call is reported once, while it hangs, before twice the time has passed.
+  ///     Calls of inline handlers, which block their poster, count, too. A lane on which more than
+  ///     1,024 occurrences wait, and more than at the last look, is reported, too. Handlers that a
+  ///     lock pauses are not stuck.
   ///   - most: The number of handlers up to which an event is not reported; `nil` reports no event.
   ///     A number below 0 counts as 0. An event is reported again each time that its number of
   ///     handlers has doubled.

@@ -51,8 +51,8 @@ final class Observation: @unchecked Sendable {
   /// Returns the observers together with one more trace.
   func adding(_ trace: EventTracing) -> Observers { Observers(observations, traces + [trace], of: event) }
 
-  /// The observers whose observation has not ended: this object if that is all of them, `nil` if
-  /// there are none.
+  /// The observers whose observation has not ended: this object if none has ended, `nil` if all
+  /// have.
   var living: Observers? {
     if areTracesOnly, let onlyTrace { return onlyTrace.isOn ? self : nil }  // without arrays
     let rest = observations.filter { $0.current != nil }
@@ -90,8 +90,8 @@ final class Observation: @unchecked Sendable {
 @usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
-  /// The place of the current call, by which a trace finds the cause of a post; `nil` if the event
-  /// is not traced.
+  /// The cell with the number of the current call, by which a trace finds the cause of a post;
+  /// `nil` if the event is not traced.
   var cell: CallCell? { didSet { tracing = nil } }
   /// The trace and the cell, if only one trace is told of the occurrence.
   private(set) var tracing: Tracing?

@@ -77,7 +77,7 @@ extension Event {
   ///
   /// If the event is busy, `post` spins up to 1,000 times (about 1 µs) for the event to become
   /// idle. After that it enqueues the occurrence and returns. The event's own queue delivers the
-  /// occurrence in its turn, or `post` itself if the event has become idle meanwhile.
+  /// occurrence later, or `post` itself does if the event has become idle meanwhile.
   ///
   /// **Inside a handler** of this event, `post` enqueues the occurrence. It is delivered after the
   /// current occurrence has reached every handler. Nested posts use constant stack space.

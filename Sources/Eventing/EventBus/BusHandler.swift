@@ -105,7 +105,7 @@ private final class BusHandlerEnd: Sendable {
 protocol BusEvent: Actor {
   nonisolated var core: EventCore { get }
   /// Returns a source of the payloads that `as?` can cast to another type. The source passes
-  /// nothing on once the bus handler is over.
+  /// nothing on once the bus handler has ended.
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
 }
 

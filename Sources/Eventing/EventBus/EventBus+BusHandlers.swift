@@ -7,8 +7,8 @@ extension EventBus {
       return allEvents
     }
     for event in events { handler.join(event) }
-    // An event that was removed from the bus meanwhile may have been removed before the handler
-    // joined it.
+    // An event may have been removed from the bus before the handler joined it. Then the removal
+    // did not take the handler out of the event.
     let left = Set(events.map { ObjectIdentifier($0) }).subtracting(all.map { ObjectIdentifier($0) })
     for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
   }

@@ -194,8 +194,8 @@ public final class EventBus: Sendable {
 
   /// Returns the box that stands for a living owner on this bus, or `nil` if there is none.
   ///
-  /// A box may belong to a dead object at the owner's address. That is checked outside the mutex,
-  /// because the check reads a weak reference.
+  /// A box may belong to an earlier object at the owner's address. This is checked outside the
+  /// mutex, because the check reads a weak reference.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
     guard let box = mutex.withLock({ unsafe ofOwners.owner(at: ObjectIdentifier(owner)) }), box.isSame(as: owner) else {
       return nil

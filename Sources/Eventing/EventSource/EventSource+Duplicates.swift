@@ -6,9 +6,9 @@ extension EventSource where Payload: Equatable {
   ///     volume.values.removeDuplicates().addHandler { volume in print(volume) }
   ///
   /// The view compares a payload with the last one that the handler was called with, or that its
-  /// lane has taken. So the first payload always reaches the handler. An error of the handler does
-  /// not change this. A payload that the view leaves out counts as skipped, and uses up no once
-  /// handler.
+  /// lane has taken. So the first payload always reaches the handler. A payload counts as the last
+  /// one even if the handler throws. A payload that the view leaves out counts as skipped, and uses
+  /// up no once handler.
   ///
   /// If a lock, a filter behind this view or a refused claim keeps a payload from the handler, the
   /// view does not remember that payload. If a lane skips or drops payloads that it has taken, the

@@ -10,7 +10,8 @@ extension EventSource {
   /// `deinit`, may happen on the thread that runs the handler. ``Event/remove(ownedBy:)`` removes
   /// all handlers of an owner.
   ///
-  /// The event reclaims the memory of such a handler at the next send, or as handlers are added.
+  /// At the next send, or as handlers are added, the event reclaims the memory of handlers whose
+  /// owner is gone.
   ///
   /// All else is as for
   /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.

@@ -1,5 +1,5 @@
-// Unavailable names for modifiers of a handler that a program calls on an event, or on the result
-// of `addHandler`. The compiler shows what to write instead.
+// Unavailable names: modifiers of handlers, which a program may call by mistake on an event, or on
+// the result of `addHandler`. The compiler shows what to write instead.
 
 extension EventSource {
   @available(
@@ -56,8 +56,8 @@ extension HandlerToken {
     fatalError("unavailable")
   }
 
-  /// A payload whose type is not known. It has any property, so that the compiler finds the
-  /// message for `inOrder(by: \.key)`.
+  /// A payload whose type is not known. It accepts the name of any property, so that the compiler
+  /// shows the message for `inOrder(by: \.key)`.
   @dynamicMemberLookup public enum PayloadOfAnyType {
     public subscript(dynamicMember name: String) -> PayloadOfAnyType { fatalError("unavailable") }
   }

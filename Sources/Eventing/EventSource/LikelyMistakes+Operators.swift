@@ -1,5 +1,5 @@
 // Unavailable names of other libraries, for programs that are ported. The compiler shows what to
-// write instead. The guides have the whole tables.
+// write instead. The guides *From …* have the whole tables.
 
 extension EventSource {
   @available(*, unavailable, message: "add a handler: addHandler { payload in … }")

@@ -14,7 +14,7 @@ extension DeadLetter: CustomStringConvertible {
 }
 
 extension Event {
-  /// A source of the payloads at which handlers failed, after the last attempt of each.
+  /// A source of the payloads at which a handler failed, after its last attempt.
   ///
   ///     orders.deadLetters.addHandler { letter in try await store(letter.payload) }
   ///

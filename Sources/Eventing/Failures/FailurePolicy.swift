@@ -62,7 +62,8 @@ extension FailurePolicy: CustomStringConvertible {
 
   /// Posts a failure to `event`, counts it, and applies the policy.
   ///
-  /// - Parameter calls: The number of calls to count: the number of payloads of the call.
+  /// - Parameter calls: The number by which the count of failed calls grows: the number of payloads
+  ///   of the call.
   /// - Returns: Whether the occurrence stops here.
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)

@@ -1,7 +1,7 @@
 /// The entrance of a pipeline, which one call of a forward keeps closed.
 ///
 /// While the entrance is closed, the next call of the forward does not begin. It opens when the
-/// payload has its place in the order of the target, or when the call ends.
+/// payload of the call has its place in the order of the target, or when the call ends.
 final class Entrance: Sendable {
   /// The entrance that the current call keeps closed; `nil` outside pipelines.
   static let ofCall = TaskLocal<Entrance?>(wrappedValue: nil)

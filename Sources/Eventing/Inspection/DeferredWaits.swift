@@ -2,7 +2,7 @@
 /// or an ``EventDiagnostics`` watches.
 ///
 /// Such a send returns at once, so a poll seldom finds it among the waits, and it may have returned
-/// before a client came. For each event and set of handlers, the last one is kept here.
+/// before a client came. For each event and set of handlers, the last such send is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64

@@ -12,7 +12,8 @@ import Synchronization
 ///
 /// **For other modules of the package.** This is the whole interface of the folder:
 ///
-/// - ``EventRegistry``: ``start()`` and ``stop()`` count; ``events`` are the living events.
+/// - ``EventRegistry``: it is on until each ``start()`` has had its ``stop()``; ``events`` are the
+///   living events.
 /// - ``RegisteredEvent/poll(into:isWhole:)`` reads the counters of an event and of its handlers
 ///   into an ``EventReading``. It takes the core's mutex for a walk over the handlers, runs no
 ///   delivery, and enqueues nothing.

@@ -19,7 +19,7 @@ package struct GraphEdge: Hashable, Sendable {
   package let from: Place
   package let to: Place
   package let kind: Kind
-  /// The number of occurrences that went that way; `nil` if it is not known.
+  /// The number of occurrences that took this route; `nil` if it is not known.
   package fileprivate(set) var count: Int?
   /// The key or the queue.
   package let label: String?
@@ -31,8 +31,8 @@ package struct GraphEdge: Hashable, Sendable {
   }
   package var key: Key { Key(self) }
 
-  /// Returns the edges that begin at an event, from the handlers that a poll has read. Each key
-  /// occurs once: two forwards to one event are one edge, with the sum of their counts.
+  /// Returns the edges that begin at an event, from the handlers that a poll has read. No two edges
+  /// have one ``key``: two forwards to one event are one edge, with the sum of their counts.
   package static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
     let edges = reading.handlers.flatMap { handler -> [GraphEdge] in
       let details = handler.record.details

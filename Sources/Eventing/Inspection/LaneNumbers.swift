@@ -1,5 +1,5 @@
-/// The numbers of lanes: all handlers of one queue, actor, shared lane, or of the main actor, have
-/// one. A number is used once in a process.
+/// The numbers of lanes: all handlers of one queue, actor or shared lane, or of the main actor,
+/// share one. No number is used again in a process.
 package enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]
@@ -42,8 +42,8 @@ package enum LaneNumbers {
   private static func objectNumber(_ object: any AnyObject & Sendable) -> UInt64 {
     let id = ObjectIdentifier(object)
     let known = table.withLock { $0.entries[id] }
-    // The object is alive and has this address. So an entry with a living object is that of this
-    // object.
+    // The object is alive and has this address. So an entry for the address whose object is alive
+    // is the entry of this object.
     if let known, known.living != nil { return known.number }
     let all = table.withLock { $0.entries.count > $0.limit ? Array($0.entries) : [] }
     let gone = all.filter { $0.value.living == nil }

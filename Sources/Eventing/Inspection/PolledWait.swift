@@ -13,8 +13,8 @@ package struct PolledWait: Equatable, Sendable {
   package let handlers: [UInt64]
   /// The amount of work that the wait is for.
   package let waitsFor: Int
-  /// The number of the handler whose call waits; `nil` if no handler's call does, or if that is not
-  /// known.
+  /// The number of the handler whose call waits; `nil` if no handler's call waits, or if the
+  /// handler is not known.
   package let by: UInt64?
   /// When the wait began, on the ``InspectionClock``.
   package let since: UInt64

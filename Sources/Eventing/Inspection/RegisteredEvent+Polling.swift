@@ -16,8 +16,8 @@ extension RegisteredEvent {
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
-    // Read under the mutex, under which a drain notes how many occurrences it takes at which
-    // sequence number.
+    // Read under the mutex, because a drain notes under it how many occurrences it takes, and at
+    // which sequence number.
     let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)

@@ -43,8 +43,8 @@ package final class RegisteredEvent: Sendable {
 
   /// Locks or unlocks the event, or one of its handlers.
   ///
-  /// A lock is in effect when this method returns. An unlock takes effect later: a block on the
-  /// global queue of Dispatch makes it, because it may deliver the occurrences that the lock held.
+  /// A lock is in effect when this method returns. An unlock takes effect later, in a block on the
+  /// global queue of Dispatch, because it may deliver the occurrences that the lock held.
   ///
   /// - Parameters:
   ///   - isLocked: Whether to lock.

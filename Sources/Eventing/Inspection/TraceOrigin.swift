@@ -44,8 +44,8 @@ extension Completion {
     return completion
   }
 
-  /// A completion with the context of this one, and with the time and the cause of the sending, for
-  /// a further occurrence that the sending makes; `nil` if there are neither.
+  /// A completion with the context of this one, and with the time and the cause of the set, for a
+  /// further occurrence that the set sends; `nil` if this one has none of these.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

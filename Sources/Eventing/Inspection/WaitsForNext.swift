@@ -1,4 +1,4 @@
-/// The calls of ``EventSource/next(within:clock:where:)`` that wait while inspections look.
+/// The calls of ``EventSource/next(within:clock:where:)`` that wait while inspections watch.
 ///
 /// Otherwise a call costs one load of an atomic counter.
 enum WaitsForNext {
@@ -6,7 +6,8 @@ enum WaitsForNext {
 
   static var all: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
 
-  /// Notes a call. Returns the number of the wait; `nil` if nothing looks, or the event has ended.
+  /// Notes a call. Returns the number of the wait; `nil` if nothing watches, or the event has
+  /// ended.
   static func begin(_ hub: SequenceHub) -> UInt64? {
     guard WaitingSends.isWatched, let event = hub.mutex.withLock({ unsafe hub.token })?.anchor.number else {
       return nil
