@@ -114,9 +114,8 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So of the waits that
-    // would form a cycle, the last one finds the others in the wait graph, and defers the handlers
-    // that would close the cycle.
+    // A send is a waiter from the start, before any lane has the occurrence. So the last of the
+    // waits in a cycle finds the others, and defers the handlers that would close it.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 

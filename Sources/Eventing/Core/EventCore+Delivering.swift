@@ -70,8 +70,8 @@ extension EventCore {
   ) -> DeliveryCursor? {
     var bucket = unsafe first
     while true {
-      // Counts up to zero, so that one addition moves to the next slot and shows whether there is
-      // one.
+      // Counts up to zero, so that one addition moves to the next slot and shows whether a slot is
+      // left.
       let end = unsafe bucket.pointee.slots + Int(bucket.pointee.count)
       var index = unsafe -Int(bucket.pointee.count)
       while index != 0 {
