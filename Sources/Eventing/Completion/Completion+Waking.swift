@@ -75,7 +75,8 @@ extension Completion {
     return .finished(report)
   }
 
-  /// Takes out the continuations of the waiters that may wake, to be resumed after the mutex.
+  /// Takes out the continuations of the waiters that may wake. The caller resumes them after the
+  /// unlock.
   func readyWaiters() -> [UnsafeContinuation<Void, Never>] {
     var ready: [UnsafeContinuation<Void, Never>] = unsafe []
     for i in waiters.indices where isReady(i) {

@@ -167,8 +167,8 @@ import Synchronization
   /// The account of the occurrence, which all events share that it was forwarded to.
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
-  /// A completion with the context and the observers of this one, for a lane whose waiters have
-  /// been detached; `nil` if this completion has neither.
+  /// A completion with only the context and the observers of this one, for an item that stays on a
+  /// lane without its waiters; `nil` if this completion has neither context nor observers.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
   /// Returns a completion for an occurrence whose call was to run at once, and that now waits on a

@@ -4,7 +4,8 @@ public import Synchronization
 /// to the core while the core exists.
 ///
 /// A core creates its anchor at the latest with the first handler. A token retains the anchor, so
-/// no other anchor gets its address while the token exists. So a token never names another event.
+/// no other anchor gets the address of this one while the token exists. So a token never names
+/// another event.
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
 @usableFromInline final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?

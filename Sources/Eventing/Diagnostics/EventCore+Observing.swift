@@ -2,7 +2,7 @@ import Synchronization
 
 // An event with observers, or with an `unheard` event, has no fast path, like an event with a
 // history. Each occurrence is enqueued, even if the event is idle, and the queue is drained at
-// once. Events without either pay nothing.
+// once. Events with neither observers nor an `unheard` event pay nothing.
 
 extension EventCore {
   /// Enqueues an observation. When the drain comes to it, the observer is told of the handlers that

@@ -17,8 +17,8 @@ extension EventDiagnostics {
   /// The occurrences that waited on a lane.
   fileprivate struct Backlog {
     let count: Int
-    /// The number above which a lane that grows is reported. Each report sets it to twice the
-    /// reported number.
+    /// The number above which a lane that grows is reported. Each report sets the limit to twice
+    /// the reported number.
     var limit: Int
   }
 

@@ -104,8 +104,8 @@ extension Event {
   /// they use ``Buffering/suspendingSender(_:)``. It stays on the caller's actor. If the event is
   /// idle and all handlers are inline, `send` returns without suspending.
   ///
-  /// **Inside a handler,** `send` does not wait for a handler that waits for the calling one, over
-  /// any number of events: that would be a deadlock. Such a handler runs later, and the report
+  /// **Inside a handler,** `send` does not wait for a handler that waits for the calling handler,
+  /// over any number of events: that would be a deadlock. Such a handler runs later, and the report
   /// counts it as deferred. `send` follows calls through child tasks and `Task {}`. It cannot
   /// follow a `Task.detached` or a semaphore that a handler waits for: a cycle of waits through
   /// either never ends.

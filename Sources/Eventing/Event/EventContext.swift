@@ -83,8 +83,8 @@ final class ContextRegistry: @unchecked Sendable {
 
   /// Returns the values that the carried task-locals have in the calling task.
   func capture() -> CarriedContext? {
-    // Copied, because an array that is changed in place under the mutex must not be read outside of
-    // it.
+    // Copied, because an array that is changed in place under the mutex must not be read without
+    // the mutex.
     let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
     return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
   }

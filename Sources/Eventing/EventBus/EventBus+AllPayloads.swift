@@ -13,9 +13,10 @@ extension EventBus {
   ///   token of that event. A payload of another type counts as skipped.
   /// - There is one order for each event, and none over several events. Calls for different events
   ///   may overlap, unless the handler runs on the main actor or on one serial queue.
-  /// - The token that this method returns stands for all: ``remove(_:)`` and ``HandlerBag`` end the
-  ///   handler in all events. A method of one event, such as ``Event/removeAll()``, ends the
-  ///   handler in that event only. An event that is removed from the bus loses the handler.
+  /// - The token that this method returns names the handler in all events: ``remove(_:)`` and
+  ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
+  ///   ``Event/removeAll()``, ends the handler in that event only. An event that is removed from
+  ///   the bus loses the handler.
   /// - If `once` is true, the handler is called once in all events together, even if they race.
   /// - ``finish()`` ends the handler, after the calls for what was sent before.
   ///

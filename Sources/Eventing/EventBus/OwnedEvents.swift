@@ -23,8 +23,9 @@ struct OwnedEvents: Sendable {
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
 
   /// Returns the result of `body` for the events of an owner; `nil` if there are none. The array
-  /// must not leave `body`: it is changed in place under the mutex, and the thread sanitizer would
-  /// not see that its reference count orders such a change after a read elsewhere.
+  /// must not leave `body`: it is changed in place under the mutex. If it were read elsewhere, the
+  /// thread sanitizer would not see that the array's reference count orders a change after the
+  /// read.
   func with<Result>(
     _ owner: Owner, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {
@@ -36,8 +37,8 @@ struct OwnedEvents: Sendable {
   /// - Parameters:
   ///   - owner: The box of the owner, if its address has no entry, or has the entry of an object
   ///     that is gone; otherwise `nil`.
-  ///   - stale: Receives the entry of the object that is gone. The caller releases it after the
-  ///     mutex.
+  ///   - stale: Receives the entry of the object that is gone. The caller must release the entry
+  ///     after the unlock.
   /// - Returns: The owner's event of that name.
   mutating func add(
     _ made: any EventProtocol, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,

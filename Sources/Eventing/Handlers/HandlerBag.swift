@@ -34,7 +34,7 @@ public final class HandlerBag: Sendable {
 
   /// Drops the tokens of ended handlers. The caller holds `mutex`.
   ///
-  /// - Returns: All tokens from before, for the caller to release after the mutex.
+  /// - Returns: All tokens that the bag had. The caller must release them after the unlock.
   private func takeGone() -> [HandlerToken] {
     let all = unsafe tokens
     unsafe tokens = all.filter { !$0.record.has(HandlerFlags.ended) }

@@ -1,8 +1,8 @@
-/// Sends that returned without waiting for handlers that wait for the sender, while an inspection
-/// or an ``EventDiagnostics`` watches.
+/// Waits that left out handlers which wait for the waiting call, while an inspection or an
+/// ``EventDiagnostics`` watches.
 ///
-/// Such a send returns at once, so a poll seldom finds it among the waits, and it may have returned
-/// before a client came. For each event and set of handlers, the last such send is kept here.
+/// Such a wait is often short, so a poll seldom finds it, and it may have ended before a client
+/// came. For each event and set of handlers, the last such wait is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
