@@ -5,8 +5,8 @@
 // Safe: `mutex` guards all mutable state.
 package final class DeliveryAccount: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The number of handlers, those behind forwards included, that a lock kept from the occurrence.
-  /// Guarded by: mutex.
+  /// The number of handlers, those behind forwards included, that skipped the occurrence because of
+  /// a lock. Guarded by: mutex.
   @exclusivity(unchecked) private var locked = 0
   /// The number of events that the occurrence was forwarded to. Guarded by: mutex.
   @exclusivity(unchecked) private var forwards = 0

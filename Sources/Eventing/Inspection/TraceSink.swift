@@ -49,7 +49,7 @@ package struct TracedPayload {
     self.type = type
   }
 
-  /// Returns a copy of a keyed event's key and payload, if these have the types.
+  /// Returns a copy of a keyed event's key and payload, if these have the given types.
   ///
   /// - Returns: The key, `nil` if the payload was sent to no key, and the payload.
   package func copy<Key: Hashable & Sendable, Payload: Sendable>(
