@@ -169,8 +169,8 @@ struct Forwarding: Scenario {
   }
 
   private func quiesce(_ network: Network) async {
-    // After each pass, all occurrences have arrived at least one event further. A path has at most
-    // as many events as the network, so this number of passes suffices.
+    // Each pass takes every occurrence at least one event further. A path has at most as many
+    // events as the network, so this number of passes suffices.
     for _ in 0..<Network.size + 1 { for node in network.nodes { await node.event.quiesce() } }
   }
 

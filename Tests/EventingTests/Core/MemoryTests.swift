@@ -119,7 +119,7 @@ import Testing
     }
     let poster = startThread { event.post(0) }
     await isInside.opened()
-    // If many changes wait, the thread sleeps for a short time at each further one. So this test
+    // If many changes wait, the thread sleeps for a short time at each further change. So this test
     // makes fewer changes than the other tests.
     await onThread {
       event.addAndRemove(10_000, .forwards, closures)

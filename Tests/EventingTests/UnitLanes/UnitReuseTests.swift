@@ -5,8 +5,8 @@ import Testing
 
 /// Tests of the ended units that a lane keeps for the next payloads.
 ///
-/// Some run in a process of their own: as soon as any test carries task-local values, each post of
-/// the process has a completion, and a post with a completion uses no ended unit.
+/// Some of the tests run in a process of their own: as soon as any test carries task-local values,
+/// each post of the process has a completion, and a post with a completion uses no ended unit.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct UnitReuseTests {
   @Test func unitsAreUsedAgain() async {
     await #expect(processExitsWith: .success) {
