@@ -27,9 +27,9 @@ struct Forwarding: Scenario {
     init(_ edges: [Int]) { self.edges = edges }
   }
 
-  /// A temporary target: a weak reference to an event whose payload type is not that of the
-  /// network, and the payloads of one worker that the event received. Only a strong forward to the
-  /// event keeps the event alive.
+  /// A temporary target: a weak reference to an event of another payload type than the network's,
+  /// and the payloads of one worker that the event received. Only a strong forward to the event
+  /// keeps the event alive.
   // Safe: one inline handler accesses `heard`. The scenario reads when no handler runs.
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?

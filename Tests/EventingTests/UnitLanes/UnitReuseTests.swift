@@ -16,7 +16,7 @@ import Testing
         event.post(number)
         #expect(await eventually { lane.endedCount == number + 1 })
       }
-      // One runs, and the others are from before the first one was given back.
+      // A post that comes before the last unit is given back makes a second unit.
       #expect(ended.count == 1_000 && (1...2).contains(lane.spareCount))
     }
   }
