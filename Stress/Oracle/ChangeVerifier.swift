@@ -16,8 +16,8 @@ struct ChangeVerifier {
   private var chain: [Tone.Name] = []
   /// The index of each value in `chain`.
   private var place: [Tone.Name: Int] = [:]
-  /// For each index in `chain`: the span of the change, and in `done` a time by which all inline
-  /// calls for the change had returned.
+  /// For each index in `chain`: in `sent` the span of the change, and in `done` a time by which all
+  /// inline calls for the change had returned.
   private var sent: [Span] = []
   private var done: [UInt64] = []
 
@@ -119,8 +119,8 @@ struct ChangeVerifier {
   /// Checks that the first changes of the handler fit the time of its addition.
   ///
   /// If the handler received the initial value, its first change must start from that value. In any
-  /// case no change made after the addition may be missing, and no change made before it may
-  /// arrive.
+  /// case, no change made after the addition may be missing, and no change made before the addition
+  /// may arrive.
   private func judgeBeginning(_ listener: Listener, _ replayValue: Listener.Call?, _ places: [Int]) {
     var first = places.first
     if let replayValue, let new = replayValue.new {
@@ -134,8 +134,8 @@ struct ChangeVerifier {
     }
     guard let first else { return }
     if first > 1 || replayValue?.new != nil {
-      // No change up to the initial value, or before the first received one, may have begun after
-      // the addition returned.
+      // The handler gets no call for a change up to the initial value, or before the first received
+      // change. So none of these changes may have begun after the addition returned.
       let missed = (1..<max(1, min(first, sent.count))).first { listener.adding.isBefore(sent[$0]) }
       checks.expect(.g6, missed == nil, "change \(missed ?? 0), made after \(listener) was added, never reached it")
     }
@@ -166,7 +166,7 @@ struct ChangeVerifier {
   }
 
   /// Checks that the handler received every change that had to reach it. Counts the changes that
-  /// had to, could and did reach it.
+  /// had to reach it, that could reach it, and that did.
   private func judgeNumber(_ listener: Listener, _ number: Int) {
     var (must, may) = (0, 0)
     for place in 1..<max(1, sent.count) where !sent[place].isBefore(listener.adding) {
@@ -184,8 +184,8 @@ struct ChangeVerifier {
     context.did += number
   }
 
-  /// Checks that each change made after the handler's addition was announced: a call with `isPrior`
-  /// came before the call for the change.
+  /// Checks that a call with `isPrior` preceded the call for each change that was made after the
+  /// handler's addition.
   private func judgePriors(_ listener: Listener) {
     var announced: Set<Tone.Name> = []
     for call in listener.calls {

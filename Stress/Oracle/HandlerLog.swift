@@ -95,8 +95,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   /// not the worker's.
   func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
-  /// Copies the recorded end of the removal to `removing`, for the verifiers. Called when all calls
-  /// have ended.
+  /// Copies the recorded end of the removal to `removing`, for the verifiers. The trial does this
+  /// when all calls of the handler have ended.
   func closeRemoval() {
     let time = endOfRemoval.load(ordering: .relaxed)
     if time > 0 { removing?.end = time }

@@ -90,7 +90,8 @@ struct HandlerVerifier {
 
   /// Checks the calls that began between the return of `lock` and the call of `unlock`.
   ///
-  /// Only calls that were claimed before the lock may begin: at most ``HandlerPlace/mostInFlight``.
+  /// Of these, only calls that were claimed before the lock are allowed: at most
+  /// ``HandlerPlace/mostInFlight``.
   private func judgeSilence(_ handlerLog: HandlerLog, _ heard: [Heard], _ mute: HandlerLog.LockSpan) {
     checks.count(.g9, 1)
     let until = mute.off?.start ?? .max

@@ -1,8 +1,8 @@
 import Eventing
 import Synchronization
 
-/// A value for an `Observed`. It names its sender, its number among the sender's values, and the
-/// value that it was computed from.
+/// A value for an `Observed`. Names the sender, the number among the sender's values, and the value
+/// that this one was computed from.
 struct Tone: Sendable {
   struct Name: Hashable, Sendable {
     var senderLog: Int32

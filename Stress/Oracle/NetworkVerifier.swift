@@ -89,7 +89,7 @@ struct NetworkVerifier {
   }
 
   /// Checks the last edge of an arrival's path: the occurrence had arrived at the edge's source
-  /// before, and the edge existed.
+  /// before, and the edge existed then.
   private func judgeArrival(_ key: Key, _ interval: DeliveryInterval) {
     guard let number = key.path.last else { return }
     let edge = Network.edges[number]
@@ -112,9 +112,9 @@ struct NetworkVerifier {
 
   // MARK: Missing arrivals
 
-  /// Checks that an occurrence at the source of an edge passed the edge, if the edge existed all
-  /// the time. The occurrence may be missing if the edge's filter stopped it, or if it visited the
-  /// target earlier.
+  /// Checks that an occurrence at the source of an edge passed the edge, if the edge existed during
+  /// the whole delivery. The occurrence may be missing if the edge's filter stopped it, or if it
+  /// visited the target earlier.
   private func judgeDepartures(_ key: Key, _ interval: DeliveryInterval) {
     let parent = key.path.last.flatMap { last in
       intervals[
@@ -143,8 +143,9 @@ struct NetworkVerifier {
 
   // MARK: Lanes and reports
 
-  /// Checks that the lane handlers of an event received the occurrences of its inline handler, in
-  /// that order, and before the `send` that caused them returned.
+  /// Checks that the lane handlers of an event received the occurrences that its inline handler
+  /// received, in the same order. Checks that each awaited `send` returned after the lane handlers
+  /// had received its occurrence.
   private func judgeLanes(_ number: Int, _ node: Network.Node) {
     for (lane, heard) in [("background", node.queued), ("asynchronous", node.awaited)] {
       checks.expect(

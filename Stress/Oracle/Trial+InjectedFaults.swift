@@ -104,8 +104,8 @@ enum Trouble {
     deinit { fuse() }
   }
 
-  /// Releases an event in its first handler, which then posts three more times. All posts must
-  /// still reach the second handler.
+  /// Releases an event in its first handler, which then posts to the event three more times. All
+  /// four posts must reach the second handler.
   static func dropEvent(_ checks: Checks) {
     let (holder, echo) = (Holder(), Event<Int>("echo"))
     let (calls, echoes) = (Counter(), Counter())

@@ -92,9 +92,9 @@ final class Faults: Sendable {
 
   /// Delays an asynchronous handler: stalls it, or yields its task.
   ///
-  /// The isolation is a parameter because of a compiler fault. Without it, code that Swift 6.3.1
-  /// has optimized is no longer on the main actor where a path with an await joins a path without
-  /// one.
+  /// The isolation is a parameter because of a compiler fault. Without the parameter, code that
+  /// Swift 6.3.1 has optimized is no longer on the main actor where a path with an await joins a
+  /// path without one.
   ///
   /// - Parameters:
   ///   - isSuspended: Whether the handler suspends even if no fault is due.

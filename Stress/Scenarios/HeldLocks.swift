@@ -1,7 +1,7 @@
 import Eventing
 
-/// Locks events and handlers, by locks that hold, while all workers send. No occurrence is lost,
-/// none is reordered, and no handler is called under a lock (G9).
+/// Locks the event and its handlers, with locks that hold the occurrences, while all workers send.
+/// No occurrence is lost, none is reordered, and no handler is called under a lock (G9).
 ///
 /// No handler is removed, and every lock holds all occurrences that it skips. So every handler must
 /// receive every occurrence. The trial takes the order of the event from its first handler, the

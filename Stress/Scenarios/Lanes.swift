@@ -37,8 +37,8 @@ struct Lanes: Scenario {
       .g13, calls == room?.calls.count, "the actor counted \(calls) calls, the handlerLog \(room?.calls.count ?? 0)")
   }
 
-  /// Sends, and checks that each handler that runs in order has then finished its calls for all
-  /// occurrences up to this one.
+  /// Sends. When the `send` has returned, checks that each handler that runs in order has finished
+  /// its calls for all occurrences up to this one.
   private func sendAndLook(_ worker: Worker, _ trial: Trial, _ lanes: Int) async {
     await worker.send(to: trial.event)
     guard let report = worker.senderLog.reports.last?.report else { return }

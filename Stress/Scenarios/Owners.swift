@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// An owner records the time of its `deinit`. On every lane, no call of its handler may begin after
 /// that time. Until the release, every occurrence reaches the handler. When no handler runs any
-/// more, all owners are deallocated, although no call has removed their handlers.
+/// more, all owners are deallocated, although nothing has called `remove` for their handlers.
 struct Owners: Scenario {
   static let name = "owners"
   static let summary = "owners of handlers are released during sends: no call begins after their deinit"

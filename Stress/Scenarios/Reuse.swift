@@ -101,8 +101,8 @@ struct Reuse: Scenario {
     return Owner(bench.made)
   }
 
-  /// Makes up to 16 owners, until one is at the given address. Retains the others until then, so
-  /// that each gets another address.
+  /// Makes up to 16 owners, until one is at the given address. Retains the owners made before, so
+  /// that no two have the same address.
   private func makeOwner(_ bench: Bench, at address: ObjectIdentifier?) -> Owner? {
     var others: [Owner] = []
     for _ in 0..<16 {

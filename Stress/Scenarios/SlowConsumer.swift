@@ -2,7 +2,7 @@ import Eventing
 import Foundation
 import Synchronization
 
-/// Blocks two handlers until a gate opens: one on `.background`, and one that awaits.
+/// Blocks two handlers until a gate opens: one on `.background`, and an asynchronous one.
 ///
 /// The senders, and the handlers on every other lane, must finish before the gate opens (G15). A
 /// `send` must not finish before that, because it awaits the blocked handlers (G16).

@@ -1,7 +1,7 @@
 import Eventing
 
-/// Sends to handlers that take batches. Each occurrence is in one batch, in order. No batch is
-/// empty or too large (guarantee H5 of PROOF.md).
+/// Sends to handlers that take batches. Each occurrence is in exactly one batch, and batches keep
+/// the order. No batch is empty or too large (guarantee H5 of PROOF.md).
 struct Batching: Scenario {
   static let name = "batches"
   static let summary = "batches in order, never empty or too large, each occurrence in one"

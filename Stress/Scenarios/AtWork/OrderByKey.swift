@@ -1,8 +1,8 @@
 import Eventing
 import Synchronization
 
-/// Sends to a handler whose calls for one sender come in order. The calls of several senders
-/// overlap (guarantee H7 of PROOF.md).
+/// Sends to a handler with the sender as key. Calls for one sender come in order, one at a time.
+/// Calls for different senders may overlap (guarantee H7 of PROOF.md).
 struct OrderByKey: Scenario {
   static let name = "bykey"
   static let summary = "calls of one key in order, one at a time; of several keys at once"

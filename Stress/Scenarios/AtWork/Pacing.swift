@@ -11,8 +11,8 @@ struct Pacing: Scenario {
     let (trial, paced) = (Trial(context), Event<Int>("paced"))
     context.watch(paced)
     let posted = Counter()
-    // Posts from an inline handler, which is called with one occurrence at a time. So the paced
-    // event gets numbers in ascending order.
+    // An inline handler posts to the paced event. It is called with one occurrence at a time, so
+    // the paced event gets numbers in ascending order.
     trial.witness.reaction = { _ in
       posted.add()
       paced.post(posted.value)

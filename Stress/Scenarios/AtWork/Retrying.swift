@@ -42,8 +42,8 @@ struct Retrying: Scenario {
           try await handlerLog.call(payload, canary, pausing: true)
         }
       }
-    // A fault may cancel the task that sends. For a `.task` handler, this would end a delay without
-    // another attempt. So such a handler retries without a delay.
+    // If a fault cancels the task that sends, the delay of a `.task` handler ends without another
+    // attempt. So such a handler retries without a delay.
     let policy =
       place == .task
       ? RetryPolicy.immediately(attempts: 3)

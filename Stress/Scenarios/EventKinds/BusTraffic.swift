@@ -7,8 +7,8 @@ final class BusTraffic: Sendable {
   private let bus = EventBus()
   private let log = Log()
   private let benches: [Bench]
-  /// Owners that live throughout the round. Each use of the bus examines two owners. So among these
-  /// 64 living ones, the bus finds a deallocated owner late.
+  /// Owners that live throughout the round. Each use of the bus examines two owners. With these 64
+  /// to examine, too, the bus finds a deallocated owner late.
   private let residents = (0..<64).map { _ in Bus.Owner() }
 
   /// The payloads that the handlers of a type received.
@@ -138,8 +138,8 @@ final class BusTraffic: Sendable {
     benches[worker.index].keep(worker.random.oneIn(2) ? second : nil, found)
   }
 
-  /// Makes up to 16 owners, until one is at the given address. Retains the others until then, so
-  /// that each gets another address.
+  /// Makes up to 16 owners, until one is at the given address. Retains the owners made before, so
+  /// that no two have the same address.
   private func makeOwner(at address: ObjectIdentifier?) -> Bus.Owner? {
     var others: [Bus.Owner] = []
     for _ in 0..<16 {
@@ -151,8 +151,8 @@ final class BusTraffic: Sendable {
   }
 
   /// Makes two events of an owner, and posts to each. No other worker sends to these events. But
-  /// while a `quiesce` of the whole bus is inside one, a post returns before its call. So this
-  /// method waits for the calls.
+  /// while a `quiesce` of the whole bus is inside one of them, a post returns before its handler is
+  /// called. So this method waits for the calls.
   private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<StressPayload>] {
     let (checks, canary, heard) = (context.checks, Canary(.handler), Counter())
     var events: [Event<StressPayload>] = []
@@ -188,9 +188,9 @@ final class BusTraffic: Sendable {
     }
   }
 
-  /// Checks that the bus finds the events of living owners, and has released those of deallocated
-  /// owners. Each use of the bus examines two owners, so the check uses the bus often enough to
-  /// examine all.
+  /// Checks that the bus finds the events of living owners, and has released the events of
+  /// deallocated owners. Each use of the bus examines two owners, so the check first uses the bus
+  /// often enough to examine all.
   private func judgeOwners() async {
     let all = benches.reduce(0) { $0 + $1.gone.count }
     for _ in 0..<all + residents.count { _ = bus.event(for: Bus.First.self) }

@@ -27,9 +27,9 @@ struct Forwarding: Scenario {
     init(_ edges: [Int]) { self.edges = edges }
   }
 
-  /// A temporary target: a weak reference to an event whose payload type is not that of the
-  /// network, and the payloads of one worker that the event received. Only a strong forward to the
-  /// event keeps the event alive.
+  /// A temporary target: a weak reference to an event of another payload type than the network's,
+  /// and the payloads of one worker that the event received. Only a strong forward to the event
+  /// keeps the event alive.
   // Safe: one inline handler accesses `heard`. The scenario reads when no handler runs.
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?
@@ -169,8 +169,8 @@ struct Forwarding: Scenario {
   }
 
   private func quiesce(_ network: Network) async {
-    // After each pass, all occurrences have arrived at least one event further. A path has at most
-    // as many events as the network, so this number of passes suffices.
+    // Each pass takes every occurrence at least one event further. A path has at most as many
+    // events as the network, so this number of passes suffices.
     for _ in 0..<Network.size + 1 { for node in network.nodes { await node.event.quiesce() } }
   }
 

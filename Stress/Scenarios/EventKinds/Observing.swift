@@ -3,9 +3,9 @@ import Eventing
 /// Lets all workers set and update a value, while handlers of its changes are added and removed.
 ///
 /// Each change starts from the value that the previous one ended with (G1, G13). A handler that
-/// asks for the initial value misses no change after it (G6). The last change is to the final value
-/// (G1), and no update is lost (G21). If one thread alone sets the value, no call comes between the
-/// call before a change and the call after it.
+/// asks for the initial value misses no change after that value (G6). The last change is to the
+/// final value (G1), and no update is lost (G21). If one thread alone sets the value, a handler
+/// gets no call between the call before a change and the call after that change.
 struct Observing: Scenario {
   static let name = "observed"
   static let summary =

@@ -3,10 +3,10 @@ import Eventing
 /// Iterates over sequences with every buffering, and pauses after every eighth payload. Meanwhile
 /// other loops are started and cancelled, and handlers are added to an event with replay.
 ///
-/// The payloads that a loop receives, and the ones that it reports as missing, add up to all that
-/// were sent (G15, G21). The payloads of each sender come in order (G2). When a cancelled loop has
-/// ended, the event has no handler for it (G7). A new handler of an event that replays everything
-/// receives everything once, in order (G1, G21).
+/// The payloads that a loop receives, and the payloads that it reports as missing, add up to all
+/// that were sent (G15, G21). The payloads of each sender come in order (G2). When a cancelled loop
+/// has ended, the event has no handler for that loop (G7). A new handler of an event that replays
+/// everything receives everything once, in order (G1, G21).
 struct Sequences: Scenario {
   static let name = "sequences"
   static let summary =

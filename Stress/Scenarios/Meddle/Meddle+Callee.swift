@@ -12,8 +12,8 @@ extension Meddle {
     private let limit: Int?
     private let calls = Counter()
     private let running = Counter()
-    /// The lowest sequence number that the next call with an ``Occurrence`` may have: that of the
-    /// latest such call, plus one. Before the first call it is 0, the sequence number of the
+    /// The lowest sequence number that the next call with an ``Occurrence`` may have: the number of
+    /// the latest such call, plus one. Before the first call it is 0, the sequence number of the
     /// initial value of an observed value.
     private let nextSequence = Atomic<UInt64>(0)
 

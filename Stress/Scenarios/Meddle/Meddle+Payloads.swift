@@ -148,7 +148,7 @@ extension Meddle.Freight {
 }
 
 extension Worker {
-  /// Returns a new payload. For a quarter of them, handlers send further payloads.
+  /// Returns a new payload. In one of four cases, its handlers send further payloads.
   func freight<Payload: Meddle.Freight>(_: Payload.Type = Payload.self) -> Payload {
     .make(random.below(1 << 20) << 2 | (random.oneIn(4) ? 1 + random.below(2) : 0))
   }

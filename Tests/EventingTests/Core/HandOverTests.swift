@@ -154,8 +154,8 @@ import Testing
       }
     }
     event.post(1)
-    // The lane runs all steps that do not need the main actor. Meanwhile this test blocks the main
-    // actor.
+    // The executor runs the jobs of the lane that do not need the main actor. Meanwhile this test
+    // blocks the main actor.
     executor.runWhileThisIsHeld()
     #expect(event.remove(token))
     await executor.runUntilQuiet(event)

@@ -119,7 +119,7 @@ import Testing
     }
     let poster = startThread { event.post(0) }
     await isInside.opened()
-    // If many changes wait, the thread sleeps for a short time at each further one. So this test
+    // If many changes wait, the thread sleeps for a short time at each further change. So this test
     // makes fewer changes than the other tests.
     await onThread {
       event.addAndRemove(10_000, .forwards, closures)
@@ -240,8 +240,8 @@ import Testing
 
 /// The number of handlers in tests that need many.
 ///
-/// A leak is detected with either number. Debug builds are slow, so they use the smaller one: a
-/// handler takes 3 µs there, and 30 µs under the thread sanitizer.
+/// Debug builds are slow: a handler takes 3 µs there, and 30 µs under the thread sanitizer. So they
+/// use the smaller number, which suffices to detect a leak.
 private let many: Int = {
   #if DEBUG
     100_000

@@ -4,8 +4,8 @@ import Testing
 
 /// Tests of the last part of guarantee G15: the queue of an overloaded event stays bounded.
 ///
-/// Waiting occurrences slow no send, no change, and no post of the event's own handlers. Each test
-/// occupies both cores of the machine, so the tests run one after the other.
+/// However many occurrences wait, no `send`, no change, and no post of the event's own handlers is
+/// slowed. Each test occupies both cores of the machine, so the tests run one after the other.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct OverloadTests {
   @Test(arguments: [2, 4]) func queueOfAnOverloadedEventStaysBounded(posters: Int) async {
     let flood = PostingThreads(posters)
@@ -161,9 +161,9 @@ private final class PostingThreads: Sendable {
   /// The number that the peak must not reach, however loaded the machine is.
   ///
   /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post. If
-  /// each delivery takes at most half of `nap`, divided by the number of posters, a batch stays at
-  /// 2 × 1,024 occurrences, with 1,024 behind it. A longer delivery lets more occurrences in, which
-  /// `delivered()` adds to `excess`.
+  /// each delivery takes at most half of `nap`, divided by the number of posters, a batch has at
+  /// most about 2 × 1,024 occurrences, and at most 1,024 wait behind it. A longer delivery lets
+  /// more occurrences in, which `delivered()` adds to `excess`.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.

@@ -13,7 +13,8 @@ import Testing
 
   /// Makes events in groups of 32.
   ///
-  /// The events of a group are released one after the other, while other threads observe events.
+  /// The events of a group are released one after the other, while other threads begin and end
+  /// observations.
   static func makeEvents() {
     for _ in 0..<rounds / 32 {
       let events = (0..<32).map { _ in Event<Int>() }

@@ -49,8 +49,8 @@ import Testing
     #expect(seen.values == [.zero, .zero, .zero] && clock.now.offset == .seconds(1))
   }
 
-  /// Checks that calls which sleep do not stop the clock. Neither do occurrences queued behind
-  /// them, nor calls that wait for them.
+  /// Checks that calls which sleep do not stop the clock. Neither do occurrences that are queued
+  /// behind such calls, nor calls that wait for such calls.
   @Test(arguments: [AsyncDelivery.inOrder, .concurrent(limit: 1), .concurrent(limit: 2), .task])
   func callsThatSleepDoNotHoldTheClock(delivery: AsyncDelivery) async throws {
     try await everywhere {
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// Checks that handlers do not hold the clock while they wait for a timer of the library: for the
+  /// Checks that handlers do not stop the clock while they wait for a timer of the library: for the
   /// next attempt, for more payloads of a batch, or for the end of a `debounced` burst. Such
   /// handlers do not themselves sleep on the clock.
   @Test(arguments: WaitingHandler.allCases)
@@ -201,8 +201,8 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  /// Checks that the clock waits for a running call, although a task that an earlier call on the
-  /// lane started still sleeps.
+  /// Checks that the clock waits for a running call, even while a task sleeps that an earlier call
+  /// on the lane has started.
   @Test func aTaskThatACallLeftBehindDoesNotHideTheNextCall() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     let (begun, gate) = (Gate(), Gate())

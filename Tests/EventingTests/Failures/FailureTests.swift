@@ -184,8 +184,8 @@ import Testing
 #if DEBUG
   extension SyncPointTests {
     @Test func errorsAreInTheOrderOfTheHandlersWhenTwoThreadsAddAtTheSameTime() async {
-      // The handler that is made first is enqueued second. `handlers` may have them in either order
-      // here, but the report must have their errors in the same order.
+      // The handler that is made first is enqueued second. `handlers` may have the two in either
+      // order here, but the report must have their errors in the order that `handlers` has.
       let event = Event<Int>()
       let (inside, gate) = (Gate(), Gate())
       event.once { _ in

@@ -3,13 +3,13 @@
 /// A ``SequentialEvent`` must be able to perform the operations in that order. The order must agree
 /// with the clock: an operation that ended before another began comes before it.
 ///
-/// The algorithm is that of Wing and Gong. As Lowe proposes ("Testing for linearizability", 2017),
-/// it remembers the visited states and visits none twice.
+/// The algorithm is by Wing and Gong. As Lowe proposes ("Testing for linearizability", 2017), it
+/// remembers the visited states and visits none twice.
 struct Linearizability {
   enum Verdict {
     case linearizable
-    /// The operations that were left in the state in which the search came farthest, and the event
-    /// in that state.
+    /// The operations that the search had not performed yet in the state in which it came farthest,
+    /// and the event in that state.
     case not(remaining: [Operation], SequentialEvent)
     /// The search ended without a result after `limit` states.
     case undecided

@@ -18,10 +18,10 @@ struct SequentialEvent: Hashable {
 
   private struct Delivery: Hashable {
     var occurrence: Int
-    /// The handlers, in order, that were there when the occurrence was accepted, and that it has
-    /// not reached yet.
+    /// The handlers, in order, that were there when the occurrence was accepted, and that the
+    /// occurrence has not reached yet.
     var rest: [Int]
-    /// Whether the turn of the first handler in `rest` came while that handler was there.
+    /// Whether the occurrence came to the first handler in `rest` while that handler was there.
     var isFound = false
 
     mutating func next() {
@@ -32,9 +32,9 @@ struct SequentialEvent: Hashable {
 
   /// The numbers of handlers that a report must count as skipped, and may count as skipped.
   ///
-  /// A handler that has ended before its turn is not counted. The time of its turn cannot be
-  /// observed. So if a handler may have ended before the report, only its skips on a lane are
-  /// certain.
+  /// A report does not count a handler that has ended before the occurrence comes to it. That
+  /// moment cannot be observed. So if a handler may have ended before the report, only its skips on
+  /// a lane are certain.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0

@@ -2,8 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Tests of guarantees G13 and G15: lanes are in order, one call at a time, and a slow handler
-/// delays only itself.
+/// Tests of guarantees G13 and G15: a lane calls its handler in order, one call at a time, and a
+/// slow handler delays only itself.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneTests {
   // MARK: In order, one at a time
 

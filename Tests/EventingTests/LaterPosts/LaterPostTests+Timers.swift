@@ -179,7 +179,7 @@ extension LaterPostTests {
   }
 
   /// Checks that no wake-up of the timer is lost. Each round waits for all its posts, and meanwhile
-  /// nothing else wakes the timer. So a lost wake-up is noticed.
+  /// nothing else wakes the timer. So a lost wake-up fails the round.
   @Test(arguments: 0..<3) func noPostIsLostBesideThreadsThatSetTheTimer(kind: Int) async {
     let clocks: [any Clock<Duration>] = [ContinuousClock(), SuspendingClock(), RealClock()]
     let clock = clocks[kind]

@@ -3,10 +3,10 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Tests of locks that hold, with handlers on lanes (G9).
+/// Tests of locks with a holding buffer, and handlers on lanes (G9).
 ///
-/// Occurrences that wait on the lane when the lock begins stay there. Held occurrences are
-/// delivered after them.
+/// Occurrences that wait on the lane when the lock begins stay on the lane. The occurrences in the
+/// holding buffer are delivered after those on the lane.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingLaneTests {
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
     lane: BoundedLane, buffering: Buffering

@@ -6,8 +6,8 @@ import Testing
   extension SyncPointTests {
     // MARK: 7. A change that other threads see before the call that made it returns
 
-    /// Thread T has locked the handler, or the event, and has not closed the fast path yet. A send
-    /// finds the lock. So the next post must find the lock, too.
+    /// Thread T has locked the handler, or the event, and has not closed the fast path yet. If a
+    /// send has found the lock, the next post must find the lock, too.
     @Test(arguments: [false, true], [Holding.nothing, .upTo(9)]) func aLockThatOneSendFoundIsFoundByTheNextPost(
       isOfEvent: Bool, holding: Holding
     ) async {
@@ -41,8 +41,8 @@ import Testing
       await t.opened()
     }
 
-    /// Because of the lock, the lane skips occurrence 1, which waited there. So 2 must be skipped,
-    /// too, even if the handler is unlocked before the lane comes to 2.
+    /// The lane has skipped occurrence 1 because of a lock. So the post of 2 must find the lock,
+    /// too: 2 is skipped, even if the handler is unlocked before the lane runs again.
     @Test func aLockThatALaneFoundIsFoundByTheNextPost() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .noting), Recorder<Int>())
       let (inside, gate, queue) = (Gate(), Gate(), DispatchQueue(label: "lane"))
@@ -87,8 +87,8 @@ import Testing
       await t.opened()
     }
 
-    /// Checks a post while a bag removes its handler. The bag does not enter the event, so the post
-    /// may come at any step of the removal.
+    /// Checks a post to a handler that a bag is removing. The bag does not enter the event, so the
+    /// post may come at any step of the removal.
     @Test(arguments: [false, true]) func aHandlerThatIsSeenToBeGoneIsNotCalled(isCounted: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .noting), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }

@@ -43,8 +43,8 @@ import Testing
     #expect(seen.values == [[1, 2, 3], [4]])
   }
 
-  /// Checks a lock that holds a batch whose call is due. The payloads are held one by one, so a
-  /// bound drops the oldest payload, and not the whole batch.
+  /// Checks a lock that holds a batch whose call is due. The payloads are held one by one, so the
+  /// bound of the lane drops the oldest payload, and not the whole batch.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
     let token = event.attach(

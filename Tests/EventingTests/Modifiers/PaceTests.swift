@@ -161,9 +161,8 @@ import Testing
     #expect(await event.handlers.map(\.droppedCount) == [1])
   }
 
-  /// Checks an occurrence that reaches a throttle after the end of a lock, but before the delivery
-  /// of the occurrence that the pace kept during the lock. The kept one must not come after the new
-  /// one.
+  /// Checks an occurrence that reaches a throttled handler after the end of a lock. The occurrence
+  /// that the pace kept during the lock is not delivered yet, and must not come after the new one.
   @Test func anOccurrenceDuringTheUnlockDoesNotOvertakeTheKeptOne() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
     let unlocks = Recorder<HandlerToken>()

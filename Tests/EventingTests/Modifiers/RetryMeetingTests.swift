@@ -105,8 +105,8 @@ import Testing
 
   // MARK: Locks that hold, and once
 
-  /// Checks that a once handler makes no further attempt after a lock that holds. The handler is
-  /// used up by its first attempt, so there is nothing that the lock could hold.
+  /// Checks that a once handler makes no further attempt after a lock with a holding buffer. Its
+  /// first attempt has used up the handler, so there is nothing for the buffer to hold.
   @Test(arguments: ["inOrder", "background", "concurrent"], [false, true])
   func aLockThatHoldsEndsTheAttemptsOfAOnceHandler(place: String, isOfEvent: Bool) async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// Tests of values that change while another change of them is being made.
+// Tests of changes that begin while another change of the value is being made.
 extension ObservedTests {
   /// The way in which the closure of an `update` changes the value a second time.
   enum Inner: String, CaseIterable, Sendable {

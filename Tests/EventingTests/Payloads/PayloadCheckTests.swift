@@ -55,8 +55,8 @@
       }
       await #expect(processExitsWith: .success) {
         #if !EVENTING_NO_RUNTIME_SPI
-          // Destroying a payload without references runs no code of users. The fallback cannot tell
-          // which payloads have no references.
+          // Destroying a payload without references runs no code of users. Only a build with the
+          // runtime's SPI can tell which payloads have no references.
           UnfairMutex().withLock { _ = OwnedPayload(1) }
         #endif
         _ = OwnedPayload(Kept())

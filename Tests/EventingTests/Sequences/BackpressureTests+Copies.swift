@@ -3,9 +3,9 @@
   import Testing
 
   extension BackpressureTests {
-    /// Checks a send that finds no iterator, although one is made before the payload arrives. The
-    /// send waits at the sequence's own buffer, and not also at the second iterator's copy of that
-    /// buffer.
+    /// Checks a send that begins before the first iterator is made, and whose payload arrives
+    /// after. The send waits at the origin, the sequence's own buffer, and not at the copy of the
+    /// origin that the second iterator gets.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

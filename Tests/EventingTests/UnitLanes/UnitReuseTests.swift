@@ -5,8 +5,8 @@ import Testing
 
 /// Tests of the ended units that a lane keeps for the next payloads.
 ///
-/// Some run in a process of their own: as soon as any test carries task-local values, each post of
-/// the process has a completion, and a post with a completion uses no ended unit.
+/// Some of the tests run in a process of their own: as soon as any test carries task-local values,
+/// each post of the process has a completion, and a post with a completion uses no ended unit.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct UnitReuseTests {
   @Test func unitsAreUsedAgain() async {
     await #expect(processExitsWith: .success) {
@@ -16,7 +16,7 @@ import Testing
         event.post(number)
         #expect(await eventually { lane.endedCount == number + 1 })
       }
-      // One runs, and the others are from before the first one was given back.
+      // A post that comes before the last unit is given back makes a second unit.
       #expect(ended.count == 1_000 && (1...2).contains(lane.spareCount))
     }
   }

@@ -12,7 +12,8 @@ import Testing
 /// A value behind a mutex with a condition variable, so that a thread can block until another
 /// thread has changed the value.
 ///
-/// The thread sanitizer sees how both order threads. It does not see how a contended `Mutex` does.
+/// The thread sanitizer sees how this mutex and this condition variable order threads. It does not
+/// see how a contended `Mutex` orders threads.
 // Safe: `value` is accessed only while `mutex` is held.
 @safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -158,8 +158,8 @@ final class StartBarrier: Sendable {
 
 /// Counts the operations that began while another one was running.
 ///
-/// A test expects a minimum, so a race without overlaps fails it. The counters order no memory, so
-/// they hide no race from the thread sanitizer.
+/// A test expects a minimum, so a race without overlaps fails the test. The counters order no
+/// memory, so they hide no race from the thread sanitizer.
 final class Overlaps: Sendable {
   private let running = Atomic<Int>(0)
   private let begun = Atomic<Int>(0)
@@ -171,8 +171,8 @@ final class Overlaps: Sendable {
 
   /// Runs `body`, and counts it if another operation is running.
   ///
-  /// If no other operation is running, every fourth such call first waits, for up to 64 yields,
-  /// until one begins. So threads overlap even on busy cores.
+  /// Of the calls that find no other operation running, every fourth waits until one begins, for at
+  /// most 64 yields, before it runs `body`. So threads overlap even on busy cores.
   func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
     defer { running.wrappingSubtract(1, ordering: .relaxed) }
