@@ -57,8 +57,8 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   expect(live.alive == 0, "no \(Payload.self) alive, got \(live.alive)")
 }
 
-/// Calls the closures as the library does, without knowledge of the payload type. The type
-/// parameter is used only to make payloads.
+/// Calls the closures as the library does, without knowledge of the payload type. The calls do not
+/// use the type parameter: it serves to make payloads, a nested closure and messages.
 @inline(never) func checkCalls<Payload: TestPayload>(
   _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler,
   _ view: ErasedView

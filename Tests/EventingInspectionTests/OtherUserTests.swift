@@ -10,8 +10,9 @@ private let perl = "/usr/bin/perl"
 struct OtherUserTests {
   private static let nobody: uid_t = 65_534
 
-  /// Runs a client as another user, or as root. Returns 1 if the server sent anything, 0 if it
-  /// closed the connection, and 2 if the client could not connect.
+  /// Runs a client as another user, or as root. Returns 1 if the server sent anything, 0 if the
+  /// server only closed the connection, 2 if the client could not connect, and 3 if the client
+  /// failed.
   private static func told(asNobody: Bool, at path: String) async throws -> Int32 {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: perl)

@@ -67,8 +67,8 @@ extension ServerTests {
     }
   }
 
-  /// Two handlers send to each other, and wait. No wait lasts, so no poll sees one. The next poll
-  /// comes more than a second later.
+  /// Two handlers send to each other's events, and wait. The library breaks up the cycle at once,
+  /// so no poll sees it. The next poll comes more than a second later, and still finds the warning.
   @Test func aWaitThatWasBrokenUpIsAWarning() async throws {
     try await Serving.with { inspection in
       let (ping, pong) = (Event<Int>("ping"), Event<Int>("pong"))

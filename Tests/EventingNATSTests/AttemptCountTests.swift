@@ -49,9 +49,9 @@
       for (nats, _) in members + [(reader, dead)] { await nats.close() }
     }
 
-    /// For some time, the server keeps the pull request of a member that has ended. The pauses are
-    /// longer: a message that is due within that time comes with attempt 1, because nats-server 2.9
-    /// takes it for a new one.
+    /// For some time after a member has ended, the server keeps the member's pull request. A
+    /// message that is due within that time comes with attempt 1, because nats-server 2.9 takes it
+    /// for a new one. So the pauses here are longer than that time.
     @Test func failuresBeforeARestartCount() async throws {
       let server = try NATSServer()
       let reader = try await server.connect()

@@ -16,8 +16,8 @@
       try await run(check, NATSServer(hasStreams: false)) { $0.plain }
     }
 
-    /// Runs a check. Each transport has a connection and a proxy of its own. To the server, a cut
-    /// proxy looks like a process that died.
+    /// Runs a check. Each transport has a connection and a proxy of its own. When the check cuts a
+    /// proxy, the client looks to the server like a process that died.
     private func run(
       _ check: TransportConformance.Check, _ server: NATSServer,
       _ transport: @escaping @Sendable (NATS) async throws -> NATSTransport

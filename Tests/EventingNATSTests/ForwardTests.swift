@@ -14,8 +14,8 @@
       let (placed, local) = (RemoteEvent<String>("test.a", over: stream), Event<String>("local"))
       local.forward(to: placed)
       for number in 1...64 { local.post("<\(number)>") }
-      /// Returns the numbers of the messages in the order of their first arrival. The engine sends
-      /// a message again if no receipt comes.
+      /// Returns the number of each message once, in the order of the first arrivals. The engine
+      /// sends a message again if no receipt comes.
       func numbers() -> [Int] {
         server.received.matches(of: /<(\d+)>/).compactMap { Int($0.1) }.reduce(into: []) { numbers, number in
           if !numbers.contains(number) { numbers.append(number) }

@@ -1,7 +1,8 @@
 /// An action of a program, performed at top level or inside a handler.
 ///
-/// The number in an action is an index into all handlers added so far, including removed ones. In
-/// `removeNamed` and `lockNamed` it is an index into the names, and in `post` it is the payload.
+/// The number in an action, modulo the size of the list, is an index into all handlers added so
+/// far, including removed ones. In `removeNamed` and `lockNamed` the list is the names, and in
+/// `post` the number is the payload.
 enum Action: Sendable {
   case add(Kind)
   case addGroup([Kind])

@@ -87,6 +87,6 @@ private struct Decisions: RandomNumberGenerator {
   /// Returns a number whose upper 8 bits are the next byte.
   ///
   /// The lower bits are neither all zeros nor all ones. So the standard library never rejects the
-  /// number: to ask for another one would cost a second byte.
+  /// number and asks for another one, which would cost a second byte.
   mutating func next() -> UInt64 { UInt64(bytes.popLast() ?? 0) << 56 | 0x0080_5A5A_5A5A_5A5A }
 }

@@ -1,6 +1,6 @@
 // swift-format-ignore-file
-// Likely mistakes. Each line, however long, ends with the messages that `check` expects of the
-// compiler. Nothing here runs.
+// Likely mistakes. Each mistake is one line, however long, which ends with the messages that
+// `check` expects of the compiler. Nothing here runs.
 import Eventing
 
 final class Model: Sendable {

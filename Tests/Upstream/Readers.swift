@@ -6,8 +6,8 @@
 /// A value behind the library's mutex.
 public final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()
-  // Unchecked: a checked access ends with a call, which hides the fault that `check` looks for. The
-  // optimizer moves no retain past that call.
+  // Unchecked: a checked access ends with a call, past which the optimizer moves no retain. That
+  // would hide the fault that `check` looks for.
   @exclusivity(unchecked) @usableFromInline var value: Value
 
   public init(_ value: Value) { unsafe self.value = value }

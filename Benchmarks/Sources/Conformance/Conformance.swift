@@ -12,8 +12,8 @@ import Foundation
     if words.count == 2, let check = checks.first(where: { $0.name == words.first }),
       let bus = buses.first(where: { $0.name == words.last })
     {
-      // A check may pass once because of the order in a dictionary, or by chance. So it is repeated
-      // up to 20 times, and the first answer other than "yes" is the result.
+      // A check may pass once because of the order in a dictionary, or by chance. So each check but
+      // "deep" is repeated up to 20 times, and the first answer other than "yes" is the result.
       var answer = await check.run(bus.init())
       for _ in 0..<20 where answer == "yes" && check.name != "deep" { answer = await check.run(bus.init()) }
       print(answer)

@@ -98,8 +98,8 @@ struct Contest: Sendable {
     return Double((0..<threads).reduce(0) { $0 + counts[$1 * 16] }) / (Double(taken) / 1e9)
   }
 
-  /// Measures each pair of lock and unlock on the second of two threads, while the first does
-  /// nothing but lock and unlock.
+  /// Measures how long each pair of lock and unlock takes on the second of two threads, while the
+  /// first thread does nothing but lock and unlock.
   ///
   /// - Returns: The 99th percentile and the maximum, in nanoseconds.
   private static func waits<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> (Double, Double) {
@@ -125,7 +125,7 @@ struct Contest: Sendable {
   }
 }
 
-/// Runs `body` on `count` threads that are released together.
+/// Runs `body` on `count` threads that wait for each other and then begin together.
 ///
 /// - Returns: The nanoseconds from the first start to the last end.
 @discardableResult private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int {

@@ -48,8 +48,8 @@ import Foundation
 
   private static func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
-  /// Returns the instructions of one pair of lock and unlock: a hundred-thousandth of the
-  /// difference between 200,000 and 100,000 pairs.
+  /// Returns the number of instructions of one pair of lock and unlock: the difference between the
+  /// counts for 200,000 and for 100,000 pairs, divided by 100,000.
   ///
   /// Returns nil if a tool is missing.
   private static func instructions(of index: Int) -> Double? {

@@ -51,8 +51,8 @@ import Testing
     #expect(histogram.count == 1_000)
   }
 
-  /// A handler that a poll knows, one that is called once more before it goes, and one that comes
-  /// and goes between two polls.
+  /// Removes three handlers between two polls: one that the first poll knew, one that is called
+  /// again before its removal, and one that was added after the first poll.
   @Test func durationsOfHandlersThatAreGoneAreForgotten() {
     EventRegistry.start()
     defer { EventRegistry.stop() }

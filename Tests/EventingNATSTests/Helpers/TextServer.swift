@@ -26,7 +26,7 @@
     ///
     /// - Parameters:
     ///   - first: The text that each connection gets.
-    ///   - pongs: The number of answers to `PING` in all connections.
+    ///   - pongs: The maximum number of answers to `PING`, over all connections.
     ///   - answer: The answer to `PING`.
     init(_ first: String, pongs: Int = 0, answer: String = "PONG\r\n") throws {
       listener = try LoopbackSocket()

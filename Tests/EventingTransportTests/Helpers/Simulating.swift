@@ -6,14 +6,14 @@ struct Unmet: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Throws unless a condition holds. A simulation ends with that error, and with the order of its
-/// steps.
+/// Throws unless a condition holds. The error ends the simulation, which reports it together with
+/// the order of the simulation's steps.
 func require(_ condition: Bool, _ text: @autoclosure () -> String, line: Int = #line) throws {
   if !condition { throw Unmet(description: "line \(line): \(text())") }
 }
 
-/// Runs a program in many orders. The simulation's clock moves when nothing else can run. So a
-/// sleep on that clock ends after all work that is due earlier.
+/// Runs a program once for each seed, which decides the order of the steps. The simulation's clock
+/// moves only when nothing else can run. So a sleep ends after all work that is due earlier.
 func simulate(_ seeds: ClosedRange<UInt64> = 1...60, _ body: @escaping @Sendable (ManualClock) async throws -> Void)
   throws
 {

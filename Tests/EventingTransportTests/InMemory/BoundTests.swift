@@ -3,8 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Tests that the engine in memory keeps all unhandled messages, and of the others only as many as
-/// its limit says. Its work for the end of one subscription does not grow with the number of
+/// Tests that the engine in memory keeps all unhandled messages, and no more handled ones than its
+/// limit says. The work for the end of one subscription must not grow with the number of
 /// subscriptions.
 @Suite(.timeLimit(.minutes(10))) struct BoundTests {
   @Test func aListeningWithNothingToDoKeepsNothing() throws {
@@ -49,8 +49,7 @@ import Testing
     }
   }
 
-  /// Counts how often the engine asks a subscription whether it is ready. The engine asks each time
-  /// that it wakes a subscription.
+  /// Counts the calls of `isReady`. The engine makes one each time that it wakes a subscription.
   @Test(arguments: [true, false]) func theEndOfASubscriptionWakesNoOthers(hasWork: Bool) throws {
     try Simulation.run(seed: 1, limit: 1_000_000) {
       let clock = Simulation.clock

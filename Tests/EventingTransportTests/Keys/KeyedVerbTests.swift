@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// While an event has no handlers, its listening takes nothing. So each way to add a handler must
-  /// wake the listening.
+  /// While an event has no handlers, its listening takes nothing. So `add` and `addHandler` must
+  /// both wake the listening.
   @Test func handlersThatAreAddedGetWhatHasWaited() throws {
     try simulate(1...20) { clock in
       for adds in [true, false] {

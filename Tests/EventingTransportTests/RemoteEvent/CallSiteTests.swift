@@ -3,8 +3,8 @@ import EventingTransport
 import Foundation
 import Testing
 
-/// The call sites that users type, from an actor and from the main actor. Each compiles, and
-/// chooses the overload that was meant.
+/// Calls as users write them, from an actor and from the main actor. Each compiles, and chooses the
+/// intended overload.
 @Suite(.timeLimit(.minutes(10))) struct RemoteCallSiteTests {
   struct Order: Codable, Sendable, Equatable {
     var id = 0

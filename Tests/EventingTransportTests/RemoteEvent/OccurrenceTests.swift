@@ -5,8 +5,8 @@ import Testing
 
 /// The source of whole occurrences has the handlers of its event.
 @Suite(.timeLimit(.minutes(10))) struct OccurrenceTests {
-  /// While an event has no handlers, its listening takes nothing. So each way to add a handler must
-  /// wake the listening.
+  /// While an event has no handlers, its listening takes nothing. So adding handlers must wake the
+  /// listening.
   @Test func handlersThatAreAddedGetWhatHasWaited() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

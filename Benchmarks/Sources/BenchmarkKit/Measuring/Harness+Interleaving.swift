@@ -1,12 +1,13 @@
 import CMeasure
 
 extension Harness {
-  /// Calibrates all contestants to repeats of one duration, then interleaves the repeats, so that
-  /// other load on the machine slows all contestants alike.
+  /// Chooses each contestant's number of operations to make a repeat take the configured time. Then
+  /// interleaves the repeats, so that other load on the machine slows all contestants alike.
   ///
   /// Adds a row for each contestant, in nanoseconds per operation.
   ///
-  /// - Parameter perOperation: The number of reported operations in one counted operation.
+  /// - Parameter perOperation: The number of reported operations for each one that a contestant's
+  ///   `run` counts.
   func interleave(
     _ workload: Workload, _ parameter: String, _ contestants: [Contestant], unit: String = "ns",
     perOperation: Double = 1,

@@ -12,11 +12,11 @@ struct QuietRounds<Outcome> {
 extension Harness {
   /// Repeats a round until `wanted` quiet rounds have been run, and returns the quietest ones.
   ///
-  /// Waits for a quiet machine before each window of rounds. Noisy rounds are used, too, once the
-  /// patience has run out or `4 * wanted` rounds have been run.
+  /// Waits for a quiet machine before each window of rounds. Noisy rounds are used, too, once
+  /// `configuration.patience` has run out or `4 * wanted` rounds have been run.
   ///
-  /// /proc/stat counts in ticks of 10 ms. So the load is measured over windows of at least 200 ms,
-  /// each with as many rounds as fit.
+  /// /proc/stat counts in ticks of 10 ms. So the load is measured over windows of at least 200 ms:
+  /// rounds begin until that time has passed.
   func quietRounds<Outcome>(_ wanted: Int, round: (_ index: Int) async -> Outcome) async -> QuietRounds<Outcome> {
     var all: [(outcome: Outcome, noise: Double)] = [],
       patience = configuration.isQuick ? 0 : configuration.patience * 1e9

@@ -5,7 +5,7 @@ package struct Harness {
   let configuration: Configuration
   let peers: [Peer]
   package let report: Report
-  /// The rigs (live events) that are never closed. To close a rig removes its handlers, and some
+  /// The rigs (live events) that are never closed. Closing a rig removes its handlers, and some
   /// libraries take minutes to remove 100,000.
   let graveyard = Graveyard()
 

@@ -22,8 +22,8 @@ package struct SystemLoad {
 
   /// Sleeps until other processes take less than 20 % of a core, for at most `limit` nanoseconds.
   ///
-  /// Measures the load over windows of 60 ms, which lose little time. In such a window, one tick of
-  /// 10 ms by another process stays below the limit. The rounds that follow are measured over
+  /// Measures the load over windows of only 60 ms, to lose little time. In such a window, one tick
+  /// of 10 ms by another process stays below the limit. The rounds that follow are measured over
   /// longer windows.
   ///
   /// - Returns: The nanoseconds slept.

@@ -1,7 +1,7 @@
 import CMeasure
 import Foundation
 
-/// Runs `body` on `count` threads that are released together.
+/// Runs `body` on `count` threads that wait for each other and then begin together.
 ///
 /// - Returns: The nanoseconds from the first start to the last end.
 func runThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Int {
@@ -19,7 +19,7 @@ private final class ThreadBody: Sendable {
   init(_ run: @escaping @Sendable (Int) -> Void) { self.run = run }
 }
 
-/// Runs code that may block on a thread of its own, so that it blocks no thread of the cooperative
+/// Runs `body`, which may block, on a new thread, so that it blocks no thread of the cooperative
 /// pool.
 func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   await withCheckedContinuation { continuation in
@@ -27,7 +27,8 @@ func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) asy
   }
 }
 
-/// Waits for `condition`: spins briefly, then sleeps, which leaves the cores to delivering threads.
+/// Waits for `condition`: spins briefly, then sleeps between checks, so that delivering threads
+/// run.
 ///
 /// - Returns: Whether the condition held within `seconds`.
 @discardableResult

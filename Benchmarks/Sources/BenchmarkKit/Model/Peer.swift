@@ -22,9 +22,10 @@ package struct Peer: Sendable {
   ///
   /// The harness then waits for delivery, within the measured time.
   package var returnsEarly = false
-  /// The maximum number of sends per sender in a round of a contended workload; nil for no maximum.
+  /// The maximum number of sends per sender in a round of the workload `mixed`; nil for no maximum.
   ///
-  /// Without a maximum, an unbounded queue grows for as long as the round lasts.
+  /// Without a maximum, an unbounded queue grows for as long as the round lasts. If there is a
+  /// maximum, some other workloads limit their repeats, too.
   package var sendCap: Int?
   /// Whether the peer sends from the main actor.
   ///

@@ -12,7 +12,7 @@ package struct Rig: Sendable {
   package var addRemove: BulkOperation?
   /// Replaces random handlers, `batch.count` times.
   ///
-  /// Each time, removes the permanent handler that `VictimPicker(seed: batch.first)` picks, and
+  /// Each time, removes the handler at the index that `VictimPicker(seed: batch.first)` picks, and
   /// adds a handler on `batch.cell` in its place.
   package var replaceRandom: BulkOperation?
   /// For each payload, adds a handler on `batch.cell` that is called once, then sends the payload.

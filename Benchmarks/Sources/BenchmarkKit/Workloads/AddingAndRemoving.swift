@@ -44,7 +44,7 @@ extension Harness {
     }
   }
 
-  /// Measures an add with its remove between handlers of higher and of lower priorities.
+  /// Measures adding and removing a handler whose priority is in the middle of the others'.
   ///
   /// Each of the other handlers has a priority of its own.
   func measureAddByPriority() async {

@@ -2,11 +2,11 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Measures items that wait for one handler, which runs elsewhere and is busy with the first
-  /// item.
+  /// Measures items that are posted to one handler, which runs elsewhere, while the handler is busy
+  /// with the first item.
   ///
-  /// The figure is nanoseconds per item: for posting it while the handler is busy, and for
-  /// delivering it afterwards.
+  /// The figure is nanoseconds per item: those for posting the items while the handler is busy,
+  /// plus those for delivering them afterwards.
   func measureBacklog() async {
     for items in configuration.sizes ?? [1_000, 1_000_000] {
       var contestants: [Contestant] = []

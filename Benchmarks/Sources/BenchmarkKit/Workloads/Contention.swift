@@ -43,8 +43,8 @@ extension Harness {
           wait { (0..<senders).reduce(0) { $0 &+ block.sum(row: $1, columns: handlers) } == total }
         }
       }
-      // Unless sends return early, all handlers have run when the threads end. Then the time inside
-      // the threads is enough, which leaves out their creation.
+      // If sends do not return early, all handlers have run when the threads end. Then the time
+      // inside the threads is used, which leaves out the creation of the threads.
       if let inThreads, !peer.returnsEarly { sample.wall = Double(inThreads) }
       sample.failure = block.mismatch(columns: handlers, expected: expected)
       return sample

@@ -6,9 +6,9 @@ import CMeasure
 /// it has received.
 ///
 /// The posting threads measure the length of the queue themselves, every 256 posts, because they
-/// are running when the queue is longest. A thread counts a chunk before it posts the chunk, and
-/// reads the number of posts before the number of deliveries. If the thread is preempted between
-/// these two reads, the measured queue is too short, never too long.
+/// are running when the queue is longest. Each thread counts a chunk before it posts the chunk, so
+/// the measured queue is too long by at most a chunk for each thread. If a thread is preempted
+/// between reading the posts and, after them, the deliveries, the measured queue is too short.
 struct FloodRun {
   struct Figures {
     var nanosecondsPerPost: Double

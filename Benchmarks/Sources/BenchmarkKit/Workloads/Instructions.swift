@@ -96,8 +96,8 @@ private final class Callgrind {
 
   /// Adds a row with the instructions of one operation.
   ///
-  /// The count is the difference between `2 * operations` and `operations`, so that the surrounding
-  /// code cancels out.
+  /// The row shows the difference between the counts for `2 * operations` and for `operations`,
+  /// divided by `operations`. So the instructions of the surrounding code cancel out.
   func count(
     _ parameter: String, _ peer: Peer, label: String? = nil, operations: Int, _ report: Report,
     _ body: (Int) async -> Void

@@ -2,7 +2,7 @@ extension Harness {
   /// Measures each kind of event with one sender, and with one inline handler unless the row's name
   /// says otherwise. The adapter of each library lists its kinds.
   ///
-  /// Checks the handler's sum after every repeat.
+  /// After every repeat, checks the sum of the payloads that arrived.
   func measureKinds() async {
     let peers = contenders(in: .kinds)
     var parameters: [String] = []

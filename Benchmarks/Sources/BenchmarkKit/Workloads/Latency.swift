@@ -4,8 +4,8 @@ extension Harness {
   /// Measures the time from a send to a handler that runs elsewhere, with one occurrence in flight.
   ///
   /// In the row "busy between", the sender spins for 5 µs before each send, and while it waits for
-  /// the delivery. In the row "asleep between", the sender sleeps for 100 µs after each send. Then
-  /// the cores are idle in between, as in most apps.
+  /// the delivery. In the row "asleep between", the sender sleeps for at least 100 µs after each
+  /// send, so the cores are idle between two sends, as in most apps.
   func measureLatency(each count: Int = 400) async {
     for isAsleep in [false, true] {
       let parameter = isAsleep ? "asleep between" : "busy between"

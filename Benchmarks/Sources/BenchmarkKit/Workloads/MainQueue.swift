@@ -2,11 +2,11 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Measures how long a lane on the main queue keeps other blocks waiting, while the lane has 100
-  /// calls of 2 ms to make.
+  /// Measures how long a lane on the main queue keeps other blocks waiting. The lane has 100 calls
+  /// of 2 ms to make.
   ///
-  /// A block that schedules itself again measures the time between two of its runs. In between, the
-  /// main queue runs one block of the lane, which may make several calls.
+  /// The figure is the longest time between two runs of a block that schedules itself again. In
+  /// between, the main queue runs one block of the lane, which may make several calls.
   func measureMainQueue(calls: Int = 100) async {
     let routes = await liveRoutes(in: .mainQueue, where: { $0.label == ".main" }) { sink, _ in
       let count = sink.counter(isConcurrent: false)

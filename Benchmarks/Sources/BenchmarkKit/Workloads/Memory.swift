@@ -3,8 +3,8 @@ import CMeasure
 extension Harness {
   /// Measures bytes on the heap, block headers included, and counts allocations.
   ///
-  /// Needs the preloaded allocation counter. The memory of the measurement itself, the array of
-  /// events and the tokens, does not count.
+  /// Needs the preloaded allocation counter. The memory of the measurement itself does not count:
+  /// neither the array of events nor the tokens.
   func measureMemory() async {
     guard cm_counts_allocations() else { return report.say("# needs the library AllocationCounter to be preloaded") }
     for peer in contenders(in: .memory) {
@@ -60,8 +60,8 @@ extension Harness {
     graveyard.bury(rig)
   }
 
-  /// Counts the allocations of a send to 8 handlers, of an add with its remove, and of a once with
-  /// its send.
+  /// Counts the allocations of a send to 8 handlers, of adding and removing a handler, and of
+  /// adding a handler that is called once and a send that calls it.
   private func measureAllocations(_ rig: Rig, _ peer: Peer, _ row: inout Row) async {
     let block = CellBlock(), handlers = 8, sends = 2_000
     await rig.add(block.cells(handlers))
@@ -94,8 +94,8 @@ extension Harness {
 
   /// Returns the allocations of one operation.
   ///
-  /// The figures are the difference between `2 * count` and `count` operations, so that the
-  /// surrounding code cancels out.
+  /// Each figure is the difference between the counts for `2 * count` and for `count` operations,
+  /// divided by `count`. So the allocations of the surrounding code cancel out.
   private func allocated(by body: (Int) async -> Void, each count: Int) async -> (count: Double, bytes: Double) {
     let first = cm_allocations()
     await body(count)

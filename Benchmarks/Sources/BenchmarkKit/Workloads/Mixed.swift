@@ -3,8 +3,8 @@ import CMeasure
 extension Harness {
   /// Measures two senders and two changers at once, on one event with 8 handlers, for a fixed time.
   ///
-  /// A changer adds a handler and removes it. The figures are sends and such pairs per second. The
-  /// permanent handlers must receive every send once.
+  /// A changer adds a handler, removes it, and begins again. The figures are sends per second, and
+  /// pairs of add and remove per second. Each permanent handler must receive every send once.
   func measureMixed(handlers: Int = 8) async {
     let parameter = "2 senders, 2 changers", seconds = configuration.isQuick ? 0.015 : 0.04
     var loads: [MixedLoad] = []

@@ -56,8 +56,8 @@ struct MixedLoad {
 
   /// Runs all roles until the deadline, and counts their operations in `done`.
   ///
-  /// Synchronous roles get threads that are released together. If they started one by one, the
-  /// first thread could keep the others out for a whole round. Asynchronous roles get tasks.
+  /// Synchronous roles get threads that begin at the same time. If they began one by one, the first
+  /// thread could keep the others out for a whole round. Asynchronous roles get tasks.
   private static func runAll(_ roles: [Role], until deadline: Int, counting done: PaddedCounters) async {
     await withTaskGroup(of: Void.self) { group in
       var threads: [@Sendable () -> Void] = []

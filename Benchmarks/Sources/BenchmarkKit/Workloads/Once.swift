@@ -1,9 +1,9 @@
 import CMeasure
 
 extension Harness {
-  /// Measures the addition of a handler that is called once, together with a send.
+  /// Measures, as one operation, adding a handler that is called once and a send that calls it.
   ///
-  /// Each such handler must be called with its payload, and never again.
+  /// Each such handler must be called with the payload of that send, and never again.
   func measureOnce() async {
     let parameter = "once and send"
     var contestants: [Contestant] = []

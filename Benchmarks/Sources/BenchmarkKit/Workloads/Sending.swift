@@ -1,7 +1,7 @@
 extension Harness {
   /// Measures one sender on an idle event with inline handlers.
   ///
-  /// Checks every handler's sum after every repeat.
+  /// After every repeat, checks the sum of the payloads that each handler received.
   func measureSending() async {
     for handlers in configuration.sizes ?? [1, 8, 64, 1_024] {
       var contestants: [Contestant] = []
@@ -39,8 +39,8 @@ extension Harness {
 extension Peer {
   /// The length of a repeat, as a multiple of the configured length.
   ///
-  /// Repeats are longer for peers that deliver elsewhere, and for peers whose repeats begin with a
-  /// switch to the main actor.
+  /// Repeats are made longer for peers whose sends return early and have a `sendCap`, and for peers
+  /// whose repeats begin with a switch to the main actor.
   var roundScale: Double { sendsOnMainActor || (returnsEarly && sendCap != nil) ? 4 : 1 }
 }
 

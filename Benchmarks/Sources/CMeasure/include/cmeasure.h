@@ -60,8 +60,8 @@ void cm_instructions_end(const char *label);
 
 // ---- threads ----
 typedef void (*cm_thread_body)(void *context, int index);
-/// Runs `body` on `n` threads, at most 64, that are released together. Returns the nanoseconds from
-/// the first start to the last end.
+/// Runs `body` on `n` threads, at most 64, that wait for each other and then begin together.
+/// Returns the nanoseconds from the first start to the last end.
 intptr_t cm_run_threads(int n, cm_thread_body body, void *context);
 
 // ---- a client of a Unix socket ----

@@ -67,8 +67,8 @@ private func eventing(
 
 /// Adds the handler whose calls are measured.
 ///
-/// The closures of this file are alike. The compiler keeps the closure of the function whose name
-/// comes first, and makes the others call it. If the kept closure is not that of `add`,
+/// The closures of this file are alike. The compiler keeps the body of one, in the function whose
+/// name comes first, and makes the other closures call it. If the kept body is not that in `add`,
 /// `check-exact` fails. (``hitting(_:)`` would need a thunk.)
 @inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken {
   event.addHandler { cell.hit($0) }

@@ -56,7 +56,7 @@ final class BatchingMailbox: AsyncSequence, Sendable {
     waiter?.resume()
   }
 
-  /// Suspends until the buffer is not empty, and takes all of it.
+  /// Suspends until the buffer is not empty or the mailbox is finished, and takes the whole buffer.
   ///
   /// - Returns: False if the mailbox is finished and empty.
   private func take(_ batch: inout [Int]) async -> Bool {

@@ -2,8 +2,8 @@ import BenchmarkKit
 
 /// Returns bare loops over closures: no lock, no removal during a send.
 ///
-/// The second loop does not retain its closures. It is the limit of P1 to P3 of the performance
-/// budget.
+/// The second loop does not retain its closures. P1 to P3 of the performance budget compare sends
+/// with the second loop.
 func loopLimits() -> [Peer] {
   let plain = Peer(
     "loop", "LIMIT loop over [(Int) -> Void]", .limit, mechanism: "array walk; a thunk and a retain for each call"
