@@ -176,11 +176,10 @@ struct ChangeVerifier {
       if let removing = listener.removing, !listener.place.isInline || done[place] >= removing.start { continue }
       must += 1
     }
-    // `number <= may` is not checked here. Where calls have values, `judgeBeginning` and `judgeEnd`
-    // refuse each change that was made before the addition or after the removal.
     checks.expect(.g6, must <= number, "\(listener) received \(number) changes; \(must) had to reach it")
+    checks.expect(.g6, number <= may, "\(listener) received \(number) changes; \(may) could reach it")
     context.must += must
-    context.may += max(may, number)
+    context.may += may
     context.did += number
   }
 
