@@ -10,8 +10,8 @@ import Synchronization
 
   /// The calls, barriers and the end that wait. Guarded by: mutex.
   @exclusivity(unchecked) final var items: LaneQueue
-  /// The calls that run, or have been promised to a task, in no order: each slot knows its index.
-  /// Guarded by: mutex.
+  /// The calls that run, or have been promised to a task, in no order. Each execution slot has the
+  /// index of its call here. Guarded by: mutex.
   @exclusivity(unchecked) private final var active: [ActiveCall] = []
   /// The turn that was given last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0

@@ -1,4 +1,4 @@
-/// The delay queues of clocks: one for each clock, as long as something uses it.
+/// The delay queues of clocks. Those of the standard library's clocks stay, others while in use.
 enum DelayQueues {
   private static let continuous = DelayQueue(DispatchTimer(ContinuousClock(), isContinuous: true))
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))

@@ -96,8 +96,8 @@ import Synchronization
     return wasThere
   }
 
-  /// Destroys the payload that `replaceLatestNow` replaced, and adds the new one to `past` if that
-  /// keeps several. Never called under the mutex. Isolation: core.
+  /// Destroys the payload that `replaceLatestNow` replaced, and adds the new one to `past` if
+  /// `past` keeps several. Never called under the mutex. Isolation: core.
   func destroyReplaced(_ wasThere: Bool, _ payload: BorrowedPayload, _ sequence: UInt64) {
     if wasThere { unsafe layout.destroy(spare) }
     if limit > 1 { note(payload, sequence, from: nil) }

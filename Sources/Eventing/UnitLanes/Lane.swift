@@ -11,7 +11,7 @@
 /// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that
 /// could not run before the call has returned: see ``SendReport/deferred``.
 ///
-/// A lane lives as long as a handler or another holder does.
+/// A lane lives as long as anything retains it, such as a handler on it.
 public final class Lane: Sendable {
   /// The name in snapshots and logs; `nil` if the lane has none.
   public let name: String?

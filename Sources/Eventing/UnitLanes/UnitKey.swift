@@ -24,8 +24,8 @@ final class UnitKey: WaitNode, @unchecked Sendable {
     super.init()
   }
 
-  /// Notes that a unit ended while it waited. Once the number of such units is 64 more than half of
-  /// `parked`, removes them from `parked`. The caller holds `scheduler.mutex`.
+  /// Notes that a unit ended while it waited. When more than 64 + `parked.count` / 2 such units
+  /// have been noted, removes them from `parked`. The caller holds `scheduler.mutex`.
   ///
   /// - Parameter ended: Gets the removed units, which must be released after the mutex.
   func noteEnded(_ ended: inout [LaneUnit]) {

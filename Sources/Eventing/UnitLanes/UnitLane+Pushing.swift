@@ -19,7 +19,7 @@ extension UnitLane {
     }
   }
 
-  /// Appends a payload to the batch that gathers, if nothing else follows from it.
+  /// Appends a payload to the batch that still gathers payloads, if nothing else follows from it.
   ///
   /// This is the fast path of ``gather(_:_:)``. It applies if nothing waits for the payload, no
   /// payload can be dropped, and the batch neither begins nor becomes full. Isolation: core.

@@ -11,8 +11,8 @@ extension UnitLane {
     unsafe units.removeAll { unsafe $0.stage == .ended }
   }
 
-  /// Keeps a unit that has left `units` for another payload, or passes it to `ended`. The caller
-  /// holds `scheduler.mutex`.
+  /// If a unit that has left `units` can serve another payload, keeps the unit; otherwise appends
+  /// it to `ended`. The caller holds `scheduler.mutex`.
   ///
   /// Only the queues of the lane and of its scheduler have referred to the unit. It was taken from
   /// the scheduler's queue when it ran, and from the lane's queue now.
