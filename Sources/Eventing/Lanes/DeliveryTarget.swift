@@ -66,8 +66,8 @@ public import Synchronization
   /// holds no mutex.
   var runningCalls: RunningCount? { nil }
 
-  /// Resumes the lane if a holding lock paused it. Called when the handler is not locked any more.
-  /// Isolation: core.
+  /// Resumes the lane if a lock that holds occurrences had paused it. Called when the handler is
+  /// not locked any more. Isolation: core.
   func resume() {}
 
   /// Decides what becomes of a call whose claim was refused. The caller holds the mutex of the

@@ -1,4 +1,4 @@
-/// The way in which a handler runs that needs more than an inline call with the payload.
+/// How a handler runs that needs more than an inline call with the payload.
 @usableFromInline enum HandlerRunner: Sendable {
   /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)

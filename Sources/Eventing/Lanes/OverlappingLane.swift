@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The part that a ``ConcurrentLane`` and a ``TaskLane`` share: the calls that run now, barriers
-/// that wait for them, and the pause under a holding lock.
+/// that wait for them, and the pause under a lock that holds occurrences.
 // Safe: `mutex` guards the state that changes. `body` is cleared when no call can begin any more.
 @usableFromInline class OverlappingLane: HandlerLane, @unchecked Sendable {
   final let priority: UInt8?

@@ -44,7 +44,7 @@ struct DelayHeap {
     return remove(at: 0)
   }
 
-  /// Removes and returns the work at an index, to be released outside of the mutex.
+  /// Removes and returns the work at an index. Never release its last reference under the mutex.
   @discardableResult mutating func remove(at index: Int) -> any DelayedWork {
     let removed = self[index].work
     removed.heapIndex = -1

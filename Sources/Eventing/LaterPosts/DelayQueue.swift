@@ -133,7 +133,7 @@ final class DelayQueue: DelayQueueing, Sendable {
   }
 
   /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. If it returns 0,
-  /// the timer has been set again.
+  /// the timer has been set again, if work is left.
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///

@@ -29,7 +29,7 @@ enum DelayQueues {
 }
 
 extension SimulatedScheduling {
-  /// Returns the clock that measures delays of a clock.
+  /// Returns the clock that measures the delays of a clock in the simulation.
   fileprivate func replacing(_ clock: any Clock<Duration>) -> any Clock<Duration> {
     clock is ContinuousClock || clock is SuspendingClock ? delayClock : clock
   }

@@ -101,8 +101,8 @@ extension Observed {
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second attempt on, the thread is registered: its own closure may change the
-          // value each time.
+          // From the second attempt on, the thread is registered, because its own closure may
+          // change the value each time.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }

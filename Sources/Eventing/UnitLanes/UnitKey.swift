@@ -1,7 +1,8 @@
 import Synchronization
 
 /// One key of a handler whose calls for equal keys come in order. It is a node of the wait graph:
-/// while a batch of a key takes further payloads, the sends of its payloads wait for the key.
+/// while a batch of the key takes further payloads, the sends of the batch's payloads wait for the
+/// key.
 // Safe: each field says what guards it.
 final class UnitKey: WaitNode, @unchecked Sendable {
   private let scheduler: UnitScheduler

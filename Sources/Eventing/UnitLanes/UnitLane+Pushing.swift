@@ -159,7 +159,7 @@ extension UnitLane {
     if let key { unsafe key.gathering = batch } else { unsafe gathering = batch }
   }
 
-  /// Enters a batch that gathers. The caller holds `scheduler.mutex`.
+  /// Adds a batch to `openBatches`, and returns it. The caller holds `scheduler.mutex`.
   private func noteOpen(_ batch: LaneUnit) -> LaneUnit {
     if unsafe openBatches.count > 64 + 2 * liveCount { unsafe openBatches.removeAll { unsafe $0.stage != .gathering } }
     unsafe openBatches.append(batch)
@@ -181,7 +181,7 @@ extension UnitLane {
     if isNeeded { timer.start(after: within) }
   }
 
-  /// Enters a new unit. The caller holds `scheduler.mutex`.
+  /// Appends a new unit to `units`. The caller holds `scheduler.mutex`.
   private func add(_ unit: LaneUnit) {
     unsafe lastTurn += 1
     unsafe unit.turn = unsafe lastTurn

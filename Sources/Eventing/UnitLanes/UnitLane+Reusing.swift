@@ -24,7 +24,7 @@ extension UnitLane {
     }
   }
 
-  /// The number of ended units that are kept for the next payloads, at most twice.
+  /// The largest number of ended units in `spareUnits`, and in `endedSpares`.
   private static let mostSpareUnits = 256
 
   /// Fills `spareUnits` with the units that have ended. Isolation: core. The caller holds

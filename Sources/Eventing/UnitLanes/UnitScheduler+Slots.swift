@@ -26,7 +26,7 @@ extension UnitScheduler {
     run(start.turn, on: start.slot)
   }
 
-  /// Enters a new slot into the wait graph.
+  /// Adds the slot of a start to the wait graph, if the slot is new.
   func register(_ start: Start) {
     if start.isNew { WaitGraph.mutex.withLock { unsafe slots.append(start.slot) } }
   }

@@ -3,8 +3,9 @@ import Dispatch
 /// The queue of turns, and the execution slots that run them: one queue for the handler of a
 /// ``UnitLane``, or for all handlers of a shared ``Lane``.
 ///
-/// Turns begin in the order in which the events delivered them. A slot has one turn at a time. A
-/// unit keeps its slot between two attempts, unless ``freesSlotInDelay`` is true.
+/// Turns in `queue` begin in the order in which the events delivered the occurrences. A slot has
+/// one turn at a time. A unit keeps its slot between two attempts, unless ``freesSlotInDelay`` is
+/// true.
 // Safe: each field says what guards it.
 final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Where the slots run.
