@@ -181,7 +181,7 @@ extension UnitLane {
     if isNeeded { timer.start(after: within) }
   }
 
-  /// Appends a new unit to `units`. The caller holds `scheduler.mutex`.
+  /// Gives a new unit its turn, and appends it to `units`. The caller holds `scheduler.mutex`.
   private func add(_ unit: LaneUnit) {
     unsafe lastTurn += 1
     unsafe unit.turn = unsafe lastTurn
