@@ -42,7 +42,7 @@ extension EventCore {
 
   // MARK: Inspecting
 
-  /// Returns the key box of each handler of one key, or of `untargeted`, that has not ended.
+  /// Returns the key boxes of the handlers of single keys and of `untargeted` that have not ended.
   ///
   /// The boxes are collected under the mutex. Weak references to owners are read, and keys are
   /// compared, after the unlock.
@@ -68,8 +68,8 @@ extension EventCore {
 
   /// Delivers a post to the handlers of a key and to those of `anyKey`. Isolation: core.
   ///
-  /// If the payload reaches no handler of `anyKey`, the fast path is used until a handler needs the
-  /// slow path.
+  /// If no handler of `anyKey` receives the payload, the fast path is used until a handler needs
+  /// the slow path.
   @usableFromInline func post(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
     _ sender: (any AnyObject & Sendable)?
@@ -145,7 +145,7 @@ extension EventCore {
 
   /// Visits the slots of a key, and those of `anyKey` if they receive the payload. Isolation: core.
   ///
-  /// - Returns: The path that is needed next time.
+  /// - Returns: The path that the next post to the key needs.
   private func visitEach(
     _ payload: BorrowedPayload, _ keyTable: KeyTable?, isForAny: Bool, _ tally: inout DeliveryTally
   ) -> PathNeeded {

@@ -5,7 +5,7 @@ public import Synchronization
 @usableFromInline final class KeyTable: @unchecked Sendable {
   /// The key: a ``KeyBox``. Never released under a mutex, because its `deinit` is the user's code.
   let key: AnyKeyBox
-  /// Walked by the thread inside the core, or under `core.mutex`. Changed by the thread inside, and
+  /// Walked by the thread inside the core, or under `core.mutex`. Changed by the thread inside,
   /// under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
   /// The number of occurrences for this key since the table was created. Isolation: core, to change

@@ -10,7 +10,7 @@ public import Synchronization
   @usableFromInline final let record: DetailedRecord
   @usableFromInline final let anchor: EventAnchor
   private let line = CacheLine()
-  // Each call writes these fields. So they lie on another cache line than the fields that senders
+  // Calls write to the next fields. So these lie on another cache line than the fields that senders
   // read.
   /// Whether no call will begin any more.
   @usableFromInline final let over = Atomic<Bool>(false)
@@ -66,8 +66,8 @@ public import Synchronization
   /// holds no mutex.
   var runningCalls: RunningCount? { nil }
 
-  /// Resumes the lane if a holding lock paused it. Called when the handler is not locked any more.
-  /// Isolation: core.
+  /// Resumes the lane if a lock that holds occurrences had paused it. Called when the handler is
+  /// not locked any more. Isolation: core.
   func resume() {}
 
   /// Decides what becomes of a call whose claim was refused. The caller holds the mutex of the
@@ -132,8 +132,8 @@ public import Synchronization
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
-  /// Notes a skipped occurrence in its account, if a lock was the reason. If the handler has not
-  /// ended by now, it had not ended when its claim was refused, and so was locked.
+  /// Tells the account of a skipped occurrence if a lock was the reason. A handler that has not
+  /// ended by now had not ended when its claim was refused, and so was locked.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }

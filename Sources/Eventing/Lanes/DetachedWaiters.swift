@@ -1,8 +1,9 @@
-/// The completions that waited for items of a lane when a holding lock paused the lane.
+/// The completions that waited for items of a lane when a lock that holds occurrences paused the
+/// lane.
 ///
 /// They are removed from the items under the mutex of the lane, and completed after the mutex is
-/// released. Calls that stay on the lane count as deferred, and barriers pass. So nothing waits for
-/// the lane.
+/// released: for a send, the call counts as deferred, and a barrier passes. So nothing waits for
+/// the paused lane.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
   private(set) var barriers: [Completion] = []

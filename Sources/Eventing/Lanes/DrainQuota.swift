@@ -35,7 +35,8 @@
 
   #if os(Linux) || os(Android)
     /// The coarse clock if its resolution is at most 4 ms, otherwise the exact clock. On some
-    /// virtual machines, only reading the exact clock enters the kernel.
+    /// virtual machines, reading the exact clock enters the kernel, and reading the coarse one does
+    /// not.
     private static let clock: clockid_t = {
       var resolution = timespec()
       let isKnown = unsafe clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0

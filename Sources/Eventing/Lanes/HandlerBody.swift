@@ -14,7 +14,7 @@
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
   /// A view of an inline handler. If no decision is needed, the first closure transforms the
-  /// payload and calls the handler. Otherwise the handler that the second closure has made decides.
+  /// payload and calls the handler. Otherwise the handler that the second closure makes is used.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
@@ -86,7 +86,7 @@ extension HandlerBody {
 
 /// The closure of a lane's handler.
 ///
-/// An immutable class: a drain retains it once, and its calls retain nothing.
+/// An immutable class: a drain retains the object once, and then makes its calls without a retain.
 @usableFromInline final class LaneHandler: Sendable {
   @usableFromInline let body: HandlerBody
   /// The closure in the case `direct` of `body`; in its other cases one that does nothing.

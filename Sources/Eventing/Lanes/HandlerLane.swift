@@ -3,8 +3,7 @@ import Synchronization
 /// A lane with its handler's closure, and the steps of one call.
 ///
 /// A ``SerialLane`` runs one call at a time, a ``ConcurrentLane`` and a ``TaskLane`` run several.
-/// The core calls each of them by its own final class, through ``HandlerRunner``, so that the calls
-/// are direct.
+/// ``HandlerRunner`` names the final class of each lane, so that the core's calls are direct.
 // Safe: only the drain or the tasks of the lane read `body`. It is cleared when no call can begin
 // any more.
 @usableFromInline class HandlerLane: DeliveryTarget, @unchecked Sendable {
@@ -96,7 +95,7 @@ import Synchronization
     }
   }
 
-  /// Calls a synchronous handler of a serial lane whose closure takes the payload alone.
+  /// Calls, for a serial lane, a synchronous closure that takes the payload alone.
   ///
   /// The handler has no owner. The occurrence has no observers and no task-local values.
   @usableFromInline @inline(__always) final func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler)
@@ -109,7 +108,7 @@ import Synchronization
     return .delivered
   }
 
-  /// Calls an asynchronous handler of a serial lane whose closure takes the payload alone.
+  /// Calls, for a serial lane, an asynchronous closure that takes the payload alone.
   ///
   /// The handler has no owner. The occurrence has no observers and no task-local values.
   @usableFromInline @inline(__always) final func callDirect(

@@ -1,4 +1,4 @@
-/// The way in which a handler runs that needs more than an inline call with the payload.
+/// How a handler runs that needs more than an inline call with the payload.
 @usableFromInline enum HandlerRunner: Sendable {
   /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)
@@ -149,8 +149,9 @@
 /// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
   @usableFromInline let lane: DeliveryTarget?
-  /// As ``HandlerRunner/take(_:_:_:_:_:)``. If the transform has no result, returns false before
-  /// the claim: a filter does not use up a once handler.
+  /// Does what ``HandlerRunner/take(_:_:_:_:_:)`` does. If the transform has no result, returns
+  /// false before the claim, so that a payload that a filter rejects does not use up a once
+  /// handler.
   @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 

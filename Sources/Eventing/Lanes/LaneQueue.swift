@@ -1,7 +1,7 @@
 /// The queue of a lane that may be bounded.
 ///
-/// Any call in it may be dropped. So barriers and the end are kept apart from the calls: each of
-/// them is taken out after all calls that were appended before it.
+/// A call in the queue may be dropped, a barrier or the end may not. So these are kept apart from
+/// the calls. Each is taken out after all calls that were appended before it.
 ///
 /// A value without synchronization; the lane guards it. Methods that destroy a payload must not be
 /// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.

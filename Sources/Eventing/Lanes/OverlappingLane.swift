@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The part that a ``ConcurrentLane`` and a ``TaskLane`` share: the calls that run now, barriers
-/// that wait for them, and the pause under a holding lock.
+/// that wait for them, and the pause under a lock that holds occurrences.
 // Safe: `mutex` guards the state that changes. `body` is cleared when no call can begin any more.
 @usableFromInline class OverlappingLane: HandlerLane, @unchecked Sendable {
   final let priority: UInt8?
@@ -10,8 +10,8 @@ import Synchronization
 
   /// The calls, barriers and the end that wait. Guarded by: mutex.
   @exclusivity(unchecked) final var items: LaneQueue
-  /// The calls that run, or have been promised to a task, in no order: each slot knows its index.
-  /// Guarded by: mutex.
+  /// The calls that run, or have been promised to a task, in no order. Each execution slot has the
+  /// index of its call here. Guarded by: mutex.
   @exclusivity(unchecked) private final var active: [ActiveCall] = []
   /// The turn that was given last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0

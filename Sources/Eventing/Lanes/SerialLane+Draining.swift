@@ -50,7 +50,7 @@ extension SerialLane {
   }
 
   /// Runs calls under one binding of ``Context/invocation``, until no call waits, the quota is used
-  /// up, or a call leaves a task behind.
+  /// up, or a call has started a task that goes on after the call.
   ///
   /// - Returns: Whether more calls may wait.
   @usableFromInline func drainBound(_ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
@@ -140,8 +140,8 @@ extension SerialLane {
   /// Returns the next call. Its payload stays in place until the call is concluded.
   ///
   /// Before each refill of the batch except the first, an unbounded lane spins without touching
-  /// memory that senders write. So batches get longer, and senders seldom have to start a block or
-  /// a task, which costs 150 to 300 ns on x86-64 Linux.
+  /// memory that senders write. Meanwhile senders append calls. So batches get longer, and senders
+  /// seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
   ///
   /// - Returns: `nil` if the drain ends: the lane is empty, or its quota is used up and another
   ///   drain is scheduled.

@@ -1,10 +1,10 @@
 import Synchronization
 
 // A serial lane on a shared `Lane` keeps its items. It has no drain of its own: for each item it
-// takes a turn in the queue of the `Lane`, whose drain then makes the call.
+// adds a turn to the queue of the `Lane`, whose drain then makes the call.
 
 extension SerialLane {
-  /// Takes a turn for a new item in the queue of the shared lane. Not under a mutex. Isolation:
+  /// Adds a turn for a new item to the queue of the shared lane. Not under a mutex. Isolation:
   /// core.
   ///
   /// The item is already on the lane, so the drain finds it when the turn comes.
@@ -29,12 +29,12 @@ extension SerialLane {
   /// holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
-  /// Lets the lane add no more to its last entry. Returns the number of turns in it; 0 if they are
-  /// void. The caller holds the mutex of the shared lane.
+  /// Keeps the lane from adding turns to its last entry. Returns the number of turns in the entry;
+  /// 0 if they are void. The caller holds the mutex of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
-  /// Resumes a lane whose items a lock held. These items come before all that wait on the shared
-  /// lane. Isolation: core.
+  /// Resumes a lane that a lock had paused. Its items come before all other items that wait on the
+  /// shared lane. Isolation: core.
   func resumeTurns(of shared: UnitScheduler) {
     let turns = mutex.withLock { () -> SharedTurns? in
       guard phase == .paused else { return nil }

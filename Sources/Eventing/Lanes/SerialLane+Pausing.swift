@@ -1,5 +1,5 @@
-// Under a holding lock, a lane pauses with the items that it holds. No send waits for these items,
-// and barriers complete at once.
+// If a lock holds occurrences for the handler, the lane pauses, and its items stay on it. No send
+// waits for these items, and barriers complete at once.
 
 extension SerialLane {
   /// Completes the waiters of a lane that is paused. Not under the mutex.

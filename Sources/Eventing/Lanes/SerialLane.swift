@@ -22,9 +22,9 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// The number of calls that an unbounded lane has taken out of `items` or made at once, minus the
-  /// number of barriers and ends that were ever appended. So `items.count + takenCount` is the
-  /// number of calls that the lane was ever given. Guarded by: mutex.
+  /// The items that an unbounded lane has taken out of `items`, plus the calls that it made at
+  /// once, minus the barriers and ends that were ever appended. So `items.count + takenCount` is
+  /// the number of calls that the lane was ever given. Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false
@@ -45,8 +45,8 @@ public import Synchronization
   /// earlier era are void: the lock held their items, which have new turns now. Isolation: core, to
   /// change it under `mutex`.
   @exclusivity(unchecked) var era = 0
-  /// The number of turns in the last entry of the shared lane's queue, if the entry is this lane's
-  /// and takes more; otherwise 0.
+  /// The number of turns in the last entry of the shared lane's queue, if the entry is of this lane
+  /// and takes more turns; otherwise 0.
   let openCount = Atomic<Int>(0)
 
   /// The phase. It changes under `mutex`. An unlocked read is only a hint; check again under the

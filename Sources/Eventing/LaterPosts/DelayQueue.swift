@@ -26,8 +26,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     /// The value of `ringCount` when the thread that sets the timer began.
     var ringCountAtSetting: UInt64 = 0
 
-    /// Returns the change that the calling thread must make; `nil` if no change is needed, or
-    /// another thread will make it.
+    /// Returns the change of the timer that the calling thread must make; `nil` if no change is
+    /// needed, or another thread will make it.
     mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
       guard !isSetting, !isFiring else { return nil }
       let next: Alarm
@@ -133,7 +133,7 @@ final class DelayQueue: DelayQueueing, Sendable {
   }
 
   /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. If it returns 0,
-  /// the timer has been set again.
+  /// the timer has been set again, if work is left.
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///

@@ -30,8 +30,8 @@ package final class DelayQueueTable: Sendable {
 
   /// Returns the queue of a clock, and makes it if there is none.
   ///
-  /// - Parameter simulation: The simulation to which the table belongs; `nil` for that of the
-  ///   process.
+  /// - Parameter simulation: The simulation to which the table belongs; `nil` if the table belongs
+  ///   to the process.
   func queue(of clock: any Clock<Duration>, in simulation: (any SimulatedScheduling)?) -> any DelayQueueing {
     find(clock, simulation)
   }

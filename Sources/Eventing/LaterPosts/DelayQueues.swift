@@ -1,4 +1,4 @@
-/// The delay queues of clocks: one for each clock, as long as something uses it.
+/// The delay queues of clocks. Those of the standard library's clocks stay, others while in use.
 enum DelayQueues {
   private static let continuous = DelayQueue(DispatchTimer(ContinuousClock(), isContinuous: true))
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
@@ -29,7 +29,7 @@ enum DelayQueues {
 }
 
 extension SimulatedScheduling {
-  /// Returns the clock that measures delays of a clock.
+  /// Returns the clock that measures the delays of a clock in the simulation.
   fileprivate func replacing(_ clock: any Clock<Duration>) -> any Clock<Duration> {
     clock is ContinuousClock || clock is SuspendingClock ? delayClock : clock
   }

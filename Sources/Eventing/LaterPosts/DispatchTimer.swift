@@ -28,8 +28,8 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// False: an unused timer rings once, and keeps no task asleep. So it stays set when a call with
-  /// a time limit ends, and the next such call seldom has to set it.
+  /// False: an unused timer rings once at most, and keeps no task asleep. So it stays set when a
+  /// call with a time limit ends, and the next such call seldom has to set it.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }

@@ -4,18 +4,19 @@ extension Event {
   ///     let reminder = cart.post(.abandoned, after: .seconds(3_600))
   ///     reminder.cancel()
   ///
-  /// At its time it becomes a post like any other. Its place in the order, its handlers and their
-  /// locks are those of that time. Inline handlers run on the event's own queue. Of several posts
-  /// that are due at one instant, the one that was asked for first is posted first.
+  /// When the delay is over, the payload is posted as by any other post: its place in the order,
+  /// its handlers and their locks are those of that time. Inline handlers run on the event's own
+  /// queue. Of several posts that are due at one instant, the one that was asked for first is
+  /// posted first.
   ///
   /// The event is not kept alive. Its end, by ``finish()`` or the release of its last reference,
   /// cancels the post and releases the payload. ``quiesce()`` does not wait for it. Carried
   /// task-local values are those of the caller.
   ///
-  /// One timer serves all later posts of a clock in the process, and none is left when nothing
-  /// waits for it. Clocks that are objects are told apart by identity, and clocks that are values
-  /// by `==`. A value without `==` that has stored properties is another clock each time. If a
-  /// sleep of the clock fails, the posts that wait for that instant are made at once.
+  /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
+  /// it rings at most once more. Clocks that are objects are told apart by identity, and clocks
+  /// that are values by `==`. A value without `==` that has stored properties is another clock each
+  /// time. If a sleep of the clock fails, the posts that wait for that instant are made at once.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.

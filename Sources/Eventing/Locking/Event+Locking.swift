@@ -6,9 +6,9 @@ extension Event {
 
   /// Locks a handler: it is not called until it is unlocked.
   ///
-  /// The lock is effective on return: no call is decided afterwards. One call that another thread
-  /// had decided just before may still be running; ``quiesce()`` waits for it. The handler keeps
-  /// its place in the order, and a once handler is not used up.
+  /// The lock is effective on return. Calls that have begun, or that another thread has just
+  /// decided to make, may still run; ``quiesce()`` waits for them. The handler keeps its place in
+  /// the order, and a once handler is not used up.
   ///
   /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
   /// ends; see ``Holding``. Locking twice is locking once, and the last `holding` counts.

@@ -2,12 +2,13 @@ import Synchronization
 
 // Locks, and the occurrences that they hold.
 //
-// A lock that holds nothing is a flag of the handler's record. With a lock that holds, the handler
-// gets a `HoldingBuffer`. While it has one, its locks begin under the core's mutex. They end as
-// items of the mailbox, after everything that was sent before.
+// A lock that holds nothing is a flag of the handler's record. With a lock that holds occurrences,
+// the handler gets a `HoldingBuffer`. While the handler has the buffer, its locks begin under the
+// core's mutex. They end as items of the mailbox, after everything that was sent before.
 //
-// With atomics alone, the thread inside could find a lock that another thread ends directly
-// afterwards. The occurrence would be held after the end, and the next one would overtake it.
+// With atomics alone, the thread inside could see a lock that another thread ends directly
+// afterwards. It would put the occurrence into the buffer after the end of the lock, and the next
+// occurrence would overtake this one.
 extension EventCore {
   // MARK: From any thread
 
@@ -33,7 +34,7 @@ extension EventCore {
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
       // A once handler is used up by its first attempt, and may wait for another one. The lock
-      // holds nothing for it, but ends its further attempts.
+      // holds nothing for such a handler, but keeps further attempts from being made.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return (false, false)
     }

@@ -8,8 +8,8 @@
 /// - A lock that begins while held occurrences are being delivered holds the rest of them.
 /// - When the lock ends, a handler with a lane gets all held occurrences at once. They wait on the
 ///   lane as others do.
-/// - If occurrences already wait on the lane when a lock that holds begins, they stay there. They
-///   do not count toward ``upTo(_:)``.
+/// - If occurrences already wait on the lane when a lock that holds occurrences begins, they stay
+///   there. They do not count toward ``upTo(_:)``.
 public struct Holding: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case nothing, upTo(Int), latest }
   let kind: Kind

@@ -33,14 +33,14 @@ enum LockReason: Hashable, Sendable {
 }
 
 /// The locks of a handler with a holding buffer: locks in force, and locks that have ended but
-/// still count until their turn comes.
+/// still count until the thread inside comes to their end in the mailbox.
 ///
 /// A value without synchronization.
 struct LockReasons {
-  /// The locks in force, those in `ended` included, and their `holding`, in the order in which they
-  /// began. Locks that began before the handler had a holding buffer are missing.
+  /// The locks that count, those in `ended` included, each with its `holding`, in the order in
+  /// which they began. Locks that began before the handler had a holding buffer are missing.
   private var known: [(reason: LockReason, holding: Holding)] = []
-  /// The locks that have ended, and whose turn has not come.
+  /// The locks that have ended and still count.
   private var ended: Set<LockReason> = []
 
   /// The `holding` of the lock that began last.
@@ -53,13 +53,13 @@ struct LockReasons {
     known.append((reason, holding))
   }
 
-  /// Ends a lock. It still counts until its turn comes.
+  /// Ends a lock, which still counts until ``forgetEnded()``.
   mutating func end(_ reason: LockReason) { ended.insert(reason) }
 
   /// Returns a handler's flags without the locks that have ended.
   func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
-  /// Forgets the locks that have ended: their turn has come.
+  /// Removes the locks that have ended: they do not count any more.
   mutating func forgetEnded() {
     known.removeAll { ended.contains($0.reason) }
     ended = []

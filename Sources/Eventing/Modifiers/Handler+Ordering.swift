@@ -5,11 +5,11 @@ extension Handler {
   ///       .inOrder(by: \.customer))
   ///
   /// Calls for different keys overlap, up to the limit of the delivery. A slow key delays no other
-  /// key while another slot is free. A bound, and a lock that holds, apply to all keys together.
-  /// Where calls come one at a time anyway, the modifier changes nothing.
+  /// key while fewer calls than the limit run. A bound, and a lock that holds occurrences, apply to
+  /// all keys together. Where calls come one at a time anyway, the modifier changes nothing.
   ///
-  /// The memory is that of the occurrences that wait, of at most 1,024 keys without a waiting
-  /// occurrence, and of at most 512 calls that have ended.
+  /// Memory is kept for the occurrences that wait, for keys without a waiting occurrence (once none
+  /// waits at all, at most 1,024), and for at most 512 calls that have ended.
   ///
   /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
   ///   and `hash(into:)` of the key.

@@ -13,9 +13,10 @@ extension Handler {
   /// waits during a delay. An inline handler is called again at once, without a delay.
   ///
   /// **The end.** If the handler is removed or locked between two attempts, no other attempt
-  /// follows, and the outcome is the last error. A lock that holds keeps the call and the number of
-  /// its attempts until the lock ends. ``Event/finish()`` ends a delay, and one last attempt
-  /// follows. The loss of an owner is found at the end of the delay, or by the next occurrence.
+  /// follows, and the outcome is the last error. A lock that holds occurrences keeps the call and
+  /// the number of its attempts until the lock ends. ``Event/finish()`` ends a delay, and one last
+  /// attempt follows. The loss of an owner is found at the end of the delay, or by the next
+  /// occurrence.
   ///
   /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
   /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, whose calls

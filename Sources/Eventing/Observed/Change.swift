@@ -13,7 +13,7 @@ public struct Change<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - old: The value before the change, if known.
   ///   - new: The value after the change, if known.
-  ///   - isPrior: Whether the change is announced before it is delivered.
+  ///   - isPrior: Whether this announces the change, before it is delivered.
   @inlinable public init(old: Value?, new: Value?, isPrior: Bool = false) {
     self.old = old
     self.new = new
@@ -34,7 +34,7 @@ public struct ChangeOptions: OptionSet, Sendable {
   public let rawValue: UInt8
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Calls the handler with the current value once, when it is added.
+  /// Calls the handler once with the current value, when the handler is added.
   ///
   /// The call comes on the handler's own delivery, before every later change. The handler misses no
   /// change in between and receives none twice. The value arrives as ``Change/new``, so combine
@@ -48,7 +48,7 @@ public struct ChangeOptions: OptionSet, Sendable {
   ///
   /// If the handler is inline and the event is idle, the call comes before the value changes.
   /// Otherwise it comes directly before the change is delivered. There is one such call for each
-  /// change.
+  /// change, and ``Observed/update(_:)`` may make more.
   ///
   /// Such a handler may set the value itself, and another thread may set it meanwhile. The change
   /// that was announced then has that newer value as its ``Change/old``. A handler that is added

@@ -9,10 +9,10 @@ struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendabl
 
 /// The event of several ``Observed`` values together, and the changes on their way to it.
 ///
-/// Each set pushes its change onto one stack, in the critical section in which the value changes.
-/// So the order of the pushes is an order of the sets of all values, and no thread holds two
-/// mutexes. Then, in the critical section of the event, the thread takes all changes off the stack,
-/// applies them one by one to the latest values, and enqueues the result of each.
+/// Each set of a value pushes its change onto one stack, in the critical section in which the value
+/// changes. So the pushes give all sets one order, and no thread holds two mutexes. Then, in the
+/// critical section of the event, the thread takes all changes off the stack, applies them one by
+/// one to the latest values, and enqueues the result of each.
 ///
 /// A value that joins the combination pushes its current value in the same way. Handlers are added
 /// only after all values have joined.

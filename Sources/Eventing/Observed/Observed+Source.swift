@@ -23,9 +23,9 @@ extension Observed: EventSource {
   /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
-  /// Returns a source of the changes whose handlers receive the parts that the options select.
+  /// Returns a source of changes. Its handlers receive the parts that the options select.
   ///
-  /// The source retains the value. A handler that is added through it does not.
+  /// The source retains the value. A handler that is added through the source does not retain it.
   ///
   /// - Parameter options: Which calls the handlers receive, and what they contain.
   @inlinable public func changes(_ options: ChangeOptions) -> some EventSource<Change<Value>> {

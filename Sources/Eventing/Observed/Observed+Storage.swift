@@ -101,8 +101,8 @@ extension Observed {
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second attempt on, the thread is registered: its own closure may change the
-          // value each time.
+          // From the second attempt on, the thread is registered, because its own closure may
+          // change the value each time.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }
@@ -217,8 +217,8 @@ extension Observed {
       return isOverloaded || isCombinationOverloaded
     }
 
-    /// Keeps the value before a change that is delivered later as the replay value. The caller
-    /// holds `core.mutex`.
+    /// Stores the current value as the replay value, before a change that is delivered later. Does
+    /// nothing if an earlier change is enqueued. The caller holds `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
       unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: box.current))

@@ -1,13 +1,13 @@
 import Observation
 import Synchronization
 
-/// The reads of a value since the last change that Observation was told of. If any read was
-/// tracked, the next change takes the reads away, and tells the closures that made tracked ones.
+/// The reads of a value since the last change that Observation was told of. If any was tracked, the
+/// next change removes this object, and tells the closures that made tracked reads.
 ///
 /// Observation registers a closure after the closure has returned. So a change may come after a
-/// read and before the registration. Until the registration, the lease is retained: by the thread
-/// that reads, and then by the list of what the closure has read. Afterwards the registrar retains
-/// it until the closure is told. So the change is told again until nothing retains the lease.
+/// read and before the registration. Until the registration, the lease is retained by the thread
+/// that reads, and then by the list of what the closure has read; afterwards, until the closure is
+/// told, by the registrar. While anything retains the lease, the change is told again.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease

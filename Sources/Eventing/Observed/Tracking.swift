@@ -24,7 +24,8 @@ import Synchronization
 }
 
 /// The registrar of all reads before Observation is used. It reports no change. The closures that
-/// made the first tracked reads of the process stay registered with it until they are told.
+/// made the first tracked reads of the process stay registered here until a value tells them of a
+/// change.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]

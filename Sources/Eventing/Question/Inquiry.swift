@@ -19,8 +19,8 @@
   private let wantsOne: Bool
   private let mutex = UnfairMutex()
 
-  /// The query, until the end. A responder that never returns thus retains no abandoned queries.
-  /// Guarded by: mutex.
+  /// The query; `nil` after the end, so that queries are released although they still wait for a
+  /// responder that never returns. Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
   /// The answers and errors so far. Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []

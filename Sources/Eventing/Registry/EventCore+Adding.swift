@@ -96,7 +96,7 @@ extension EventCore {
     if hasOwners { sweepOwners() }
   }
 
-  /// Enters a handler into its table. Isolation: core. The caller holds `mutex`.
+  /// Puts a handler into its table. Isolation: core. The caller holds `mutex`.
   @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?) {
     let record = handler.record
     if unsafe isEventLocked, !mutant(.newHandlerIsNotLocked) { applyEventLock(to: record) }

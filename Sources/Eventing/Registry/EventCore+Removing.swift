@@ -75,9 +75,9 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. A second call enqueues the end again: when it returns, the end
-  /// must be enqueued, and a concurrent first call may have set `isFinished` and not yet enqueued
-  /// the end.
+  /// Enqueues the end of the event. A second call enqueues the end again: the end must be enqueued
+  /// when that call returns, and a concurrent first call may have set `isFinished` and not yet
+  /// enqueued the end.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
     cancelLaterPosts()

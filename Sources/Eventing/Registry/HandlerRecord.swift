@@ -1,7 +1,7 @@
 public import Synchronization
 
-/// The record of a handler, which its tokens hold: its state, which any thread may change at any
-/// time, and its place in the table.
+/// The record of a handler: its state, which any thread may change at any time, and its place in
+/// the table. The handler's tokens hold the record.
 ///
 /// A record holds no closure, so a token keeps nothing else alive. In a release build a record
 /// takes 40 bytes, the most that fit into a block of 48 bytes of glibc's `malloc`.
@@ -47,7 +47,7 @@ public import Synchronization
   /// Claims a call: the one atomic step directly before it. Returns false if the call must not
   /// begin.
   ///
-  /// A refused claim does not use up a once handler, so no claim has to be undone.
+  /// One step uses up a once handler and checks the other flags, so no claim has to be undone.
   @usableFromInline final func claim() -> Bool {
     syncPoint(.claiming)
     var seen = state.load(ordering: .acquiring)
@@ -61,8 +61,8 @@ public import Synchronization
     return false
   }
 
-  /// Deactivates the handler. Returns true to the one caller that ends its life: no call is claimed
-  /// afterwards.
+  /// Deactivates the handler: no call is claimed afterwards. Returns true to the one caller that
+  /// ends the handler's life.
   @usableFromInline final func deactivate() -> Bool { set(HandlerFlags.removed) & HandlerFlags.ended == 0 }
 
   /// Changes the flags of locks, unless the handler has a holding buffer.
@@ -104,8 +104,8 @@ public import Synchronization
   /// The index of the handler's lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
-  /// The way in which the handler runs; `nil` if it is called inline with the payload alone, or has
-  /// been retired. Isolation: core.
+  /// How the handler runs; `nil` if it is called inline with the payload alone, or has been
+  /// retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
   /// The lane of `runner`, if the lane is serial and the handler has no owner. Lent without a
   /// retain: `runner` holds it. Isolation: core.

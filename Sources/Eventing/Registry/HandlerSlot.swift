@@ -32,8 +32,8 @@ public import Synchronization
   /// Gives an occurrence to the lane or sequence of a handler that needs no decision.
   /// Isolation: core.
   ///
-  /// Retains nothing: the drain of the lane changes reference counts that lie on the same cache
-  /// line. The first time, gives the slot a closure that takes posts.
+  /// Retains nothing: the drain of the lane also writes the cache lines that a retain would write.
+  /// The first time, gives the slot a closure that takes posts.
   ///
   /// - Returns: The path that the handler needs next time; `nil` if the occurrence was not given,
   ///   because the handler needs a decision, or runs inline.

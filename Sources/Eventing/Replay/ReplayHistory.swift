@@ -16,8 +16,8 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether `latest` stands for `past`: one payload is kept, and the last one was sent to an idle
-  /// event, or is the value of ``Replay/current(_:)``.
+  /// Whether `latest` stands for `past`: the history keeps one payload, and the last payload was
+  /// sent to an idle event, or is the value of ``Replay/current(_:)``.
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.
@@ -96,8 +96,8 @@ import Synchronization
     return wasThere
   }
 
-  /// Destroys the payload that `replaceLatestNow` replaced, and adds the new one to `past` if that
-  /// keeps several. Never called under the mutex. Isolation: core.
+  /// Destroys the payload that `replaceLatestNow` replaced, and adds the new one to `past` if
+  /// `past` keeps several. Never called under the mutex. Isolation: core.
   func destroyReplaced(_ wasThere: Bool, _ payload: BorrowedPayload, _ sequence: UInt64) {
     if wasThere { unsafe layout.destroy(spare) }
     if limit > 1 { note(payload, sequence, from: nil) }

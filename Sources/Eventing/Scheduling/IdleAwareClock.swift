@@ -1,4 +1,4 @@
-/// A clock of a test that advances when no work runs any more, except work that sleeps on it.
+/// A clock of a test. It advances when all work has ended, or sleeps on the clock.
 ///
 /// The library tells such a clock of the events that use it and of its timers. Other clocks are
 /// told nothing, and cost nothing.
@@ -9,8 +9,8 @@ package protocol IdleAwareClock: AnyObject, Sendable {
   func timerBegan()
   /// Notes that a timer has done its work.
   func timerEnded()
-  /// Notes work that begins to wait for a time of the clock without a task, such as a delay between
-  /// two attempts.
+  /// Notes work that begins to wait for a time of the clock although no task sleeps for it, such as
+  /// a delay between two attempts.
   func sleepBegan(_ work: SleepingWork)
   /// Notes the end of that wait. If a timer ends it, this is part of the timer's work.
   func sleepEnded(_ work: SleepingWork)

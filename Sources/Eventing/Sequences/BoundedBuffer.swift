@@ -98,7 +98,7 @@ struct BoundedBuffer: ~Copyable {
     return lag
   }
 
-  /// Removes all sends that wait for room from the buffer, and returns them. The caller resumes
+  /// Removes from the buffer all sends that wait for room, and returns them. The caller resumes
   /// them, or ignores them if a copy of the buffer has them, too. Complexity: O(*n*).
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }

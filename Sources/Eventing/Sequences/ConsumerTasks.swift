@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The tasks that iterate over a sequence for whose room senders wait.
+/// The tasks that iterate over a sequence whose bound makes senders wait.
 ///
-/// In the wait graph, each of them stands for an invocation, like a call of a handler (G16).
+/// In the wait graph, each of these tasks has an invocation, as a call of a handler has (G16).
 enum ConsumerTasks {
   /// Whether `all` has elements, so that a send without such tasks takes no mutex.
   private static let isAny = Atomic<Bool>(false)

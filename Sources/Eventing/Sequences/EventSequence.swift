@@ -1,6 +1,6 @@
 /// A sequence of what an event delivers, such as ``EventSource/payloads(buffering:)``.
 ///
-/// Its iterators have buffers in which elements wait. So it can also give them in batches.
+/// Its iterators have buffers in which elements wait. So the sequence can also give batches.
 public protocol EventSequence<Element>: AsyncSequence, Sendable where Element: Sendable, Failure == Never {
   /// The type of ``batches(of:)``.
   associatedtype Batches: AsyncSequence<[Element], Never> & Sendable

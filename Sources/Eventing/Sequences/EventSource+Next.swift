@@ -8,8 +8,8 @@ extension EventSource {
   ///
   /// - On an event with a history, the past payloads that a new handler receives come first; see
   ///   ``Replay``.
-  /// - Inside a handler of the event, it receives payloads that are delivered after the call of
-  ///   `next`. A task that awaits that handler before it sends such a payload waits for ever.
+  /// - Inside a handler of the event, `next` receives payloads that are delivered after it was
+  ///   called. A task that awaits that handler before it sends such a payload waits for ever.
   /// - A child task (`async let`) begins to receive only when it runs. If no payload may be missed,
   ///   make a sequence before: ``payloads(buffering:)``.
   /// - If the task is cancelled, before or during the call, the call throws at once.

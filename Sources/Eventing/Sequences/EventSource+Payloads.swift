@@ -6,8 +6,8 @@ extension EventSource {
   /// - Effective on return: the sequence has every payload that is sent after this call, in order,
   ///   whenever the loop begins.
   /// - Iterators are independent, and each has every payload. An iterator that is made after
-  ///   another one has taken a payload begins with the payloads that are sent from then on. One
-  ///   that is made after the last iterator has gone finds nothing.
+  ///   another one has taken a payload has only payloads that are sent after it was made. One that
+  ///   is made after the last iterator has gone finds nothing.
   /// - Cancelling the task ends the loop at once. The sequence is removed from its event before
   ///   `next` returns. In a task that is cancelled already, `next` returns at once.
   /// - The sequence ends with its event, after the payloads that were sent. It does not retain the

@@ -7,8 +7,8 @@ extension SequenceHub {
       let origin = unsafe self.origin
       if let origin {
         buffer.copyContents(of: origin)
-        // A waiting send is kept in one buffer only: the first iterator takes it over from the
-        // origin, and later iterators leave it there.
+        // A waiting send is kept in one buffer only: the buffer of the first iterator takes it over
+        // from the origin, and the buffers of later iterators do not get it.
         if unsafe buffers.isEmpty {
           _ = unsafe origin.bounded.takeSenders()
         } else {

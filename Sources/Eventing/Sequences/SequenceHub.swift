@@ -122,8 +122,8 @@
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend
-    // A send is registered with each buffer before an iterator can take its payload. If it need not
-    // wait there, it is released at once.
+    // A send is registered with each buffer before an iterator can take its payload. If the send
+    // need not wait for a buffer, that registration ends at once.
     var senders = isSend && !tally.isLate ? waiting(tally.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []

@@ -51,9 +51,10 @@ package enum TaskID {
   /// Returns the number of strong references to an invocation.
   ///
   /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
-  /// when a call leaves a task behind. `isKnownUniquelyReferenced` cannot tell: it wants exactly
-  /// one reference, and the compiler may keep another beside the binding's. Without the reference
-  /// count, each number differs from the one before, and each call gets an `Invocation` of its own.
+  /// when a call starts a task that goes on after it. `isKnownUniquelyReferenced` cannot tell: it
+  /// wants exactly one reference, and the compiler may keep another beside the binding's. Without
+  /// the reference count, each call of this function returns another number, and each call of a
+  /// handler gets an `Invocation` of its own.
   @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
       last.wrappingAdd(1, ordering: .relaxed).newValue
@@ -78,8 +79,8 @@ package enum TaskID {
     #endif
   }
 
-  /// Returns a main-actor closure without its isolation. Its caller runs on the main queue, and
-  /// checks that once a batch.
+  /// Returns a main-actor closure without its isolation. The caller of that closure runs on the
+  /// main queue, and checks this once for each batch.
   ///
   /// Assumption: a synchronous function is called alike with an isolation and without one. The
   /// standard library's `MainActor.assumeIsolated` rests on it, too. There is no fallback.

@@ -27,7 +27,7 @@
   case laneIsNotWoken
   /// The occurrences that a lock held are lost when the lock ends.
   case heldIsLost
-  /// A lock that holds ends at once instead of in its turn.
+  /// A lock that holds occurrences ends at once instead of after what was sent before.
   case unlockIsEarly
   /// A handler that is added to a locked event is not locked.
   case newHandlerIsNotLocked

@@ -6,12 +6,13 @@
 ///     paid.addHandler(on: .lane(database)) { payment in try await database.save(payment) }
 ///
 /// For each handler, all else is as on a lane of its own: locks, owners, bounds, reports, and that
-/// no call begins after its removal has returned. A lock that holds pauses its handler only.
+/// no call begins after its removal has returned. A lock that holds occurrences pauses its handler
+/// only.
 ///
 /// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that
 /// could not run before the call has returned: see ``SendReport/deferred``.
 ///
-/// A lane lives as long as a handler or another holder does.
+/// A lane lives as long as anything retains it, such as a handler on it.
 public final class Lane: Sendable {
   /// The name in snapshots and logs; `nil` if the lane has none.
   public let name: String?

@@ -33,7 +33,7 @@ struct SharedTurns: Sendable {
   /// The number of turns. While these turns are the last entry of the queue, the serial lane counts
   /// further turns itself; see ``LaneTurn/closed()``.
   var count: Int
-  /// The number of times that the lane had resumed when its items came: see
+  /// The number of times that the lane had resumed when the items of these turns came: see
   /// ``SerialLane/era``.
   let era: Int
 

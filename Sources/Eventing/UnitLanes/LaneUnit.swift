@@ -74,8 +74,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     if let completion { add(completion) }
   }
 
-  /// Gives a unit that has ended to another occurrence, for which nothing waits. No other thread
-  /// has the unit.
+  /// Fills an ended unit with another occurrence, for which nothing waits. No other thread has the
+  /// unit.
   func refill(_ key: UnitKey?, _ payload: BorrowedPayload) {
     unsafe storedKey = key
     unsafe stage = .waiting
@@ -164,8 +164,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
 /// scheduler.
 ///
 /// Set before the call, and cleared before another unit may have the slot. If a search of the wait
-/// graph finds that a call waits, the search began after the call. So it finds the slot set, and
-/// the slots of earlier calls cleared.
+/// graph finds that a call waits, the call had begun before the search. So the search finds the
+/// reference of the call set, and the references of earlier calls cleared.
 @safe struct SlotReference: ~Copyable {
   private let slot = unsafe Atomic<Unmanaged<ExecutionSlot>?>(nil)
 

@@ -49,7 +49,7 @@ import Synchronization
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
-      // After a lock that holds, an occurrence may wait although no timer runs. It comes first.
+      // After a lock that held it, an occurrence may wait although no timer runs. It comes first.
       if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
         return pass(payload, owner, &tally)

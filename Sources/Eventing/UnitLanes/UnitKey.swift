@@ -1,7 +1,8 @@
 import Synchronization
 
 /// One key of a handler whose calls for equal keys come in order. It is a node of the wait graph:
-/// while a batch of a key takes further payloads, the sends of its payloads wait for the key.
+/// while a batch of the key takes further payloads, the sends of the batch's payloads wait for the
+/// key.
 // Safe: each field says what guards it.
 final class UnitKey: WaitNode, @unchecked Sendable {
   private let scheduler: UnitScheduler
@@ -24,8 +25,8 @@ final class UnitKey: WaitNode, @unchecked Sendable {
     super.init()
   }
 
-  /// Notes that a unit ended while it waited. Once the number of such units is 64 more than half of
-  /// `parked`, removes them from `parked`. The caller holds `scheduler.mutex`.
+  /// Notes that a unit ended while it waited. When more than 64 + `parked.count` / 2 such units
+  /// have been noted, removes them from `parked`. The caller holds `scheduler.mutex`.
   ///
   /// - Parameter ended: Gets the removed units, which must be released after the mutex.
   func noteEnded(_ ended: inout [LaneUnit]) {

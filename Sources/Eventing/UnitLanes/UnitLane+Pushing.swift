@@ -19,7 +19,7 @@ extension UnitLane {
     }
   }
 
-  /// Appends a payload to the batch that gathers, if nothing else follows from it.
+  /// Appends a payload to the batch that still gathers payloads, if nothing else follows from it.
   ///
   /// This is the fast path of ``gather(_:_:)``. It applies if nothing waits for the payload, no
   /// payload can be dropped, and the batch neither begins nor becomes full. Isolation: core.
@@ -159,7 +159,7 @@ extension UnitLane {
     if let key { unsafe key.gathering = batch } else { unsafe gathering = batch }
   }
 
-  /// Enters a batch that gathers. The caller holds `scheduler.mutex`.
+  /// Adds a batch to `openBatches`, and returns it. The caller holds `scheduler.mutex`.
   private func noteOpen(_ batch: LaneUnit) -> LaneUnit {
     if unsafe openBatches.count > 64 + 2 * liveCount { unsafe openBatches.removeAll { unsafe $0.stage != .gathering } }
     unsafe openBatches.append(batch)
@@ -181,7 +181,7 @@ extension UnitLane {
     if isNeeded { timer.start(after: within) }
   }
 
-  /// Enters a new unit. The caller holds `scheduler.mutex`.
+  /// Gives a new unit its turn, and appends it to `units`. The caller holds `scheduler.mutex`.
   private func add(_ unit: LaneUnit) {
     unsafe lastTurn += 1
     unsafe unit.turn = unsafe lastTurn

@@ -11,8 +11,8 @@ extension UnitLane {
     unsafe units.removeAll { unsafe $0.stage == .ended }
   }
 
-  /// Keeps a unit that has left `units` for another payload, or passes it to `ended`. The caller
-  /// holds `scheduler.mutex`.
+  /// If a unit that has left `units` can serve another payload, keeps the unit; otherwise appends
+  /// it to `ended`. The caller holds `scheduler.mutex`.
   ///
   /// Only the queues of the lane and of its scheduler have referred to the unit. It was taken from
   /// the scheduler's queue when it ran, and from the lane's queue now.
@@ -24,7 +24,7 @@ extension UnitLane {
     }
   }
 
-  /// The number of ended units that are kept for the next payloads, at most twice.
+  /// The largest number of ended units in `spareUnits`, and in `endedSpares`.
   private static let mostSpareUnits = 256
 
   /// Fills `spareUnits` with the units that have ended. Isolation: core. The caller holds

@@ -65,11 +65,11 @@ extension UnitLane {
 
   /// Begins the call of a unit on a lane that ``isDirect``, and claims it.
   ///
-  /// The caller calls the closure itself. The asynchronous functions of ``run(_:_:on:)`` allocate a
-  /// frame each, and ask for their executor.
+  /// The caller calls the closure itself, because each asynchronous function of ``run(_:_:on:)``
+  /// would allocate a frame, and ask for its executor.
   ///
-  /// - Returns: The closure and its payload; `nil` if the unit has to be run, because it was
-  ///   refused, or binds task-local values, or has observers.
+  /// - Returns: The closure and its payload; `nil` if ``run(_:_:on:)`` has to run the unit, because
+  ///   the unit was refused, binds task-local values, or has observers.
   @inline(__always) func beginDirect(_ unit: LaneUnit, _ slot: ExecutionSlot) -> (ErasedAsyncHandler, BorrowedPayload)?
   {
     guard isDirect, unsafe !unit.isBound, case .directAsync(let direct) = unsafe body?.body else { return nil }

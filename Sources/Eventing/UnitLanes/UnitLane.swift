@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The lane of a handler that has modifiers, or that runs on a shared ``Lane`` with a bound, or
-/// beside other calls.
+/// The lane of a handler that has modifiers, or that runs on a shared ``Lane`` and has a bound or
+/// may run beside other calls.
 ///
 /// A plain handler on a shared lane that runs one call at a time has a ``SerialLane``.
 ///
@@ -143,8 +143,8 @@ import Synchronization
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
       unsafe swap(&ended, &endedSpares)
-      // A once handler is unregistered when its first attempt begins. This ends no delay between
-      // its attempts.
+      // A once handler is unregistered, and so comes here, when its first attempt begins. That must
+      // not end the delays between its attempts.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
       if endsDelays { unsafe self.endsDelays = true }
       closeBatches()

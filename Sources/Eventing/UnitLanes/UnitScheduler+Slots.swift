@@ -26,7 +26,7 @@ extension UnitScheduler {
     run(start.turn, on: start.slot)
   }
 
-  /// Enters a new slot into the wait graph.
+  /// Adds the slot of a start to the wait graph, if the slot is new.
   func register(_ start: Start) {
     if start.isNew { WaitGraph.mutex.withLock { unsafe slots.append(start.slot) } }
   }
@@ -78,8 +78,8 @@ extension UnitScheduler {
   }
 
   /// Runs turns under one binding of ``Context/invocation``, until there is none, the quota is used
-  /// up, or a call leaves a task behind. Returns the turn that is left, if this drain has to run
-  /// it.
+  /// up, or a call has started a task that goes on after the call. Returns the turn that is left,
+  /// if this drain has to run it.
   private func drainBound(
     _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async -> LaneTurn? {

@@ -1,10 +1,11 @@
 import Dispatch
 
-/// The queue of turns, and the execution slots that have them: one queue for the handler of a
+/// The queue of turns, and the execution slots that run them: one queue for the handler of a
 /// ``UnitLane``, or for all handlers of a shared ``Lane``.
 ///
-/// Turns begin in the order in which the events delivered them. A slot has one turn at a time. A
-/// unit keeps its slot between two attempts, unless ``freesSlotInDelay`` is true.
+/// Turns in `queue` begin in the order in which the events delivered the occurrences. A slot has
+/// one turn at a time. A unit keeps its slot between two attempts, unless ``freesSlotInDelay`` is
+/// true.
 // Safe: each field says what guards it.
 final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Where the slots run.
@@ -86,8 +87,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Appends turns that come before those of `queue`: a lock held them.
   func appendUrgent(_ turns: SharedTurns) { unsafe urgent.append(.calls(turns)) }
 
-  /// Notes that a unit ended while it waited. Once the number of such units is 64 more than half of
-  /// `queue`, removes them from `queue`.
+  /// Notes that a unit ended while it waited. When more than 64 + `queue.count` / 2 such units have
+  /// been noted, removes them from `queue`.
   ///
   /// - Parameter ended: Gets the removed units, which must be released after the mutex.
   func noteEnded(_ ended: inout [LaneUnit]) {

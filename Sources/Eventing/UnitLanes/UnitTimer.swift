@@ -100,9 +100,8 @@ final class HandlerDelays: @unchecked Sendable {
   /// Ends all delays, so that the units that wait for their next attempt go on at once. Never
   /// called under a mutex.
   ///
-  /// - Parameter givingUp: Whether to cancel those attempts. True if the handler was locked by a
-  ///   lock that holds nothing. Each unit is marked, because the lock may have ended by the time
-  ///   the unit runs.
+  /// - Parameter givingUp: Whether to cancel those attempts, because a lock that holds nothing has
+  ///   begun. Each unit is marked, because the lock may have ended by the time the unit runs.
   func end(givingUp: Bool = false) {
     let ended = mutex.withLock { unsafe Array(timers.values) }
     for (timer, unit) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
