@@ -9,7 +9,7 @@
   ///
   /// Each call is an interval `handler`, whose message names the event, the handler and the
   /// occurrence. An occurrence that a handler skips, drops or holds is a point `skipped`, `dropped`
-  /// or `held`. While no tool records, a call only reads `isEnabled` of the signposter.
+  /// or `held`. While no tool records, the observer only reads `isEnabled` of the signposter.
   public struct SignpostObserver: EventObserver {
     private let signposter: OSSignposter
 
