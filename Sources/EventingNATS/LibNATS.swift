@@ -262,7 +262,8 @@
     /// the end has begun before, both closures are called at once.
     ///
     /// - Parameters:
-    ///   - next: A closure that is called on another thread, when libnats was asked for the end.
+    ///   - next: A closure that is called on another thread, when the request for the end was
+    ///     enqueued for the server.
     ///   - delivered: A closure that is called on another thread, when the callback has received
     ///     all messages that the server had sent.
     func end(
