@@ -114,7 +114,7 @@ private final class Passage: Sendable {
   }
 
   /// Marks the passage as over, because all observers have been called. A task that an observer
-  /// started still inherits this passage, but what it posts is new.
+  /// started still inherits this passage, but what the task posts is new.
   func end() { isOver.publish(true) }
 
   /// Returns whether a notification is the forwarded one. An observer that is no event may
@@ -126,8 +126,8 @@ private final class Passage: Sendable {
   }
 }
 
-/// The object whose notifications are wanted, if not all are. A released object matches nothing,
-/// even if a new object has its address.
+/// The object whose notifications are wanted, unless those of all objects are. A released object
+/// matches nothing, even if a new object has its address.
 // Safe: a weak reference may be read from any thread, and the object is only compared.
 private final class Poster: @unchecked Sendable {
   private weak let object: AnyObject?
@@ -141,7 +141,7 @@ private final class Poster: @unchecked Sendable {
   func isThat(_ other: AnyObject?) -> Bool { isAnyone || (object != nil && object === other) }
 }
 
-/// The registration of an event with a notification center, which ends with the event.
+/// The registration of an event with a notification center. The registration ends with the event.
 // Safe: immutable, and `removeObserver` may be called from any thread.
 private final class Observation: @unchecked Sendable {
   private let token: any NSObjectProtocol

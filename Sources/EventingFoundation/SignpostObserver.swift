@@ -56,7 +56,7 @@
     }
 
     /// Returns an identifier for the call of a handler for one occurrence. The handler's number
-    /// alone would not do, because calls of a handler may overlap.
+    /// alone would not be enough, because calls of a handler may overlap.
     private func id(_ handler: HandlerToken, _ sequence: UInt64) -> OSSignpostID {
       OSSignpostID(handler.id << 32 | sequence & 0xFFFF_FFFF)
     }

@@ -121,8 +121,8 @@
     /// Drains all subscriptions and responders, sends the waiting messages, and closes the
     /// connection. Later calls throw.
     ///
-    /// - Parameter limit: The longest wait for handlers. The method returns shortly after it at the
-    ///   latest, even if the server is unreachable.
+    /// - Parameter limit: The longest wait for handlers. The method returns shortly after the limit
+    ///   at the latest, even if the server is unreachable.
     public func close(within limit: Duration = .seconds(10)) async { await engine.close(within: limit) }
   }
 

@@ -153,7 +153,7 @@
     /// Waits until the engine is reachable and has sent the last copy of the message. Returns false
     /// after the deadline.
     ///
-    /// While the last copy waits for the socket, another one would only take memory.
+    /// While the last copy waits for the socket, another copy would only take memory.
     private func canStoreAgain(
       _ subject: String, after copy: OneShot<Void>, _ mayBeStored: Bool, until end: ContinuousClock.Instant
     ) async throws -> Bool {

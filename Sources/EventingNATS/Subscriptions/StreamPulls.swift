@@ -15,8 +15,8 @@
       let deadline: ContinuousClock.Instant
     }
 
-    /// The time after which the server ends a pull. A client cannot cancel a pull. So after its
-    /// event was locked, a member may still receive messages for this long.
+    /// The time after which the server ends a pull. A client cannot cancel a pull. So a member may
+    /// still receive messages for this long after its event was locked.
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0

@@ -66,7 +66,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// The number of responders in this process.
   public var responderCount: Int { question.responderCount }
 
-  /// Answers queries of other processes with the responders of this one, until the listening ends.
+  /// Answers queries with the responders of this process, until the listening ends.
   ///
   /// No responder begins a query after the listening has ended: the caller gets
   /// ``TransportError/Code/noResponders``. A query that has begun is answered.

@@ -57,9 +57,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
 
   /// Publishes a payload.
   ///
-  /// This method does not call local handlers. They are called when the engine delivers the
-  /// message. Publishing inside a handler begins a new forwarding path. So a cycle of forwards
-  /// ends, but a cycle of handlers that publish does not.
+  /// This method calls no local handlers. If this event listens, they are called when the engine
+  /// delivers the message. Publishing inside a handler begins a new forwarding path. So a cycle of
+  /// forwards ends, but a cycle of handlers that publish does not.
   ///
   /// - Parameters:
   ///   - payload: The payload.
