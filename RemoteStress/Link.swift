@@ -5,8 +5,8 @@
   /// A TCP proxy between one process and the broker. Each direction can be cut.
   ///
   /// While a direction is cut, its bytes wait, and a new connection gets no answer. Healing
-  /// delivers the waiting bytes, as TCP does after a short partition, or it resets the connections,
-  /// which loses them.
+  /// delivers the waiting bytes, as TCP does after a short partition, or resets the connections,
+  /// which loses the bytes.
   final class Link: Sendable {
     enum Direction: CaseIterable { case toBroker, fromBroker }
 

@@ -6,8 +6,8 @@
   /// The subscription of one subscriber. It adds one handler to the event.
   ///
   /// Enqueueing a value subtracts 1 from the demand. One thread at a time delivers the queue, so
-  /// calls of the subscriber never overlap. If the subscriber calls `request` inside a call, that
-  /// delivers nothing before the call has returned.
+  /// calls of the subscriber never overlap. If the subscriber calls `request` inside `receive`,
+  /// nothing is delivered before `receive` has returned.
   final class EventSubscription<Downstream: Subscriber>: Subscription, HandlerTarget
   where Downstream.Input: Sendable, Downstream.Failure == Never {
     /// The subscriber. Combine's `Subscriber` does not require `Sendable`.

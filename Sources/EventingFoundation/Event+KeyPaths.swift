@@ -7,7 +7,7 @@
   extension Event {
     /// Creates an event that posts the changes of a property of an Objective-C object.
     ///
-    /// The event observes the object until the event is released, and holds the object weakly.
+    /// The event observes the object until the event is released, and does not retain the object.
     /// Inline handlers run on the thread that changes the property.
     ///
     /// - Parameters:

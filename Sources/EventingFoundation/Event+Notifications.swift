@@ -6,14 +6,15 @@ extension Event where Payload == PostedNotification {
   /// Creates an event that posts the notifications of a notification center.
   ///
   /// The event listens until it is released: store it. A handler that is added in the expression
-  /// `Event(notifications: name).addHandler { … }` hears nothing, and the compiler cannot warn.
+  /// `Event(notifications: name).addHandler { … }` hears nothing, because nothing retains the
+  /// event. The compiler cannot warn.
   ///
   /// Inline handlers run on the thread that posts the notification, inside the center's `post`.
   ///
   /// - Parameters:
   ///   - name: The name of the notifications; `nil` for every name.
-  ///   - object: The object whose notifications are wanted, held weakly. `nil` stands for any
-  ///     object.
+  ///   - object: The object whose notifications are wanted. The event does not retain it. `nil`
+  ///     stands for any object.
   ///   - center: The notification center. The event retains it.
   public init(notifications name: Notification.Name?, object: AnyObject? = nil, center: NotificationCenter = .default) {
     self.init(name?.rawValue)
@@ -53,7 +54,7 @@ extension EventSource {
   /// This is a forward: a handler that posts to the center on the thread that delivers, so
   /// observers of the center run there.
   ///
-  /// - A forwarded occurrence enters no event twice, so a cycle through other events and centers
+  /// - A forwarded occurrence reaches no event twice, so a cycle through other events and centers
   ///   ends. An occurrence that came from this name of the center, through
   ///   `Event(notifications:object:center:)` and any number of forwards, is not posted there again:
   ///   the report counts the forward as skipped. So two forwards make a bridge in both directions.
@@ -67,8 +68,8 @@ extension EventSource {
   /// - Parameters:
   ///   - center: The notification center. The forward retains it.
   ///   - name: The name of the notifications.
-  ///   - object: The object of the notifications. The forward holds it weakly, and ends when the
-  ///     object is released.
+  ///   - object: The object of the notifications. The forward does not retain the object, and ends
+  ///     when the object is released.
   ///   - userInfo: A closure that makes the user info for a payload. It is called once for each
   ///     occurrence, on the thread that delivers.
   /// - Returns: The token of the forward.
@@ -113,7 +114,7 @@ private final class Passage: Sendable {
   }
 
   /// Marks the passage as over, because all observers have been called. A task that an observer
-  /// started still inherits this passage, but what it posts is new.
+  /// started still inherits this passage, but what the task posts is new.
   func end() { isOver.publish(true) }
 
   /// Returns whether a notification is the forwarded one. An observer that is no event may
@@ -125,8 +126,8 @@ private final class Passage: Sendable {
   }
 }
 
-/// The object whose notifications are wanted, if not all are. A released object matches nothing,
-/// even if a new object has its address.
+/// The object whose notifications are wanted, unless those of all objects are. A released object
+/// matches nothing, even if a new object has its address.
 // Safe: a weak reference may be read from any thread, and the object is only compared.
 private final class Poster: @unchecked Sendable {
   private weak let object: AnyObject?
@@ -140,7 +141,7 @@ private final class Poster: @unchecked Sendable {
   func isThat(_ other: AnyObject?) -> Bool { isAnyone || (object != nil && object === other) }
 }
 
-/// The registration of an event with a notification center, which ends with the event.
+/// The registration of an event with a notification center. The registration ends with the event.
 // Safe: immutable, and `removeObserver` may be called from any thread.
 private final class Observation: @unchecked Sendable {
   private let token: any NSObjectProtocol

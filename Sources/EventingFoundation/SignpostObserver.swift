@@ -9,7 +9,7 @@
   ///
   /// Each call is an interval `handler`, whose message names the event, the handler and the
   /// occurrence. An occurrence that a handler skips, drops or holds is a point `skipped`, `dropped`
-  /// or `held`. While no tool records, a call only reads `isEnabled` of the signposter.
+  /// or `held`. While no tool records, the observer only reads `isEnabled` of the signposter.
   public struct SignpostObserver: EventObserver {
     private let signposter: OSSignposter
 
@@ -56,7 +56,7 @@
     }
 
     /// Returns an identifier for the call of a handler for one occurrence. The handler's number
-    /// alone would not do, because calls of a handler may overlap.
+    /// alone would not be enough, because calls of a handler may overlap.
     private func id(_ handler: HandlerToken, _ sequence: UInt64) -> OSSignpostID {
       OSSignpostID(handler.id << 32 | sequence & 0xFFFF_FFFF)
     }

@@ -5,15 +5,16 @@
 
   /// A subscription, as the engine uses it.
   protocol EngineSubscription: TransportSubscription {
-    /// Does the work that depends on time. The engine calls this about ten times a second, on one
-    /// of its threads. It must not block.
+    /// Does the work that depends on time. The engine calls this method 10 to 50 times a second, on
+    /// its own thread. The method must not block.
     func tick(_ now: ContinuousClock.Instant)
-    /// Restores the subscription after the connection was restored: the server may have lost it.
+    /// Tells the subscription that the connection was restored. The server may have lost the
+    /// requests for messages that were sent before.
     func reconnected()
   }
 
   /// The shared state of a connection. The connection, its transports and its subscriptions retain
-  /// it.
+  /// this object.
   final class Engine: Sendable {
     private struct State: Sendable {
       var isConnected = true
@@ -158,8 +159,8 @@
       for wait in ended { wait.isOver.set(()) }
     }
 
-    /// Ends the waits whose deadline has passed. Returns the time until the next call; `nil` if
-    /// none is needed.
+    /// Ends the waits whose deadline has passed, and calls `tick` of all subscriptions. Returns the
+    /// time until the next call; `nil` after the last one.
     private func tick() -> Duration? {
       let now = ContinuousClock.now
       let (isClosed, isConnected, isWaiting, subscriptions) = state.withLock { state in
@@ -181,7 +182,8 @@
     /// - Parameters:
     ///   - message: The message.
     ///   - deadline: The end of the wait.
-    ///   - endsWhenLost: Whether a lost connection ends the wait.
+    ///   - endsWhenLost: Whether the wait ends when a lost connection was restored. If not, a
+    ///     cancellation of the task ends the wait.
     ///   - entered: A closure that is called when the message has its place among all messages of
     ///     the connection.
     ///   - sent: A closure that is called once, when the message was sent, or when it never will

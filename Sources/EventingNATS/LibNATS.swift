@@ -262,7 +262,7 @@
     /// the end has begun before, both closures are called at once.
     ///
     /// - Parameters:
-    ///   - next: A closure that is called on another thread, when the end was requested.
+    ///   - next: A closure that is called on another thread, when the end is enqueued for sending.
     ///   - delivered: A closure that is called on another thread, when the callback has received
     ///     all messages that the server had sent.
     func end(

@@ -79,12 +79,13 @@
 
     /// The transport without a stream. It delivers at most once, and only to current listenings.
     ///
-    /// `publish` returns when the message is in the queue of the connection's sending thread. If
-    /// many messages are there, `publish` waits. If the server refuses a message later, an incident
-    /// reports it. A process that ends without ``close(within:)`` may lose the last messages.
+    /// `publish` returns when the message is in the queue of the connection's sending thread. While
+    /// the queue is full, `publish` waits. If the server refuses a message later, an incident
+    /// reports the refusal. A process that ends without ``close(within:)`` may lose the last
+    /// messages.
     ///
-    /// An id that the publisher did not choose is not sent. Each receiver makes one for the
-    /// message.
+    /// An id that the publisher did not choose is not sent. Each receiver makes an id of its own
+    /// for the message.
     public var plain: NATSTransport { NATSTransport(engine, nil) }
 
     /// Returns the transport of a stream, which stores messages until they are handled.
@@ -120,8 +121,8 @@
     /// Drains all subscriptions and responders, sends the waiting messages, and closes the
     /// connection. Later calls throw.
     ///
-    /// - Parameter limit: The longest wait for handlers. The method returns shortly after it at the
-    ///   latest, even if the server is unreachable.
+    /// - Parameter limit: The longest wait for handlers. The method returns shortly after the limit
+    ///   at the latest, even if the server is unreachable.
     public func close(within limit: Duration = .seconds(10)) async { await engine.close(within: limit) }
   }
 

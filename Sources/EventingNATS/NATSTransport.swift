@@ -5,7 +5,7 @@
   /// A transport over a stream of a NATS server, or without a stream: see ``NATS``.
   ///
   /// On a stream, each group is a durable consumer of the server. Questions need ``NATS/plain``: a
-  /// stream would store the question, and answer that it is stored.
+  /// stream would store the query, and reply that it is stored.
   ///
   /// A subscription has at most 65,536 messages without a verdict: a larger `inFlight` counts as
   /// that number. Waits and delays of more than a year count as a year.
@@ -153,7 +153,7 @@
     /// Waits until the engine is reachable and has sent the last copy of the message. Returns false
     /// after the deadline.
     ///
-    /// While the last copy waits for the socket, another one would only take memory.
+    /// While the last copy waits for the socket, another copy would only take memory.
     private func canStoreAgain(
       _ subject: String, after copy: OneShot<Void>, _ mayBeStored: Bool, until end: ContinuousClock.Instant
     ) async throws -> Bool {

@@ -61,7 +61,7 @@
     /// Ends the requests whose deadline has passed.
     func expire(_ now: ContinuousClock.Instant) { end(.late) { $0.deadline <= now } }
 
-    /// Ends the requests that wait for no longer than the connection lives.
+    /// Ends the requests whose wait does not outlive a lost connection.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
     /// Ends the requests whose subject an error text of the server names.

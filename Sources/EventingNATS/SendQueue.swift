@@ -97,8 +97,8 @@
         case .sent: message.isSent?(nil)
         case .failed(let reason): message.isSent?(reason)
         case .away:
-          // The other messages wait for the connection, in front of messages that were appended
-          // meanwhile.
+          // This message and the rest of the batch wait for the connection, in front of messages
+          // that were appended meanwhile.
           state.withLock { state in
             state.items.insert(contentsOf: batch[index...], at: 0)
             state.isPaused = true

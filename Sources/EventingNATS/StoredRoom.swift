@@ -2,10 +2,11 @@
   import Eventing
   import EventingTransport
 
-  /// The room of one message for a stream, which its publisher and each copy in the send queue use.
+  /// The room of one message for a stream. Its users are the publisher and the copies in the send
+  /// queue.
   ///
   /// The last user returns the room to the budget. A copy may wait in the send queue for longer
-  /// than its publisher waits for a receipt.
+  /// than the publisher waits for a receipt.
   final class StoredRoom: Sendable {
     private let budget: PublishBudget
     private let cost: Int

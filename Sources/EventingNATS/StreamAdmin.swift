@@ -75,8 +75,8 @@
       }
     }
 
-    /// Returns a configuration that begins at a position instead of with new messages. Returns any
-    /// other configuration unchanged.
+    /// If a configuration starts with new messages, returns one that starts at the next position of
+    /// the stream. Returns any other configuration unchanged.
     ///
     /// A server that lost its record of a consumer begins again at the configured start. With
     /// `new`, it would leave out all messages that were stored earlier and are not handled yet.

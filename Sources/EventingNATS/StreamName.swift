@@ -31,8 +31,8 @@
 
     /// Returns the name of a group's consumer, which is equal in all processes.
     ///
-    /// A group is a name and a subject. The name of a consumer may not contain dots, so the subject
-    /// is hashed (FNV-1a).
+    /// A group has a name and a subject, and both identify it. The name of a consumer may not
+    /// contain dots, so the subject is hashed (FNV-1a).
     static func consumer(_ group: String, _ subject: String) -> String {
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
       for byte in subject.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

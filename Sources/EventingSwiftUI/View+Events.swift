@@ -14,7 +14,8 @@
     ///
     /// The view calls the closure of its last update. If an update passes another event, the
     /// SwiftUI view listens to that event. But if the source is a view of an event, such as
-    /// `event.filter { … }`, another source is not noticed: give the SwiftUI view an `id`.
+    /// `event.filter { … }`, another source is not noticed: give the SwiftUI view an `id` that
+    /// changes with the source.
     ///
     /// - Parameters:
     ///   - source: The event, or another source of payloads. The view retains it.

@@ -7,9 +7,9 @@ public import Eventing
 ///     try await recorder.expect([0.5, 1])
 ///     try await recorder.expectNone()
 ///
-/// A recorder is a handler: it records everything that is sent from its creation until it is
-/// released. An expectation takes the payloads that it expected. The others stay for the next
-/// expectation. The recorder retains its source. Any thread may use the recorder.
+/// A recorder adds a handler, which records everything that is sent until the recorder is released.
+/// An expectation takes as many payloads as it expected. Later ones stay for the next expectation.
+/// The recorder retains its source. Any thread may use the recorder.
 public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// A recorded payload, and the place where it arrived.
   public struct Entry: Sendable, CustomStringConvertible {
@@ -106,7 +106,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   ///   - count: The number of payloads. A number below 0 counts as 0.
   ///   - limit: The longest time to wait.
   ///   - clock: The clock that measures the limit. `nil` stands for the clock of the caller's
-  ///     simulation, and elsewhere for the continuous clock.
+  ///     simulation, and outside of simulations for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
@@ -166,7 +166,7 @@ extension EventRecorder where Payload: Equatable {
   ///   - payloads: The expected payloads.
   ///   - limit: The longest time to wait.
   ///   - clock: The clock that measures the limit. `nil` stands for the clock of the caller's
-  ///     simulation, and elsewhere for the continuous clock.
+  ///     simulation, and outside of simulations for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Throws: A ``RecorderError`` if other payloads arrived, or too few arrived in time.

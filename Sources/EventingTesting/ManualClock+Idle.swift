@@ -18,10 +18,10 @@ extension ManualClock {
   /// - Work that waits for such a call: occurrences queued behind it in order, and calls that await
   ///   a `send` to its handler, directly or through other events.
   ///
-  /// The clock meets an event when the event is given the clock, with a later post or with a
-  /// modifier of a handler. ``meet(_:)`` adds other events, such as one whose handler sleeps by
-  /// itself, or one that feeds another event. A call that waits for anything else, such as a gate
-  /// of the test or another clock, counts as running: then use ``advance(by:)``. Loops over
+  /// The clock meets an event when the event is given the clock, with `post(_:after:clock:)` or
+  /// with a modifier of a handler. ``meet(_:)`` adds other events, such as one whose handler sleeps
+  /// by itself, or one that feeds another event. A call that waits for anything else, such as a
+  /// gate of the test or another clock, counts as running: then use ``advance(by:)``. Loops over
   /// sequences and tasks of the test do not count: see ``waitForSleepers(_:)``.
   ///
   /// With real threads, work may reach an event at any time. So the clock waits only until all work
@@ -148,8 +148,8 @@ extension ManualClock: IdleAwareClock {
     var waiting: [SleepingWork] = []
     /// The number of the library's timers that are running, not sleeping.
     var timersAtWork = 0
-    /// A counter that grows when a handler call or a timer begins, falls asleep, wakes or ends, and
-    /// when the clock meets an event.
+    /// A counter that grows when a timer begins or ends, when a timer or a handler call falls
+    /// asleep or wakes, and when the clock meets an event.
     var version = 0
 
     mutating func noteBeginning(of sleeper: Sleeper) {
@@ -165,7 +165,7 @@ extension ManualClock: IdleAwareClock {
 }
 
 /// The pauses of a task that polls, short ones first. The task has to poll, because nothing
-/// notifies it when a running call begins to wait for a sleeping one.
+/// notifies it when a running call begins to wait for a sleeping call.
 private struct Patience {
   private var pauses = 0
   private let start = ContinuousClock.now

@@ -170,8 +170,8 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   /// Adds a sleeper, unless its task is cancelled or its time has come. The caller holds `mutex`.
   ///
-  /// - Returns: The outcome if the sleep is over, and the gates of the tests that waited for the
-  ///   sleeper.
+  /// - Returns: The outcome if the sleep is over, and the gates of the calls of
+  ///   ``waitForSleepers(_:)`` that now return.
   private func begin(_ sleeper: Sleeper) -> (Result<Void, any Error>?, [TestGate]) {
     if unsafe cancelled.remove(sleeper.id) != nil { return (.failure(CancellationError()), []) }
     if unsafe sleeper.until <= time { return (.success(()), []) }

@@ -1,7 +1,7 @@
 import Eventing
 
-// Calls into Swift's runtime. By them a simulation takes over the jobs that name no executor: those
-// of tasks without a preference, and of the main actor. The runtime exports these hooks for tools.
+// Calls into Swift's runtime. With them a simulation takes over the jobs of tasks that prefer no
+// executor, and the jobs of the main actor. The runtime exports these hooks for tools.
 //
 // Assumptions about Swift 6.2 and later on Linux: The runtime asks
 // `swift_task_getMainExecutor_hook` for the main actor's executor before each hop. It hands jobs
@@ -55,8 +55,8 @@ import Eventing
 
   /// The executor of the main actor on the threads of simulations.
   ///
-  /// All simulations share one, because a task that outlives a failed simulation may still refer to
-  /// it.
+  /// All simulations share one executor, because a task that outlives a failed simulation may still
+  /// refer to the executor.
   final class SimulatedMainActor: SerialExecutor {
     static let shared = SimulatedMainActor()
 

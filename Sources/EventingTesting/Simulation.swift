@@ -13,7 +13,7 @@ package import Eventing
 ///
 /// Wherever a task starts, waits or changes its actor, another step may run first. Another step may
 /// also run first wherever an event hands an occurrence to a lane. So a fault that depends on the
-/// order becomes visible, and the seed repeats it.
+/// order can become visible, and the seed repeats it.
 ///
 /// Tasks of all kinds, actors, the main actor and the queues of events belong to the simulation;
 /// ``includesAllTasks`` tells the exceptions. Work that runs elsewhere cannot be ordered: blocks on
@@ -36,9 +36,9 @@ public enum Simulation {
   public enum Strategy: Sendable {
     /// Every eligible step is equally likely.
     case random
-    /// The task with the highest priority continues. Priorities are random, and change at `changes`
-    /// random steps among the first 64. This finds faults that need a few particular switches
-    /// between tasks.
+    /// The task with the highest priority continues. Priorities are random. At up to `changes`
+    /// random steps among the first 64, that task gets the lowest priority. This finds faults that
+    /// need a few particular switches between tasks.
     case priorities(changes: Int)
   }
 
@@ -77,8 +77,8 @@ public enum Simulation {
     try Simulator(StepChooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
   }
 
-  /// Runs a closure once, in a debug build with a fault planted in the library. In all other
-  /// respects, works like the public method.
+  /// Runs a closure once. In a debug build, the library has the planted fault `mutant` during the
+  /// run. In all other respects, works like the public method.
   @discardableResult package static func run(
     seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000,
     _ body: @escaping @Sendable () async throws -> Void

@@ -2,7 +2,8 @@
   import EventingTransport
   import Foundation
 
-  /// The first line of a server, in which it names its version. libnats 3.4.1 does not tell it.
+  /// The first line of a server, in which it names its version. libnats 3.4.1 does not tell the
+  /// version.
   enum ServerGreeting {
     private struct Info: Decodable { var version: String? }
 

@@ -15,8 +15,8 @@
 
     /// Records whether messages can be handled. The task calls this before it takes a message.
     func lookedReady(_ isReady: Bool)
-    /// Stops requesting messages until ``takeAgain()``, if the message of a verdict must be
-    /// redelivered before any other. Returns whether it must.
+    /// If the message of a verdict must be redelivered before any other, stops requesting messages
+    /// until ``takeAgain()``, and returns true. Otherwise returns false.
     func waits(for verdict: Verdict) -> Bool
     /// Ends the wait that ``waits(for:)`` began.
     func takeAgain()
@@ -24,11 +24,11 @@
     func apply(_ verdict: Verdict, to item: Inflow.Item)
     /// Returns messages without a verdict to the server.
     func giveBack(_ items: [Inflow.Item])
-    /// Ends the subscription at the server, and calls a closure when the server has confirmed the
-    /// end.
+    /// Ends the subscription at the server, and calls a closure when the request for the end was
+    /// enqueued for the server.
     ///
-    /// A message that is returned before the confirmation would be delivered to this subscription
-    /// again.
+    /// If a message were returned before the request, the server might deliver it to this
+    /// subscription again.
     func endDelivery(_ next: @escaping @Sendable () -> Void)
     /// Deletes the consumer that the server has for this subscription alone.
     func forget()

@@ -102,7 +102,7 @@
     }
 
     /// Ends the subscription at the server, and then waits for handlers. Messages that the server
-    /// has already sent here reach no other member, so they are handled, too.
+    /// has already sent to this subscription reach no other member, so they are handled, too.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = takeLibrary() {

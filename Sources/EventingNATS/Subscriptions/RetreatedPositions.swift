@@ -2,9 +2,9 @@
   /// The positions of the messages that one subscription returned to the server, and that have no
   /// final verdict of this subscription yet.
   ///
-  /// If the server loses the consumer, a new consumer must begin with the smallest of these
-  /// positions. Another member of the group may handle a returned message. The *floor* of the
-  /// server shows this: the server has verdicts on all messages up to the floor.
+  /// If the server loses the consumer, a new consumer must begin at the smallest of these
+  /// positions, or before. If another member of the group has handled a returned message, the
+  /// *floor* of the server shows this: the server has verdicts on all messages up to the floor.
   struct RetreatedPositions: Sendable {
     /// The largest number of recorded positions. Later ones are not recorded.
     private static let limit = 65_536

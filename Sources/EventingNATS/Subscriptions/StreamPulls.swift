@@ -5,9 +5,9 @@
   /// The messages that a subscription has requested from the server, but not received yet. One
   /// request is a *pull*.
   ///
-  /// A message does not say to which pull it belongs, so it counts for the oldest one. The numbers
-  /// of single pulls may be wrong for a short time. If more messages arrive than there is room for,
-  /// they wait in the subscription.
+  /// A message does not say to which pull it belongs, so it counts for the oldest pull. So `left`
+  /// of a single pull may be wrong for a short time. If more messages arrive than there is room
+  /// for, they wait in the subscription.
   struct StreamPulls: Sendable {
     private struct Pull: Sendable {
       let token: UInt64
@@ -15,15 +15,16 @@
       let deadline: ContinuousClock.Instant
     }
 
-    /// The time after which the server ends a pull. A client cannot cancel a pull. So if a member
-    /// is locked, messages may still arrive for this long.
+    /// The time after which the server ends a pull. A client cannot cancel a pull. So a member may
+    /// still receive messages for this long after its event was locked.
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
 
     var isEmpty: Bool { pulls.isEmpty }
 
-    /// Begins a pull for at least half of the room. Returns `nil` if there is too little room.
+    /// Begins a pull for the room that no open pull has requested. Returns `nil` if there is no
+    /// such room, or if it is small and other pulls are open.
     mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {
       let left = pulls.reduce(0) { $0 + $1.left }
       let room = min(room - left, 1_024)

@@ -17,8 +17,8 @@
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
       var nextLook = ContinuousClock.now
-      /// The number of reasons not to pull. Each is a set of messages that is being returned to the
-      /// server, and must be redelivered before any other.
+      /// The number of steps under way that return messages to the server. Until all have ended, no
+      /// pull is sent, because these messages must be redelivered before any other.
       var returning = 0
       /// Whether a task is restoring the consumer.
       var isRestoring = false
@@ -32,7 +32,7 @@
       var lastNumber: UInt64 = 0
 
       /// Records a delivery. If the server has lost a part of its record of the consumer, so that
-      /// it repeats messages, returns the last position before this delivery; otherwise `nil`.
+      /// it repeats messages, returns the largest position that came before; otherwise `nil`.
       ///
       /// Deliveries of a consumer have growing numbers, and arrive in that order. A number that
       /// does not grow shows that the server has lost a part of the record. If the position grows
@@ -149,7 +149,8 @@
     }
 
     /// Makes the consumer again if the server has lost it. The new consumer begins with the first
-    /// message that has no final verdict here, or else after the last received message.
+    /// message that has no final verdict here. If there is none, it begins after the last received
+    /// message.
     private func restore() async {
       var config = config
       let (retreated, next) = state.withLock { ($0.retreated.first, $0.nextPosition) }
@@ -208,8 +209,7 @@
       let (mustBeat, mustLook) = state.withLock { state in
         let (mustBeat, hasExpired) = (state.nextHeartbeat <= now, state.pulls.expire(now))
         if mustBeat { state.nextHeartbeat = now + StreamAdmin.ackWait / 3 }
-        // An event that becomes ready reports it by `readinessChanged()`. This check is for events
-        // that do not report it.
+        // `readinessChanged()` does not report every change. This check finds the unreported ones.
         let mustLook = hasExpired || state.pulls.isEmpty && state.nextLook <= now
         if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
         return (mustBeat, mustLook)

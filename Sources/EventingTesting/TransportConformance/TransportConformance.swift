@@ -45,7 +45,7 @@ public struct TransportConformance: Sendable {
   ///     waits less than `patience` for handlers. The other transports stay open. If `nil`, closing
   ///     is not checked.
   ///   - vanish: A closure that cuts the connection of a transport that `connect` returned, without
-  ///     a warning, as the death of a process does. If `nil`, that is not checked.
+  ///     a warning, as the death of a process does. If `nil`, such deaths are not checked.
   public init(
     prefix: String, pause clock: any Clock<Duration>, patience: Duration = .seconds(30),
     connect: @escaping @Sendable () async throws -> any Transport, restart: (@Sendable () async throws -> Void)? = nil,

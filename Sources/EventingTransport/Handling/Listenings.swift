@@ -2,7 +2,8 @@ import Eventing
 
 /// The listenings of one remote event or question.
 ///
-/// The owner calls ``end()``, which ends all listenings, when the owner is finished or released.
+/// The event or question calls ``end()``, which ends all listenings, when it is finished or
+/// released.
 final class Listenings: Sendable {
   struct Entry: Sendable {
     let group: String?
@@ -113,7 +114,8 @@ public final class Listening: Sendable {
   /// to the engine.
   ///
   /// If handlers have not finished a message within the limit, the engine delivers it to another
-  /// member of the group. Calls that wait on lanes run nevertheless.
+  /// member of the group. Calls of handlers that wait on lanes run nevertheless. Responders begin
+  /// no further query.
   ///
   /// Any thread may call this method. Inside a handler of the event, the method waits for that
   /// handler until the limit. When the listening has ended, further calls return at once.

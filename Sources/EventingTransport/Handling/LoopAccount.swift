@@ -1,6 +1,6 @@
 import Eventing
 
-/// Counts the loops over sequences that one message reached.
+/// Counts the loops that receive one message through a sequence of an event.
 ///
 /// A send does not wait for loops. So each sequence gets a mark with the payload, also behind views
 /// and forwards, and the verdict on the message waits for the marks.

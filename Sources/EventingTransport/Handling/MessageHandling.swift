@@ -83,9 +83,9 @@ final class Listener: Sendable {
 
   /// Returns whether a message is a dead letter that a listening has made.
   ///
-  /// The header alone does not show it. Another program may write any header, and may publish a
-  /// letter to its first subject again. So the suffix of the id is checked, too: see
-  /// ``letterSuffix(_:_:)``.
+  /// Another program may write any header. So the header of the first subject is not enough: the id
+  /// must have the suffix of a letter, too (see ``letterSuffix(_:_:)``). A letter that was
+  /// published to its first subject again is an ordinary message.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
     return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)

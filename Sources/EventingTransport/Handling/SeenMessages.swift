@@ -7,8 +7,8 @@ public struct Deduplication: Hashable, Sendable {
   /// No deduplication: repeated messages are handled, too.
   public static var none: Deduplication { Deduplication(count: 0) }
   /// Returns a window of ids. If a message has the id of one of the last `count` handled messages,
-  /// it is acknowledged and not handled again. Two CloudEvents are equal only if their sources are
-  /// equal, too. The window belongs to this process, and is lost with it.
+  /// it is acknowledged and not handled again. Ids of CloudEvents count as equal only if the
+  /// sources are equal, too. The window belongs to this process, and is lost with it.
   ///
   /// - Parameter count: The number of ids. A number below 0 counts as 0.
   public static func last(_ count: Int) -> Deduplication { Deduplication(count: max(0, count)) }

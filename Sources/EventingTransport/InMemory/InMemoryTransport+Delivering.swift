@@ -1,8 +1,8 @@
 import Eventing
 
 // Delivers the messages of an engine in memory. Each subscription has at most one task that takes
-// messages, the *pump*. The task ends when no message is left, and is started again for the next
-// one.
+// messages, the *pump*. The pump ends when no message is left, and a new pump starts for the next
+// message.
 extension InMemoryTransport {
   /// The delay before redelivery of a message that a fault has lost.
   static let redelivery = Duration.seconds(1)
@@ -138,8 +138,9 @@ extension InMemoryTransport {
   ///
   /// - Parameter isForgetful: Whether the engine has lost its record of begun messages, like a
   ///   broker that has crashed. Then all messages without a verdict are redelivered, and verdicts
-  ///   on their earlier deliveries have no effect. An incident of the kind
-  ///   ``TransportIncident/Kind/repeated`` names each group that had such messages.
+  ///   on their earlier deliveries have no effect. For each group that had such messages, and each
+  ///   listening without a group, the engine posts an incident of the kind
+  ///   ``TransportIncident/Kind/repeated``.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
     let (isNew, repetitions, publishers, woken) = state.withLock { state in
       let isNew = !state.isConnected

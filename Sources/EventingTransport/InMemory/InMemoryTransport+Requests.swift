@@ -63,8 +63,8 @@ extension InMemoryTransport {
 extension MemoryState {
   /// Chooses the responders of one request: one of each group, and all without a group.
   ///
-  /// - Returns: The number of chosen responders, and the responders that receive the request. A
-  ///   fault may lose the request on the way to a responder.
+  /// - Returns: The number of chosen responders, and those chosen responders that receive the
+  ///   request: a fault may lose it on the way.
   mutating func chooseResponders(_ subject: String, _ faults: MemoryFaults) -> (count: Int, asked: [MemoryResponder]) {
     lastRequest += 1
     var groups: [String: [MemoryResponder]] = [:]

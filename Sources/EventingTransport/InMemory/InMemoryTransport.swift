@@ -7,12 +7,12 @@ import Foundation
 ///     let placed = RemoteEvent<OrderPlaced>("orders.placed", over: bus)        // at least once
 ///     let ticks = RemoteKeyedEvent<String, Tick>("ticks", over: bus.plain)     // at most once
 ///
-/// The transport has one stream, which stores messages in memory until the process ends. Several
-/// remote events on one transport behave like events in several processes.
+/// The transport has one stream, which stores messages in memory: they do not survive the process.
+/// Several remote events on one transport behave like events in several processes.
 ///
 /// With a seed, faults and a clock of its own, a test can repeat each duplicate, loss and delay.
-/// The seed, the number of the message and the listener decide each fault, whatever the order of
-/// the tasks.
+/// The seed, the message, the listener and the number of the delivery decide each fault, whatever
+/// the order of the tasks.
 ///
 /// The stream keeps the last messages, and all that a group or a listening has not handled: see
 /// ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``. A listening keeps only messages of
@@ -41,8 +41,8 @@ public final class InMemoryTransport: Transport {
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
   ///   - limit: The number of the last messages that are kept after every group has handled them.
-  ///     They serve listenings that begin in the past, and detect repeated ids. Messages that a
-  ///     group has not handled are always kept.
+  ///     The stream delivers them to listenings that begin in the past, and recognizes repetitions
+  ///     by their ids. Messages that a group has not handled are always kept.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],

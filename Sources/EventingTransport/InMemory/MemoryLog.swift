@@ -60,8 +60,8 @@ struct MemoryLog: Sendable {
     if positions[old.message.id] == position { positions[old.message.id] = nil }
   }
 
-  /// Returns the positions of the messages with which a listening begins, in order. O(*n* log *n*),
-  /// and O(1) if the listening begins with new messages.
+  /// Returns the positions of the messages with which a listening begins, in order. O(*n* log *n*)
+  /// for *n* stored messages, and O(1) if the listening begins with new messages.
   func positions(from start: StartPosition, _ filter: SubjectFilter) -> [UInt64] {
     let first: UInt64
     switch start.kind {

@@ -3,8 +3,8 @@ import Eventing
 /// A responder of an engine in memory.
 ///
 /// A request for which the engine has chosen this responder counts in `inHand` until the request
-/// has ended. It waits if all slots are taken. ``cancel()`` refuses the waiting requests, and no
-/// request begins afterwards.
+/// has ended. The request waits while `inFlight` others are being answered. ``cancel()`` refuses
+/// the waiting requests, and no request begins afterwards.
 final class MemoryResponder: TransportSubscription {
   struct State: Sendable {
     /// The number of requests for which the engine has chosen this responder, and that have not

@@ -18,8 +18,8 @@ extension MemoryState {
     return group.id
   }
 
-  /// Returns a number by which a group, or a subscription without one, has its own random faults.
-  /// The number of a group depends only on the group's name and filter.
+  /// Returns a number that gives a group, or a subscription without a group, random faults of its
+  /// own. The number of a group depends only on the group's name and filter.
   mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     if let group = options.group { return stableHash("\(group) \(filter.text)") }
     lastListener += 1
@@ -31,8 +31,8 @@ extension MemoryState {
     if subscription.group == nil { plainMembers.append(subscription.id) } else { list(subscription.id) }
   }
 
-  /// Removes a subscription, and returns its begun messages to its group. O(1), amortized, for each
-  /// begun message.
+  /// Removes a subscription, and returns its begun messages to its group. O(*n*) for each begun
+  /// message, for *n* messages to be redelivered.
   ///
   /// - Returns: The state of the subscription, which must be released after the unlock, and the
   ///   members whose pump must be started.
@@ -54,8 +54,8 @@ extension MemoryState {
       groups[id]?.pending[position] = nil
       groups[id]?.giveBack(position)
     }
-    // Wakes one member more than messages were returned: the removed subscription may have been
-    // woken for another message.
+    // Wakes at most one member more than messages were returned: the removed subscription may have
+    // been woken for a message that it then did not take.
     var woken: [MemorySubscription] = []
     for _ in 0...gone.taken.count where groups[id]?.hasWork == true {
       if let other = wakeOne(id) { woken.append(other) }

@@ -21,8 +21,8 @@ extension MemoryState {
     groups[group]?.available = rest
   }
 
-  /// Wakes the next member with room for a message in a group. O(1), amortized. Returns the member
-  /// if its pump must be started.
+  /// Wakes the next member of a group that has room for a message. O(1), amortized. Returns the
+  /// member if its pump must be started.
   mutating func wakeOne(_ group: UInt64) -> MemorySubscription? {
     while let id = groups[group]?.available.popFirst() {
       guard let member = members[id] else { continue }
@@ -59,8 +59,8 @@ extension MemoryState {
     }
   }
 
-  /// Records that a subscription cannot handle a message now, unless it must check that again.
-  /// Returns another member whose pump must be started instead.
+  /// Records that a subscription cannot handle a message now, unless its pump must check again. If
+  /// the group has messages, returns another member whose pump must be started instead.
   mutating func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     members[id]?.isUnready = true

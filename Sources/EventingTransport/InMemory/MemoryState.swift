@@ -17,8 +17,8 @@ struct MemoryState: Sendable {
     var mustLook = false
     /// Whether the subscription takes nothing for some time, after it has released a message.
     var isPaused = false
-    /// Whether the subscription could handle no message at the last check, and nothing has changed
-    /// since.
+    /// Whether the subscription could handle no message at the last check, and `readinessChanged()`
+    /// was not called since.
     var isUnready = false
     /// Whether the group's list of members with room has this member.
     var isListed = false
@@ -28,7 +28,7 @@ struct MemoryState: Sendable {
     /// The waiting messages of a subscription without a stream, with their numbers.
     var queue = Deque<(message: RemoteMessage, number: UInt64)>()
     /// The number of messages that a subscription without a stream has lost since the last incident
-    /// about it.
+    /// that told of lost messages.
     var lost = 0
     /// The tasks that wait in `drain(within:)`.
     var drainers: [CheckedContinuation<Void, Never>] = []
@@ -115,7 +115,7 @@ struct MemoryState: Sendable {
 
   // MARK: Publishing
 
-  /// Stores a message. Returns the receipt, and the subscriptions to wake.
+  /// Stores a message. Returns the receipt, and the subscriptions whose pump must be started.
   mutating func store(_ message: RemoteMessage) -> (Receipt, [MemorySubscription]) {
     if let position = log.position(of: message.id) { return (Receipt(position: position, isDuplicate: true), []) }
     let matching = groupOrder.filter { groups[$0]?.filter.matches(message.subject) == true }
@@ -128,8 +128,8 @@ struct MemoryState: Sendable {
     return (Receipt(position: position), woken)
   }
 
-  /// Adds a message to the queues of subscriptions without a stream. Returns the subscriptions to
-  /// wake.
+  /// Adds a message to the queues of subscriptions without a stream. Returns the subscriptions
+  /// whose pump must be started.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [UInt64]] = [:]
     var chosen: [UInt64] = []

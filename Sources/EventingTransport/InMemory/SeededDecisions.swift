@@ -1,8 +1,7 @@
 /// The random decisions of an engine in memory.
 ///
-/// A decision depends only on the seed, the kind of decision and the numbers that identify its
-/// subject. It does not depend on earlier decisions. So every order of the tasks gives equal
-/// decisions.
+/// A decision depends only on the seed, the kind of decision and the numbers that say what it is
+/// about, not on earlier decisions. So every order of the tasks gives equal decisions.
 struct Chances: Sendable {
   /// The kinds of decisions.
   enum Kind: UInt64, Sendable { case drop = 1, delay, duplicate, receipt, member, request }
@@ -15,7 +14,7 @@ struct Chances: Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind of the decision.
-  ///   - numbers: The numbers that identify the subject of the decision, such as the position of a
+  ///   - numbers: The numbers that say what the decision is about, such as the position of a
   ///     message.
   func generator(_ kind: Kind, _ numbers: UInt64...) -> SeededGenerator {
     var generator = SeededGenerator(seed: seed ^ kind.rawValue)

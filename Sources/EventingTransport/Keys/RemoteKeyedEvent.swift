@@ -1,6 +1,6 @@
 public import Eventing
 
-/// A remote event with many keys. Each key has its own subject, which is one word longer.
+/// A remote event with many keys. The subject of a key has one word more than the event's.
 ///
 ///     let prices = RemoteKeyedEvent<String, Tick>("ticks", over: ticks)   // subject ticks.<key>
 ///     prices["AAPL"].addHandler { tick in print(tick) }
@@ -38,7 +38,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   ///   - key: The key. The subject with its escaped text must have at most 255 bytes.
   ///   - id: The id of the message; `nil` for a new one.
   ///   - headers: The headers for the receivers.
-  /// - Returns: The receipt: on a stream, when the message is stored.
+  /// - Returns: The receipt. On a stream, the method returns it when the message is stored.
   /// - Throws: ``TransportError``.
   @discardableResult public func publish(
     _ payload: Payload, to key: Key, id: String? = nil, headers: [String: String] = [:]

@@ -9,7 +9,7 @@ extension Codec where Payload: Codable {
   /// If a payload has only gained optional properties, it needs no new version.
   ///
   /// - Parameters:
-  ///   - type: The name of the payload's type for other programs, if there is one. Do not use the
+  ///   - type: The name of the payload's type for other programs; `nil` for none. Do not use the
   ///     names of Swift's modules: they change.
   ///   - version: The version that this program writes. A message of a newer version is rejected.
   public static func json(type: String? = nil, version: Int = 1) -> Codec {
@@ -19,7 +19,7 @@ extension Codec where Payload: Codable {
   /// Returns a codec for JSON that also reads older versions.
   ///
   /// - Parameters:
-  ///   - type: The name of the payload's type for other programs, if there is one.
+  ///   - type: The name of the payload's type for other programs; `nil` for none.
   ///   - version: The version that this program writes.
   ///   - upgrade: A closure that makes a payload from a body of an older version.
   public static func json(

@@ -6,8 +6,8 @@ public import Foundation
 ///     RemoteEvent<OrderPlaced>("orders.placed", over: orders, codec: .json(type: "shop.placed"))
 ///     RemoteEvent<[UInt8]>("frames", over: ticks, codec: .bytes)
 ///
-/// The encoding closure runs inside `publish`, the decoding one where messages are taken from the
-/// engine. Neither runs under a mutex.
+/// The encoding closure runs in the task that sends a message, the decoding closure where the
+/// message arrives. Neither runs under a mutex.
 public struct Codec<Payload: Sendable>: Sendable {
   /// A closure that writes the body and the headers of a message.
   let encode: @Sendable (Payload, inout RemoteMessage) throws -> Void
@@ -32,7 +32,7 @@ public struct Codec<Payload: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - contentType: The media type of the body.
-  ///   - type: The name of the payload's type for other programs, if there is one. A message that
+  ///   - type: The name of the payload's type for other programs; `nil` for none. A message that
   ///     names another type is rejected.
   ///   - version: The version that this program writes. A message of a newer version is rejected.
   ///   - encode: A closure that makes the body.

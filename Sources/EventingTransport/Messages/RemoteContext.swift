@@ -5,7 +5,7 @@ import Synchronization
 ///
 ///     RemoteContext.carry(Trace.$current, header: "traceparent") { $0.text } decode: { Trace($0) }
 public enum RemoteContext {
-  /// A task-local value that is being carried. Releasing this value does not stop it.
+  /// The carrying of one task-local value. Releasing a `Carrying` does not end it.
   public struct Carrying: Sendable {
     let id: Int
     let inProcess: EventContext.Carrying

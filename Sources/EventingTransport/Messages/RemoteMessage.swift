@@ -20,7 +20,7 @@ public struct RemoteMessage: Sendable {
   /// The time at which the message was published or stored.
   public var publishedAt: Date
   /// The reason why the engine could not read the headers, which then are missing; otherwise `nil`.
-  /// Such a message reaches no handler.
+  /// A damaged message reaches no handler.
   package var damage: String?
 
   /// Creates a message.

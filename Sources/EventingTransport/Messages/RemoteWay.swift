@@ -1,22 +1,23 @@
-/// The forwarding path of a message: the subjects that it came through, with the identities of
-/// their transports.
+/// The forwarding path of a message. Its steps are the subjects that the message came through, each
+/// with the identity of its transport.
 ///
 /// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
-/// Two headers of bounded length carry the path. One has the last steps. If there are more steps,
-/// the other has marks: the hashes of the steps whose number is a power of two. Every cycle gets
-/// such a step, however long the cycle is, and a message that returns to the step is not forwarded
-/// again. Until the step comes, the path may become twice as long; one lap later, the message is
-/// back at the step.
+/// Two headers of bounded length carry the path. One has the last steps. If it has no room for all
+/// steps, the other has marks: the hashes of the steps whose number is a power of two. A message in
+/// a cycle takes a step with such a number at the latest when its path is twice as long as at the
+/// beginning of the cycle. One lap later, the message is back at that step, and is not forwarded
+/// again.
 struct RemoteWay: Sendable {
-  /// The last message of the path, and its transport; `nil` for a message that was not forwarded.
+  /// The message at the end of the path, and its transport; `nil` for an empty path.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
 
-  /// The longest header that is read or written, in bytes. A longer one loses its oldest steps.
+  /// The longest header of steps, in bytes. A longer path is written without its oldest steps. A
+  /// longer header that arrives is ignored.
   private static let longestHeader = 4_096
   /// The largest number of steps of a path.
   static let longest = 1 << 20
 
-  /// Creates the path of a message that was not forwarded.
+  /// Creates the empty path, for a payload that no message brought.
   init() { last = nil }
 
   /// Creates the path of a received message. The headers are decoded only if the message is

@@ -1,6 +1,6 @@
 import Eventing
 
-/// A query from another process that is passed to the responders, with the gate of its listening.
+/// A query as the responders receive it, with the gate of the listening that took the query.
 struct AskedQuery<Query: Sendable>: Sendable, CustomStringConvertible {
   let query: Query
   let gate: ListeningGate

@@ -7,8 +7,8 @@ public import Eventing
 ///     try await quote.listen(as: "shops")
 ///     let price = try await quote.first(item, within: .seconds(1))
 ///
-/// In each group, a query reaches one member. If a query is sent again, it may be answered twice.
-/// So responders must not do anything that may not be repeated.
+/// In each group, a query reaches one member. If a query is sent again, responders may answer it
+/// twice. So a responder must do only what may be done twice.
 ///
 /// Any thread and any responder may call any method. The question listens until its listening ends,
 /// ``finish()`` is called, or the last reference is released.
@@ -66,7 +66,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// The number of responders in this process.
   public var responderCount: Int { question.responderCount }
 
-  /// Answers queries of other processes with the responders of this one, until the listening ends.
+  /// Answers queries with the responders of this process, until the listening ends.
   ///
   /// No responder begins a query after the listening has ended: the caller gets
   /// ``TransportError/Code/noResponders``. A query that has begun is answered.

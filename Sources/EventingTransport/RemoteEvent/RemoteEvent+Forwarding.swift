@@ -9,11 +9,11 @@ extension EventSource {
   /// `send` waits until its own message is stored. If the message is not stored, the report has the
   /// error. No message is forwarded to a subject that it came through on the same transport. So a
   /// cycle over any number of processes ends. If a cycle has more subjects than fit into a header
-  /// of 4,096 bytes, a message may pass through it several times: its path becomes twice as long as
-  /// it was when the cycle began, and one lap longer, at most.
+  /// of 4,096 bytes, a message may pass through the cycle several times, until its path has at most
+  /// twice the length that it had before the cycle, plus one lap.
   ///
-  /// - Parameter target: The remote event. The forward holds it weakly, and ends when it is
-  ///   released.
+  /// - Parameter target: The remote event. The forward does not retain the event, and ends when the
+  ///   event is released.
   /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward(to target: RemoteEvent<Payload>) -> HandlerToken {
     forward(to: target) { $0 }
@@ -23,9 +23,11 @@ extension EventSource {
   /// `forward(to:)`.
   ///
   /// - Parameters:
-  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
-  ///   - transform: A closure that is called once for each occurrence, on the thread that delivers.
-  ///     If it returns `nil`, nothing is published.
+  ///   - target: The remote event. The forward does not retain the event, and ends when the event
+  ///     is released.
+  ///   - transform: A closure that is called on the thread that delivers, once for each occurrence
+  ///     that did not come through the subject of `target`. If it returns `nil`, nothing is
+  ///     published.
   /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward<Other: Sendable>(
     to target: RemoteEvent<Other>, _ transform: @escaping @Sendable (Payload) -> Other?
@@ -48,7 +50,8 @@ extension EventSource {
   /// the forward to a `RemoteEvent`.
   ///
   /// - Parameters:
-  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
+  ///   - target: The remote event. The forward does not retain the event, and ends when the event
+  ///     is released.
   ///   - key: A closure that returns the key of a payload. It is called once for each occurrence,
   ///     on the thread that delivers. If it returns `nil`, nothing is published.
   /// - Returns: The token of the forward.
@@ -62,7 +65,8 @@ extension EventSource {
   /// like `forward(to:by:)`.
   ///
   /// - Parameters:
-  ///   - target: The remote event. The forward holds it weakly, and ends when it is released.
+  ///   - target: The remote event. The forward does not retain the event, and ends when the event
+  ///     is released.
   ///   - transform: A closure that returns a key and a payload. It is called once for each
   ///     occurrence, on the thread that delivers. If it returns `nil`, nothing is published.
   /// - Returns: The token of the forward.

@@ -57,17 +57,17 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
 
   /// Publishes a payload.
   ///
-  /// This method does not call local handlers. They are called when the engine delivers the
-  /// message. Publishing inside a handler begins a new forwarding path. So a cycle of forwards
-  /// ends, but a cycle of handlers that publish does not.
+  /// This method calls no local handlers. If this event listens, they are called when the engine
+  /// delivers the message. Publishing inside a handler begins a new forwarding path. So a cycle of
+  /// forwards ends, but a cycle of handlers that publish does not.
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - id: The id of the message; `nil` for a new one. A stream stores an id once within its
-  ///     window. So a publisher that retries passes the id of its first attempt.
+  ///   - id: The id of the message; `nil` for a new one. While a stream remembers an id, it stores
+  ///     no second message with it. So a publisher that retries passes the id of its first attempt.
   ///   - headers: The headers for the receivers. Names that begin with `Eventing-` or `Nats-`
   ///     belong to the library.
-  /// - Returns: The receipt: on a stream, when the message is stored.
+  /// - Returns: The receipt. On a stream, the method returns it when the message is stored.
   /// - Throws: ``TransportError``. After ``TransportError/Code/mayBeStored``, the message may or
   ///   may not be stored.
   @discardableResult public func publish(
@@ -90,13 +90,14 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
   ///     most once retries nothing, and refuses a policy of more than one attempt. The attempts of
   ///     all members of a group are counted together, including those before a restart. A delivery
-  ///     that ended without an error of a handler does not count, as far as the engine can tell.
+  ///     that ended without an error of a handler does not count, unless the engine cannot tell it
+  ///     from a failure.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
-  ///     failed. Without one they are dropped, and only the transport's incidents report them.
-  ///     Messages of this subject that fail are dropped, too: a dead letter never becomes a dead
-  ///     letter again. While the engine refuses a dead letter, its message is not acknowledged. The
-  ///     message is redelivered after up to 30 s, so that the letter is published again. No handler
-  ///     of this process sees the message then.
+  ///     failed. Without one they are dropped, and only the transport's incidents report them. Dead
+  ///     letters that fail are dropped, too: a dead letter never becomes a dead letter again. While
+  ///     the engine refuses a dead letter, its message is not acknowledged. The message is
+  ///     redelivered after up to 30 s, so that the letter is published again. No handler of this
+  ///     process sees the message then.
   ///   - deduplication: The number of handled ids that this listening remembers, to skip
   ///     repetitions.
   /// - Returns: The listening. Releasing it does not end it.

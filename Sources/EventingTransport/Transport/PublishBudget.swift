@@ -1,10 +1,10 @@
 import Eventing
 
-/// Limits the total size of messages that were published or asked, but not sent or stored yet.
+/// Limits the total size of the messages and requests that the engine has not sent or stored yet.
 ///
 /// If the limit is reached, publishers are suspended, so a slow engine slows its publishers down.
-/// Waiters are served in order. Each waiter is examined when it is served, and when a deadline may
-/// have passed. So the work does not grow with the square of the number of waiters.
+/// Waiters are served in order. A waiter is examined only when it is the first, and when a deadline
+/// may have passed. So the work does not grow with the square of the number of waiters.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int
@@ -15,7 +15,7 @@ package final class PublishBudget: Sendable {
   private struct State: Sendable {
     var free = PublishBudget.total
     var waiters: [UInt64: Waiter] = [:]
-    /// The waiters behind `front`, in order. Some may have been served already, or have timed out.
+    /// The ids of the waiters behind `front`, in order. Some may have timed out.
     var order = Deque<UInt64>()
     var front: UInt64?
     var lastID: UInt64 = 0

@@ -14,9 +14,10 @@ public struct SubscribeOptions: Sendable {
   public var deadLetter: String?
   /// A closure that returns whether messages can be handled now.
   ///
-  /// The engine calls it before it takes each message. If the result is false, the engine takes
-  /// none, so that other members receive them. After ``TransportSubscription/readinessChanged()``
-  /// the engine calls it again. Never call it under a mutex.
+  /// The engine calls the closure before it takes a message. If the result is false, the engine
+  /// takes no message, so that other members receive the messages. After
+  /// ``TransportSubscription/readinessChanged()`` the engine calls the closure again. Never call it
+  /// under a mutex.
   public var isReady: @Sendable () -> Bool = { true }
 
   /// Creates options for a subscription without a group that begins with new messages.

@@ -26,7 +26,7 @@ public protocol Transport: Sendable {
   /// A name of the engine. It must be equal in all processes that reach the same subjects through
   /// it.
   ///
-  /// Forwarding compares it, so that a message does not circulate for ever.
+  /// Forwards compare the names of engines, so that a message does not circulate for ever.
   var identity: String { get }
 
   /// The promises of this engine. Remote events refuse features that the engine does not promise.

@@ -11,8 +11,9 @@ public protocol TransportSubscription: AnyObject, Sendable {
   /// Ends the subscription, and lets the messages that have begun be handled.
   ///
   /// From the call on, no message of a stream begins. The method waits for the verdicts on the
-  /// begun messages. To the engine it returns the messages that have not begun and, at the limit,
-  /// those without a verdict. An engine that stores messages redelivers them.
+  /// begun messages. It gives the messages that have not begun back to the engine and, at the
+  /// limit, the begun messages without a verdict, too. An engine that stores messages redelivers
+  /// them.
   ///
   /// Without a stream, no other subscription gets the messages that were sent to this one. So these
   /// messages begin, and the method waits for their verdicts.
@@ -52,7 +53,8 @@ public enum Verdict: Hashable, Sendable {
   /// The next ``RemoteMessage/attempt`` is larger by one.
   case retry(after: Duration)
   /// The message was not handled, and no handler failed. The engine redelivers it after a delay, to
-  /// any member of the group. The attempt stays unchanged, as far as the engine can tell.
+  /// any member of the group. The attempt stays unchanged, unless the engine cannot tell the
+  /// release from a failure.
   case release(after: Duration)
   /// The message can never be handled. The engine never delivers it to this group again, and posts
   /// an incident of the kind ``TransportIncident/Kind/deadLetter``. Its dead letter was published
