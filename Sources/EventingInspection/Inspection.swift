@@ -14,9 +14,9 @@ import Synchronization
 /// handler is added to it, or when it is given to ``include(_:)``. Payloads leave the process only
 /// as texts that ``describe(_:as:)`` makes of them, in the traces that clients start.
 ///
-/// An event and a handler join a table when they are made. A `send` that suspends takes part in the
-/// graph of waits. So the handlers for which it waits can be shown, also to a client that comes
-/// later. For a client, a thread of the inspection's own reads the counters, which slows no post.
+/// Each new event and handler joins a table, and a `send` that suspends joins the graph of waits.
+/// So a client also sees waits that began before it came. While clients are connected, a thread of
+/// the inspection reads the counters, which slows no post.
 ///
 /// In a release build, a plain inline handler has no file and line: its record has no room for
 /// them. Give such a handler a name to recognize it.
@@ -50,7 +50,7 @@ public final class Inspection: Sendable {
 
   deinit { end() }
 
-  /// Opens the socket. A process may have several.
+  /// Opens a socket. A process may have several inspections, each with its own socket.
   ///
   /// - Parameters:
   ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
