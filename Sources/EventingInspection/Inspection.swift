@@ -54,8 +54,10 @@ public final class Inspection: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
-  ///     number of the process. The folder must be the user's own or sticky, and not a link. A file
-  ///     at the path is replaced only if it is the user's own socket and no program listens there.
+  ///     number of the process. The folder must be sticky, or the user's own and writable for no
+  ///     other user. It must be no link, except one of root's on Apple's systems, such as `/tmp`. A
+  ///     file at the path is replaced only if it is the user's own socket and no program listens
+  ///     there.
   ///   - allowsControl: Whether clients may lock and unlock.
   /// - Returns: The inspection.
   /// - Throws: An ``InspectionError``, before any client could connect.
@@ -126,8 +128,8 @@ public final class Inspection: Sendable {
   public struct Counts: Sendable {
     /// The number of clients that are connected now.
     public let clients: Int
-    /// The number of clients that were turned away: too many, another user's, or without a hello in
-    /// time.
+    /// The number of clients that were turned away as too many or as another user's, and of those
+    /// whose connection ended before their hello.
     public let refused: Int
     /// The number of lines that were no request: no JSON, too long, or of an unknown kind.
     public let malformed: Int

@@ -95,7 +95,8 @@ final class Journal: Sendable {
     }
   }
 
-  /// The bytes that one call writes, or one line more: a post is held for one such call at most.
+  /// The bytes that one call writes, except that its last line may go beyond them. As a rule, a
+  /// post waits for one such call at most.
   private static let batch = 262_144
 
   /// The bytes that wait for the file at most.
