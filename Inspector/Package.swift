@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Shows the events of a running program, in a browser and in a terminal. Speaks the protocol of
-/// EventingInspection and needs nothing else of the package that it lies in.
+/// Shows the events of a running program, in a browser and in a terminal. The inspector speaks the
+/// protocol of EventingInspection, and uses no code of swift-eventing.
 let package = Package(
   name: "inspector",
   platforms: [.macOS(.v15)],

@@ -8,8 +8,9 @@
   import Android
 #endif
 
-/// Starts an inspection for the environment variable `EVENTING_INSPECT`. Called by a constructor,
-/// before `main`. If it cannot serve, it says so on the standard error, and the program goes on.
+/// Starts an inspection at the path that the environment variable `EVENTING_INSPECT` names. A
+/// constructor in C calls this before `main`. If the inspection cannot serve, a line on the
+/// standard error says why, and the program goes on.
 @_cdecl("eventing_inspection_start") func startFromEnvironment(_ path: UnsafePointer<CChar>) {
   let path = unsafe String(cString: path)
   do {

@@ -14,9 +14,9 @@ import Synchronization
 /// handler is added to it, or when it is given to ``include(_:)``. Payloads leave the process only
 /// as texts that ``describe(_:as:)`` makes of them, in the traces that clients start.
 ///
-/// An event and a handler join a table when they are made. A `send` that suspends takes part in the
-/// graph of waits. So the handlers for which it waits can be shown, also to a client that comes
-/// later. For a client, a thread of the inspection's own reads the counters, which slows no post.
+/// Each new event and handler joins a table, and a `send` that suspends joins the graph of waits.
+/// So a client also sees waits that began before it came. While clients are connected, a thread of
+/// the inspection reads the counters, which slows no post.
 ///
 /// In a release build, a plain inline handler has no file and line: its record has no room for
 /// them. Give such a handler a name to recognize it.
@@ -50,12 +50,14 @@ public final class Inspection: Sendable {
 
   deinit { end() }
 
-  /// Opens the socket. A process may have several.
+  /// Opens a socket. A process may have several inspections, each with its own socket.
   ///
   /// - Parameters:
   ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
-  ///     number of the process. The folder must be the user's own or sticky, and not a link. A file
-  ///     at the path is replaced only if it is the user's own socket and no program listens there.
+  ///     number of the process. The folder must be sticky, or the user's own and writable for no
+  ///     other user. It must be no link, except one of root's on Apple's systems, such as `/tmp`. A
+  ///     file at the path is replaced only if it is the user's own socket and no program listens
+  ///     there.
   ///   - allowsControl: Whether clients may lock and unlock.
   /// - Returns: The inspection.
   /// - Throws: An ``InspectionError``, before any client could connect.
@@ -126,8 +128,8 @@ public final class Inspection: Sendable {
   public struct Counts: Sendable {
     /// The number of clients that are connected now.
     public let clients: Int
-    /// The number of clients that were turned away: too many, another user's, or without a hello in
-    /// time.
+    /// The number of clients that were turned away as too many or as another user's, and of those
+    /// whose connection ended before their hello.
     public let refused: Int
     /// The number of lines that were no request: no JSON, too long, or of an unknown kind.
     public let malformed: Int

@@ -9,7 +9,7 @@ public protocol AppLinkDelegate: Sendable {
   func updated(_ update: [String: JSONSlice], _ line: JSONSlice)
   /// The app sent records of a trace.
   func traced(_ records: JSONSlice, of trace: Int)
-  /// There is no connection, and why. Told once, until there was one again.
+  /// There is no connection, for a reason. Told again only after there was another connection.
   func disconnected(_ reason: String)
 }
 
@@ -34,8 +34,8 @@ public final class AppLink: Sendable {
   /// Makes a link, which does nothing before `start`.
   ///
   /// - Parameters:
-  ///   - path: Where the app's socket lies. `%p` stands for any number: of several sockets the
-  ///     newest is taken.
+  ///   - path: The path of the app's socket. `%p` stands for any number. If several sockets fit,
+  ///     the link takes the newest.
   ///   - control: Whether locking and unlocking are wanted.
   ///   - interval: The milliseconds between two updates; `nil` for none.
   ///   - parts: The parts of an update.

@@ -1,7 +1,7 @@
 /// The state that an app has sent: the newest version of each row, as the app wrote it.
 public struct AppModel: Sendable {
-  /// The rows of each part by their ids. An edge of the graph has no id: its key is what it
-  /// connects.
+  /// The rows of each part by their ids. An edge of the graph has no id: its key is its two ends,
+  /// its kind and its label.
   public private(set) var parts: [String: [RowKey: JSONSlice]] = [:]
   /// The sequences of the last two minutes.
   public private(set) var history = History()
@@ -28,14 +28,14 @@ public struct AppModel: Sendable {
     }
   }
 
-  /// Takes a line of an update in.
+  /// Takes in a line of an update.
   public mutating func apply(_ update: [String: JSONSlice]) {
     let next = update["n"]?.int
     if update["whole"]?.bool == true, next != number { parts = [:] }
     number = next
     time = max(0, update["t"]?.int ?? time)
     history.advance(to: time)
-    // Before the rows: what went and came back since the last update is in both.
+    // `gone` comes before `parts`: a row that went and came back since the last update is in both.
     for (part, rows) in update["gone"]?.members ?? [:] {
       for row in rows.elements ?? [] {
         guard let key = RowKey(row, in: part) else { continue }
@@ -56,9 +56,9 @@ public struct AppModel: Sendable {
   /// The rows of a part, in no order.
   public func rows(_ part: String) -> [JSONSlice] { parts[part].map { Array($0.values) } ?? [] }
 
-  /// Everything as one update of the protocol, for a reader that has seen nothing. Its `n` is 0.
-  /// Its `upTo` is the number of the last update that it contains, of which further lines may come;
-  /// null if there was none.
+  /// The whole state as one update of the protocol, for a reader that has seen nothing. Its `n` is
+  /// 0. Its `upTo` is the number of the last update that the model took in, of which further lines
+  /// may come; null if there was none.
   public var asUpdate: String {
     let parts = parts.map { part, rows in
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }

@@ -50,7 +50,7 @@ public final class AppSession: Sendable {
   /// - Parameters:
   ///   - verb: The value of `do`.
   ///   - keys: Further members of the request, each a name and JSON.
-  /// - Returns: The lines of the answer: one, unless the answer was cut.
+  /// - Returns: The lines of the answer: several if the app has cut the answer, otherwise one.
   /// - Throws: `LinkError` if the app refuses, or if the connection ends.
   public func request(_ verb: String, _ keys: [(name: String, json: String)] = []) async throws -> [JSONSlice] {
     try await withCheckedThrowingContinuation { continuation in
@@ -73,8 +73,8 @@ public final class AppSession: Sendable {
   ///
   /// - Parameters:
   ///   - buffer: The bytes that were read after the app's answer to hello.
-  ///   - push: Called with each push, in the order in which the app sent them. Meanwhile nothing is
-  ///     read.
+  ///   - push: Called with each push, in the order in which the app sent them. During a call
+  ///     nothing is read.
   /// - Returns: Why the connection ended, as a sentence.
   func run(_ buffer: inout LineBuffer, push: (String, [String: JSONSlice], JSONSlice) -> Void) -> String {
     var reason = "the app has ended"

@@ -9,9 +9,10 @@ public final class LineSocket: Sendable {
 
   /// Connects to a socket.
   ///
-  /// - Parameter path: Where the socket lies. At most 107 bytes.
-  /// - Throws: `LinkError` if nothing listens there, or if the socket belongs to another user than
-  ///   root and this one.
+  /// - Parameter path: The path of the socket, at most 107 bytes on Linux and 103 on Apple's
+  ///   systems.
+  /// - Throws: `LinkError` if the path is too long, if nothing listens there, or if the socket
+  ///   belongs neither to this user nor to root. If this user is root, it may belong to anyone.
   public init(path: String) throws(LinkError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw LinkError("there is no \(path)") }
@@ -65,7 +66,8 @@ public final class LineSocket: Sendable {
 
   /// Reads the next line and waits until there is one.
   ///
-  /// - Parameter buffer: What was read before and is no whole line yet. The caller keeps it.
+  /// - Parameter buffer: The bytes that were read before and not taken. The caller passes the same
+  ///   buffer each time.
   /// - Returns: The line without its end; `nil` at the end of the stream, or when the time is over.
   /// - Throws: `LinkError` if a line is longer than `longest`.
   public func read(_ buffer: inout LineBuffer) throws(LinkError) -> [UInt8]? {

@@ -16,7 +16,8 @@ public struct SessionFile: Sendable {
 
   /// The sessions, the oldest first. At least one.
   public private(set) var sessions: [Session] = []
-  /// The lines that are no updates, by their numbers from 1. They are skipped.
+  /// The numbers, from 1, of the lines that are no first line of an app, no update and no end. They
+  /// are skipped.
   public private(set) var damagedLines: [Int] = []
   /// Whether the last line is missing.
   public private(set) var isCut = true

@@ -21,7 +21,7 @@ public final class TraceCollector: Sendable {
   ///   - events: The ids of the events, at least one.
   ///   - megabytes: The size of the ring in the app.
   ///   - limit: The time after which the trace is stopped and its records are dropped, unless
-  ///     `stop` was called: its page may be closed. `nil` for no limit.
+  ///     `stop` was called before: the page that should call it may be closed. `nil` for no limit.
   /// - Returns: The number of the trace, and the megabytes that the app gave it.
   /// - Throws: `LinkError` if the app refuses.
   public func start(

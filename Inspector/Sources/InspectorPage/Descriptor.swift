@@ -61,7 +61,7 @@ enum Descriptor {
     return true
   }
 
-  /// Copies until one of both ends.
+  /// Copies bytes until the source ends or the target takes no more.
   static func copy(from source: Int32, to target: Int32) {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {

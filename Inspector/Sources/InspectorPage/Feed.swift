@@ -77,8 +77,9 @@ public final class Feed: AppLinkDelegate {
   /// Changes the state and sends a message. `change` returns whether the message tells the new
   /// state of the link.
   ///
-  /// Readers are resumed after the unlock, or a deadlock is possible: a task that is being
-  /// cancelled holds a lock of its own while its handler takes this lock.
+  /// Readers are resumed after the unlock. Otherwise a deadlock is possible: a task that is being
+  /// cancelled holds its own lock while its cancellation handler takes the lock of `state`. Under
+  /// the latter, to resume the task could wait for the former.
   private func publish(_ message: String, _ change: (inout State) -> Bool) {
     let woken = state.withLock { state in
       var woken: [(CheckedContinuation<[UInt8]?, Never>, [UInt8]?)] = []

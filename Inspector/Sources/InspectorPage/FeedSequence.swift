@@ -8,7 +8,8 @@ struct FeedSequence: AsyncBufferedSequence {
 
   init(_ feed: Feed) { reader = Reader(feed) }
 
-  /// Ends with the last iterator, which goes when the page's connection does.
+  /// A reader of the feed. It removes itself when the last iterator is released, as the page's
+  /// connection ends.
   fileprivate final class Reader: Sendable {
     let feed: Feed
     let id: Int

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Listens on loopback and passes on whole, bounded requests.
 ///
-/// FlyingFox reads lines of any length, so it listens on a Unix socket of its own, in a folder that
-/// only this user can enter, and the gate lies before it. A connection has two threads, one for
-/// each direction. What is too long, too slow or not plain HTTP/1.1 is refused before FlyingFox
-/// sees a byte of it.
+/// FlyingFox reads lines of any length. So FlyingFox listens only on a Unix socket, in a folder
+/// that only this user can enter, and the gate connects to that socket. A connection has two
+/// threads, one for each direction. A request that is too long, too slow or not plain HTTP/1.1 is
+/// refused before FlyingFox sees a byte of it.
 final class Gate: Sendable {
   /// The port that the gate listens on.
   let port: UInt16

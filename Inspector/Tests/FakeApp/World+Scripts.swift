@@ -1,4 +1,4 @@
-// The events of the scripted app's life, each from the moment at which it is called.
+// Scripts of the app: each method makes one thing happen, from its call on.
 
 extension World {
   /// A shop with some events that do well.

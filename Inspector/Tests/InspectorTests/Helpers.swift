@@ -9,8 +9,8 @@ import Testing
 /// A path for a socket that no other test uses.
 func socketPath() -> String { "/tmp/inspector-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock" }
 
-/// Waits until a condition is true. The limit is a guard against hangs: all tests run at once, and
-/// may take a minute and a half on a busy machine.
+/// Waits until a condition is true. The limit only guards against hangs, and is long because all
+/// tests run at once: on a busy machine they may take a minute and a half.
 func eventually(
   _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
 ) async throws {
@@ -97,8 +97,8 @@ func withPage(
   _ = await task.result
 }
 
-/// Sends bytes to a port and returns what comes until the other side closes, or until a text has
-/// come.
+/// Sends a text to a port. Returns what comes until the other side closes, or until the text `end`
+/// has come.
 func exchange(_ port: UInt16, _ text: String, until end: String? = nil) async -> String {
   await withCheckedContinuation { continuation in
     Thread.detachNewThread {

@@ -45,8 +45,8 @@ public struct Inbox: Sendable {
 
   /// Handles a message, unless it was handled before.
   ///
-  /// A source and an id identify a message: `ce-source` and `ce-id` if the message has both
-  /// headers, otherwise its subject and its id.
+  /// A source and an id identify a message: `ce-source` and `ce-id` if the message has these
+  /// headers and `ce-specversion`, otherwise its subject and its id.
   ///
   /// - Parameters:
   ///   - message: The message.
@@ -79,7 +79,7 @@ public struct Inbox: Sendable {
   /// grow for ever.
   ///
   /// If such a message is delivered again, it is handled again. So keep records at least as long as
-  /// the engine keeps messages, and as the longest wait in an outbox.
+  /// the engine keeps messages, and at least as long as a message may wait in an outbox.
   ///
   /// - Parameters:
   ///   - time: The time before which records are deleted.

@@ -8,8 +8,9 @@ extension Outbox {
   ///
   /// A message is read, published with its id, and deleted when the engine has acknowledged it.
   /// Then the next message follows. While the engine is unreachable, the relay retries the first
-  /// message, and posts to ``incidents``. A transaction of this process that appends a message
-  /// wakes the relay. For messages of other processes, the relay polls at an interval.
+  /// message, and posts to ``incidents``. A transaction that appends a message through the database
+  /// object of this outbox wakes the relay. For all other messages, such as those of other
+  /// processes, the relay polls at an interval.
   ///
   /// **One relay at a time.** Relays exclude each other by a lock on a file beside the database.
   /// The system releases the lock when a process ends, even by a crash. A relay that finds the lock
@@ -19,8 +20,10 @@ extension Outbox {
   /// - Parameters:
   ///   - target: The remote event. On a plain transport, which acknowledges nothing, messages may
   ///     be lost.
-  ///   - interval: The time between two polls for messages of other processes, and for the lock.
-  ///   - shortest: The delay after the first failed attempt. Each further delay is twice as long.
+  ///   - interval: The time between two polls for messages, and between two attempts to take the
+  ///     lock.
+  ///   - shortest: The delay after the first failed attempt. Each further delay is twice the one
+  ///     before, up to `longest`.
   ///   - longest: The longest delay.
   ///   - clock: The clock of the interval and of the delays.
   /// - Throws: An error of the database, ``OutboxError``, or a `TransportError` with the code
@@ -51,7 +54,7 @@ extension Outbox {
     } catch is CancellationError where Task.isCancelled {}
   }
 
-  /// Calls a closure after each transaction of this process that changed the table.
+  /// Calls a closure after each transaction of the database object that changed the table.
   ///
   /// The observation starts on the queue of the writer, so that it blocks no thread of Swift's
   /// pool.

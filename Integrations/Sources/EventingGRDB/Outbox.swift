@@ -52,7 +52,7 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
 
   /// A source of the faults after which a relay continues, such as an unreachable broker.
   ///
-  /// Handlers run on the task of the relay.
+  /// Inline handlers run on the task of the relay.
   public var incidents: some EventSource<OutboxIncident> { incidentEvent.source }
 
   /// Appends an event in the transaction that writes the data.

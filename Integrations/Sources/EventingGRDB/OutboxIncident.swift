@@ -7,7 +7,7 @@ public struct OutboxIncident: Sendable {
     let name: String
     /// A message could not be published, and will be retried after a delay.
     public static var retried: Kind { Kind(name: "retried") }
-    /// The engine refuses a message for good, so it was set aside: see ``Outbox/setAside(in:)``.
+    /// A message cannot be published as it is, so it was set aside: see ``Outbox/setAside(in:)``.
     public static var setAside: Kind { Kind(name: "setAside") }
     /// The database was busy, and the operation will be retried after a delay.
     public static var databaseBusy: Kind { Kind(name: "databaseBusy") }

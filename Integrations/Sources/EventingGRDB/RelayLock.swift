@@ -10,8 +10,8 @@ import Synchronization
 
 /// A lock that allows one relay of an outbox at a time, in all processes.
 ///
-/// It is a lock of the system on a file beside the database. The system releases it with the
-/// process, so no timeout decides whether a relay is alive. A suspended relay keeps the lock.
+/// It is a lock of the system on a file beside the database. The system releases it when the
+/// process ends, so no timeout decides whether a relay is alive. A suspended relay keeps the lock.
 struct RelayLock: Sendable {
   /// The open lock file; `nil` for a database in memory.
   private let file: Int32?

@@ -29,7 +29,7 @@ public struct EventService: Service {
   /// Creates a service for events.
   ///
   /// - Parameters:
-  ///   - events: The events. They are retained, and drained at the same time.
+  ///   - events: The events. The service retains them, and drains all at the same time.
   ///   - limit: The longest wait for handlers.
   ///   - clock: The clock of the limit.
   ///   - onTimeout: A closure that receives the names of the events whose handlers still run at the
@@ -51,9 +51,9 @@ public struct EventService: Service {
 
   /// Creates a service for a bus.
   ///
-  /// When a bus finishes, it removes its events. So the service first waits for the handlers.
-  /// Payloads that are sent to the bus during that wait are delivered, but the service does not
-  /// wait for them.
+  /// When a bus finishes, it removes its events, and then nothing can wait for their handlers. So
+  /// the service waits for the handlers first, and finishes the bus afterwards. Payloads that are
+  /// sent to the bus during that wait are delivered, but the service does not wait for them.
   ///
   /// - Parameters:
   ///   - bus: The bus. It is retained.

@@ -2,8 +2,9 @@ public import Eventing
 public import EventingTransport
 public import Logging
 
-// A handler writes the log line, on the thread that delivers or on a thread of a lane. Payloads are
-// never logged. An error is logged with its description, which the program controls.
+// Inline handlers write the log lines, on the thread that delivers the failure, incident or
+// occurrence. Payloads are never logged. An error is logged with its description, which the program
+// controls.
 
 extension EventSource<HandlerFailure> {
   /// Logs the errors of handlers.

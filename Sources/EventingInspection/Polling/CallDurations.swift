@@ -1,10 +1,11 @@
 import Eventing
 
-/// The durations of the calls of traced handlers, as the rings of running traces tell them. It
-/// belongs to the thread of an inspection.
+/// The durations of the calls of traced handlers, computed from the rings of running traces. Only
+/// the thread of an inspection uses it.
 ///
-/// A trace does no work for this. Each poll reads the records that came since the poll before. A
-/// call whose beginning was overwritten before a poll read it is not counted.
+/// A trace does no work for this. Each poll reads the records that were added since the poll
+/// before. If the beginning of a call was overwritten before a poll read it, the call is not
+/// counted.
 final class CallDurations {
   /// The first record of a ring that no poll has read.
   private struct Place {
@@ -57,8 +58,8 @@ final class CallDurations {
     }
   }
 
-  /// Returns whether the records of an event are counted in this ring: two traces of one event have
-  /// two records of each of its calls, of which one must not count.
+  /// Returns whether a record counts. If several traces record one event, each of its calls is in
+  /// several rings: only the records in the ring that was read first count.
   private func isCounted(_ record: TraceRecord, in ring: TraceRing) -> Bool {
     let known = counted[record.event]
     if known == nil { counted[record.event] = ring }
@@ -99,7 +100,7 @@ struct CallTiming: Equatable {
 }
 
 /// Durations in buckets: one for each nanosecond below 8, then eight for each power of two. So a
-/// percentile is at most 6 % too large or too small.
+/// percentile is at most 6.25 % too large or too small.
 struct DurationHistogram {
   static let bucketCount = 62 * 8
   private var counts = [UInt32](repeating: 0, count: bucketCount)

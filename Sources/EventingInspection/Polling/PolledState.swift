@@ -1,7 +1,7 @@
 import Eventing
 
-/// One event, as the last polls saw it. A version is the number of the poll that last changed the
-/// row: see ``Poller/tick``.
+/// One event, as the last polls saw it. The version of a row is the number of the last poll that
+/// saw it change: see ``Poller/tick``.
 final class PolledEvent {
   let event: RegisteredEvent
   let type: String
@@ -64,8 +64,9 @@ struct PolledHandler {
 
   /// Notes the failures so far if a call has succeeded since the last poll.
   ///
-  /// A failure is counted a moment after the end of its call, so that a poll between the two sees a
-  /// success too many. The most successes of all polls grow by that at most once.
+  /// A failed call is counted as ended first, and as failed a moment later. So a poll between the
+  /// two counts a success too many. Since `successes` is the highest count of all polls, another
+  /// such surplus raises it only if the surplus is larger.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }

@@ -1,10 +1,10 @@
 import Eventing
 
-/// Reads the counters of all events, and finds out what changed. It belongs to the thread of an
-/// inspection.
+/// Reads the counters of all events, and finds out what changed. Only the thread of an inspection
+/// uses a poller.
 ///
-/// Rows are formatted when a client asks for them. Rows that have not changed since its last update
-/// are not formatted.
+/// Rows are formatted only for an answer or an update. Unless the update is whole, it has only rows
+/// that changed since the last update of the client.
 final class Poller {
   /// The events by number, ascending.
   private(set) var events: [PolledEvent] = []
@@ -18,13 +18,14 @@ final class Poller {
   private(set) var tick: UInt64 = 0
   /// When the last poll was, on the ``InspectionClock``.
   private(set) var polledAt: UInt64 = 0
-  /// The rows that went lately, in order.
+  /// The rows that were removed lately, the oldest first.
   private(set) var gone: [GoneRow] = []
   /// The last tick whose gone rows are not all in ``gone``.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
 
-  /// The largest number of gone rows that are remembered: a client that misses one starts anew.
+  /// The largest number of gone rows that are remembered. If a client needs a forgotten one, its
+  /// next update is whole.
   static let mostGone = 4_096
 
   /// Forgets everything: no client is connected.

@@ -88,9 +88,10 @@ final class Warnings {
         }
       }
     }
-    // A wait that has ended is found by the first poll afterwards, and for a second, because its
-    // number may be lower than one that was found already. Then it stays as every warning does. The
-    // very first poll finds all waits that ended before a client came.
+    // The first poll after the end of a wait finds the wait by its number. All polls within a
+    // second of the end find it, too, because a wait with a higher number may be noted, and found,
+    // before it. Its warning then stays as every warning does. The first poll after a time without
+    // clients finds all remembered waits.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {
@@ -117,8 +118,8 @@ final class Warnings {
     at handler: inout PolledHandler, of polled: PolledEvent, _ now: UInt64,
     _ found: (PolledWarning.Code, Int, Int, String) -> Void
   ) {
-    // Made only for a warning, because this is called for each handler at each poll. The handler is
-    // read in place, and not copied, for that reason.
+    // The name is computed only for a warning, because this method runs for each handler at each
+    // poll. For the same reason the handler is read in place, not copied.
     var name: String { "\(Self.title(handler)) of \(Self.title(polled))" }
     if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
       let time = now.since(runningAt)
@@ -145,12 +146,13 @@ final class Warnings {
     }
   }
 
-  /// Returns whether an occurrence has come while a present handler was there, and that handler was
-  /// not called. The caller knows that no handler was seen to be called.
+  /// Returns whether an occurrence came while one of the present handlers was there, and that
+  /// handler was not called. The caller knows that no poll saw a call of any handler.
   ///
-  /// A `once` handler that adds its successor leaves a handler behind that was never called,
-  /// however many occurrences were handled. So one of two must show it: the handler's own counts,
-  /// or two deliveries since a poll first saw the handler. Of these two, the first is surely over.
+  /// The occurrences sent so far do not show this: if each `once` handler adds its successor, all
+  /// are handled, but the present handler was never called. So the handler's own counts must show
+  /// it, or two deliveries that began after a poll first saw the handler: the first of them has
+  /// surely ended.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
     polled.handlers.contains { handler in
       handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1

@@ -22,8 +22,9 @@ public import Foundation
 /// recorded but counted: see ``lostCount``. The file tells of each gap, and a replay refuses such a
 /// file unless it is told to skip damage.
 ///
-/// To find the occurrence whose handler sent another one, a recording remembers the last million
-/// occurrences and calls at most. Their tables may take 90 MB, by the size of their entries.
+/// To find the occurrence whose handler sent another one, a recording remembers at most the last
+/// million occurrences and the last million calls. The tables may take 90 MB, by the size of their
+/// entries.
 ///
 /// Dropping a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {
@@ -125,8 +126,8 @@ public final class EventRecording: Sendable {
   /// Ends the recording: writes the rest, and closes the file.
   ///
   /// Further calls return the number, or throw the error, again. Deliveries that begin after the
-  /// return are not recorded. A delivery that has begun before is waited for until its payload is
-  /// encoded.
+  /// return are not recorded. The method waits until the payloads of all recorded deliveries that
+  /// began before are encoded.
   ///
   /// - Returns: The number of occurrences in the file.
   /// - Throws: The first error of encoding or writing, or an ``InspectionError`` if a name was used

@@ -7,8 +7,8 @@ public import Foundation
 ///     try await replay.run(
 ///       at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
 ///
-/// The order of the occurrences is that of the file, over all events, and each sender of the file
-/// has an object of its own. With a `Simulation`'s clock a replay runs in a simulation, too: the
+/// Occurrences are sent in the order of the file, over all events. An object of its own stands for
+/// each sender in the file. With a `Simulation`'s clock a replay runs in a simulation, too: the
 /// same seed gives the same schedule.
 public struct EventReplay: Sendable {
   /// The times at which occurrences are sent.
@@ -31,8 +31,8 @@ public struct EventReplay: Sendable {
   public struct Damage: Sendable {
     let isSkipped: Bool
 
-    /// The line is left out, and listed in ``Outcome/damaged``. What its handlers sent is left out,
-    /// too, and counted in ``Outcome/lostCauses``.
+    /// The line is left out, and listed in ``Outcome/damaged``. What the handlers of its occurrence
+    /// sent is left out, too, and counted in ``Outcome/lostCauses``.
     public static var skip: Damage { Damage(isSkipped: true) }
     /// The line is an error, which is thrown before anything is sent.
     public static var refuse: Damage { Damage(isSkipped: false) }
@@ -45,10 +45,10 @@ public struct EventReplay: Sendable {
     /// The lines that were left out because of damage, with their numbers, from 1 for the first
     /// line of the file.
     public let damaged: [(line: Int, reason: String)]
-    /// The occurrences that were left out since their cause was not sent: its line is damaged or
-    /// missing, so that no handler sends them again. Each cause has its number in the file, `n`,
-    /// and the number of occurrences that it led to, by way of others, too. In the order of the
-    /// causes.
+    /// The occurrences that were left out because their cause was not sent: the line of the cause
+    /// is damaged or missing, so no handler sends them again. Each element has the number `n` of a
+    /// cause in the file, and the number of occurrences that it led to, directly or through others.
+    /// The causes ascend.
     public let lostCauses: [(cause: Int, count: Int)]
     /// The number of occurrences that are missing in the recording, since they came faster than
     /// they could be written.
@@ -85,8 +85,8 @@ public struct EventReplay: Sendable {
 
   /// Sends all occurrences, and returns when their handlers have finished.
   ///
-  /// An occurrence that a handler of another recorded one sent is left out, since that handler
-  /// sends it again.
+  /// If a handler of a recorded occurrence sent another one, the latter is left out, since the
+  /// handler sends it again.
   ///
   /// - Parameters:
   ///   - pace: The times at which occurrences are sent.
@@ -115,8 +115,9 @@ public struct EventReplay: Sendable {
       }
       await delivery.body(sender, pace.factor == nil)
     }
-    // In the order of the names, so that a simulation repeats it. What a handler sends to another
-    // target is handled in a later round.
+    // Waits for the targets in the order of their names, so that a simulation repeats the order.
+    // There is a round for each target, because a handler may send to a target that was waited for
+    // before.
     let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
     for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(
@@ -154,8 +155,8 @@ public struct EventReplay: Sendable {
     return deliveries
   }
 
-  /// Returns the causes that were not sent, with the numbers of occurrences that are left out with
-  /// them.
+  /// Returns the causes that were not sent, each with the number of occurrences that are left out
+  /// because of it.
   ///
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {

@@ -4,8 +4,8 @@ import Foundation
 /// The lines of a recording, from the beginning of a delivery to the file.
 ///
 /// A delivery takes its place in the order first, encodes its payload without a mutex, and then
-/// hands in its line. A line is written as soon as all lines before it are there, by the thread
-/// that finds it so: one thread at a time, and never under a mutex.
+/// hands in its line. A line is written as soon as all lines before it are there, by a thread that
+/// has handed in a line or by a block on a global queue: one at a time, and never under a mutex.
 ///
 /// While the file takes nothing, ``waitingLimit`` bytes wait at most, and one line more for each
 /// thread that encodes. Further occurrences get no place. Their number is a line of its own.
@@ -28,7 +28,7 @@ final class Journal: Sendable {
     var end = Int.max
     /// The lines that wait for one before them, by their numbers.
     var lines: [Int: [UInt8]] = [:]
-    /// The lines that stand before the line with a number.
+    /// The lines of names and gaps, each with the number of the line before which it stands.
     var headers: [(before: Int, line: [UInt8])] = []
     /// The bytes of lines that wait or are being written, with what an array and a table need for
     /// each.
@@ -45,7 +45,7 @@ final class Journal: Sendable {
     var outcome: Result<Int, any Error>?
     var waiters: [@Sendable (Result<Int, any Error>) -> Void] = []
 
-    /// Whether occurrences are left out, until half of the lines that wait are written.
+    /// Whether occurrences are left out: from above the limit of waiting bytes down to half of it.
     var isBehind = false
 
     /// Returns whether an occurrence must be left out. Counts it.
@@ -58,8 +58,8 @@ final class Journal: Sendable {
       return true
     }
 
-    /// Returns the line of the occurrences that were left out, and begins a new count. Empty if
-    /// there are none.
+    /// Returns the line that tells how many occurrences were left out, and begins a new count.
+    /// Returns no bytes if none were left out.
     mutating func takeGap() -> [UInt8] {
       guard gap.count > 0 else { return [] }
       defer { gap = (0, 0) }
@@ -75,8 +75,8 @@ final class Journal: Sendable {
     /// Whether no line is missing before the end of the recording.
     var isWhole: Bool { nextLine > lastPlace || nextLine >= end }
 
-    /// Removes and returns the lines that can be written now. They count as waiting until they are
-    /// written.
+    /// Removes and returns lines that can be written now, about one batch at most. Their size stays
+    /// in `waitingBytes` until they are written.
     mutating func takeLines() -> (bytes: [UInt8], size: Int) {
       var taken: [UInt8] = []
       var size = 0
@@ -95,7 +95,8 @@ final class Journal: Sendable {
     }
   }
 
-  /// The bytes that one call writes, or one line more: a post is held for one such call at most.
+  /// The bytes that one call writes, except that its last line may go beyond them. As a rule, a
+  /// post waits for one such call at most.
   private static let batch = 262_144
 
   /// The bytes that wait for the file at most.
@@ -204,8 +205,8 @@ final class Journal: Sendable {
 
   private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
-  /// Writes what can be written, unless another thread does. A thread that posts writes one batch,
-  /// and leaves what has come meanwhile to a block on a global queue.
+  /// Writes what can be written, unless another thread is writing. A thread that posts writes one
+  /// batch, and leaves lines that can be written then to a block on a global queue.
   private func writeLines(inBackground: Bool = false) {
     while true {
       let time = elapsed()

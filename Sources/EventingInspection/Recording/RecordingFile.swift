@@ -52,7 +52,7 @@ final class RecordingFile: Sendable {
 
   /// Closes the file. Called once.
   func close() throws {
-    // A full disk may be told as late as this.
+    // The system may report a full disk only here.
     guard systemClose(descriptor) == 0 || errno == EINTR else { throw RecordingFile.error("close", path) }
   }
 
@@ -62,7 +62,7 @@ final class RecordingFile: Sendable {
   }
 }
 
-// Within the class, these names are those of its own methods.
+// Inside the class, `write` and `close` would call its own methods.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
   unsafe write(descriptor, bytes, count)
 }

@@ -15,9 +15,9 @@ struct SenderNumbers {
   /// Returns the number of a sender.
   ///
   /// - Parameters:
-  ///   - sender: The sender, which the caller holds.
-  ///   - loaded: Gets senders that this has loaded: the last reference to one must not be released
-  ///     under a mutex.
+  ///   - sender: The sender, which the caller retains.
+  ///   - loaded: Receives the senders whose weak references were loaded. The caller releases them
+  ///     after its mutex, because the last release of a sender runs its deinitializer.
   mutating func number(of sender: any AnyObject & Sendable, _ loaded: inout [any AnyObject & Sendable]) -> Int {
     let id = ObjectIdentifier(sender)
     // Another sender, which is gone, may have had the address.
@@ -43,8 +43,8 @@ struct SenderNumbers {
 
 /// The recorded occurrence that each call handles, by which a post from that call finds its cause.
 ///
-/// The last 500,000 occurrences and calls are known, at least. The cause of a post that waited
-/// behind more of them is lost.
+/// At least the last 500,000 occurrences and the last 500,000 calls are known. If more of either
+/// began while a post waited for its delivery, the cause of the post may be lost.
 struct CauseNumbers {
   private struct Occurrence: Hashable {
     let event: UInt64

@@ -31,7 +31,7 @@ struct ReplayFile: Sendable {
       throw InspectionError(.system, "expected a recording at \(file.path), got: \(error.localizedDescription)")
     }
     var lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // Behind the line break of a whole last line nothing follows.
+    // If the last line is whole, nothing follows its line break.
     let isCut = lines.removeLast().isEmpty == false
     guard let first = lines.first, let header = try? JSONDecoder().decode(Header.self, from: first) else {
       throw ReplayFile.error(1, "expected the header of a recording, as {\"recording\":1,…}, got another line")

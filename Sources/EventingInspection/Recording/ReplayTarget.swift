@@ -14,8 +14,8 @@ extension EventReplay {
 
     /// Sends to an event.
     ///
-    /// - Parameter event: The event. Its payload type decodes; the type's name in the file is for
-    ///   messages only.
+    /// - Parameter event: The event. Payloads are decoded as its payload type. The name of the type
+    ///   in the file is for messages only.
     public static func event<Payload: Codable & Sendable>(_ event: Event<Payload>) -> Target {
       Target.event(event) { (payload: Payload) in payload }
     }

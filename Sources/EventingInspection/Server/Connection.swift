@@ -1,7 +1,7 @@
 import Eventing
 
-/// One client: what it sent, what waits for it, and its subscriptions. It belongs to the thread of
-/// the server.
+/// One client: what it sent, what waits for it, and its subscriptions. Only the thread of the
+/// server uses a connection.
 final class Connection {
   let descriptor: Int32
   let limits: Limits
@@ -53,8 +53,8 @@ final class Connection {
   /// Whether anything waits to be sent.
   var wantsToWrite: Bool { queued > 0 || !pending.isEmpty }
 
-  /// Whether requests are read: not from a client that does not take its answers, nor from one that
-  /// sends more than it may.
+  /// Whether requests of the client are read: not while too many of its answers wait, nor while it
+  /// has sent more than it may.
   func wantsToRead(at now: UInt64) -> Bool {
     !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
@@ -163,8 +163,8 @@ final class Connection {
     queued += line.count
   }
 
-  /// Sends what the socket takes, and at most about ``Limits/reply`` bytes, so that a client that
-  /// asks much does not keep others waiting.
+  /// Sends what the socket takes, and stops when at least ``Limits/reply`` bytes are sent, so that
+  /// a client that asks for much does not delay others.
   func flush(at now: UInt64) {
     var sentNow = 0
     while !isClosed, sentNow < limits.reply {
@@ -172,8 +172,8 @@ final class Connection {
       guard let line = output.first else { break }
       switch Descriptors.write(descriptor, line[sent...]) {
       case .wouldBlock:
-        // Checked only after a failed write: if this thread was late, the client may have been
-        // ready long ago.
+        // The time is checked only after a failed write: if this thread is late, the client may
+        // have been ready for long.
         if now >= tookAt + limits.idleTime { isClosed = true }
         return
       case .closed: isClosed = true

@@ -72,5 +72,5 @@ enum Descriptors {
   }
 }
 
-/// Accepts a client. The name of the system's call is that of a method above.
+/// Accepts a client. Inside the type above, `accept` would call its own method.
 private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }

@@ -12,8 +12,8 @@ import Synchronization
   import Android
 #endif
 
-/// The thread of one inspection: it accepts clients, reads counters and answers. Nothing of it runs
-/// anywhere else.
+/// The thread of one inspection: it accepts clients, reads counters and answers. Other threads only
+/// start and stop it, and read its counts.
 final class Server: Sendable {
   private let file: SocketFile
   private let allowsControl: Bool

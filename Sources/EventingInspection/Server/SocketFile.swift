@@ -96,7 +96,8 @@ struct SocketFile: Sendable {
   private static func kind(_ file: stat) -> mode_t { file.st_mode & S_IFMT }
   private static func isSocket(_ file: stat) -> Bool { kind(file) == S_IFSOCK }
 
-  /// The folder must be the user's own, or sticky, so that no other user can exchange the file.
+  /// Checks that no other user can exchange the file: the folder must be sticky, or the user's own
+  /// and writable for no other user.
   private static func checkFolder(of path: String) throws(InspectionError) {
     guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count <= longest, path.last != "/" else {
       throw InspectionError(.badPath, "expected a path of 1 to \(longest) bytes, got \"\(path)\"")

@@ -15,7 +15,7 @@ struct TraceRecord: Sendable {
   let kind: Kind
   /// The place of the payload's text among those of the chunk, counted from 1; 0 for none.
   var payload: UInt32 = 0
-  /// The thread that told the trace.
+  /// The thread that added the record.
   let thread: UInt
   /// The time on the `InspectionClock`.
   let time: UInt64

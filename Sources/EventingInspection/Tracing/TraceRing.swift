@@ -2,8 +2,9 @@ import Eventing
 
 /// The last records of a trace, in chunks of fixed size. A new chunk replaces the oldest one.
 ///
-/// A record takes a mutex for a few instructions. A reader takes the mutex to retain the chunks and
-/// to copy the unfinished one, so a writer never waits for more than a copy of 64 KB.
+/// A writer locks a mutex for a few instructions per record. A reader locks it to retain the full
+/// chunks and to copy the current one, so a writer waits at most for these retains and a copy of 64
+/// KB.
 final class TraceRing: Sendable {
   /// The bytes of a chunk. Texts and names count with theirs.
   static let chunkBytes = 65_536
@@ -68,8 +69,8 @@ final class TraceRing: Sendable {
 
     /// Takes a call that has not happened out of the count of the chunk in which it began.
     ///
-    /// A call is withdrawn directly after its beginning, so one chunk at most began in between. If
-    /// other threads have filled more, the call stays counted.
+    /// Looks in the current chunk and in the one before, because a call is withdrawn directly after
+    /// its beginning. If other threads have filled more chunks since, the call stays counted.
     mutating func withdraw(_ call: UInt64) {
       if current.withdraw(call) { return }
       var isFound = false
@@ -102,8 +103,8 @@ final class TraceRing: Sendable {
     }
   }
 
-  /// The work left before a record can be added: none, to get the names of the handler, or to
-  /// begin a new chunk.
+  /// The work left for a record: none, since it was added; or, before it can be added, to get the
+  /// names of the handler or to begin a new chunk.
   private enum Rest { case nothing, names, room }
 
   /// Adds a record.
@@ -112,7 +113,7 @@ final class TraceRing: Sendable {
   ///   - record: The record.
   ///   - payload: The text of the payload; `nil` for none.
   ///   - names: Returns the names of the handler. Called without the mutex, before the first record
-  ///     of a chunk with which a call of the handler begins, or does not happen.
+  ///     in a chunk that begins a call of the handler, or tells that it was not called.
   func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
     // The record and the names are added in one step, or a new chunk could come between them.
     var known: HandlerNames?

@@ -1,5 +1,5 @@
-/// The rows of a trace file, which its format calls threads: the threads that told the trace, and
-/// the slots of the lanes. Within a row, spans nest.
+/// The rows of a trace file, which its format calls threads: one for each thread with a record
+/// outside of lanes, and one for each slot of a lane. Within a row, spans nest.
 struct TraceRows {
   /// The names of the rows, by their numbers less 1.
   private(set) var names: [String] = []

@@ -58,7 +58,8 @@ struct TraceSpans {
   /// The places of calls that have not happened.
   private var withdrawn: Set<Int> = []
 
-  /// Puts records together. Drops an end whose beginning was overwritten.
+  /// Pairs the records of beginnings with those of ends. Drops an end whose beginning was
+  /// overwritten.
   ///
   /// - Parameters:
   ///   - contents: What the ring holds.

@@ -13,7 +13,7 @@ enum JSONValue: Equatable {
   /// The largest number of values in one text, and the deepest nesting.
   static let (mostValues, deepest) = (12_000, 16)
 
-  /// Reads a text; `nil` if it is not JSON, or has too many values.
+  /// Reads a text; `nil` if it is not JSON, has too many values, or is nested too deeply.
   init?(_ bytes: ArraySlice<UInt8>) {
     var reader = Reader(bytes)
     guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }

@@ -101,8 +101,8 @@ struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns a text of ``longestText`` bytes at most. One that is longer ends at a character, with
-  /// `…`.
+  /// Returns a text, cut to ``longestText`` bytes at most. A longer text is cut between two
+  /// characters, and ends with `…`.
   static func cut(_ text: String) -> String {
     guard text.utf8.count > longestText else { return text }
     var left = longestText - "…".utf8.count

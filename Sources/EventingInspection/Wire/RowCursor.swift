@@ -2,7 +2,9 @@ import Eventing
 
 /// A place in all rows of a ``Poller``, from which an answer goes on when there is room for more.
 ///
-/// It names rows by number, so polls between two lines do not disturb it.
+/// Between two lines, polls may change the rows. The cursor names events, waits and warnings by
+/// number. If the list of handlers or edges at which it stands has changed, it writes that list
+/// again.
 struct RowCursor {
   /// The parts that are left, the current one first.
   private var left: [(name: StaticString, part: Parts)]
@@ -27,7 +29,7 @@ struct RowCursor {
 
   /// Writes rows, by part, until a line is full or all are written.
   ///
-  /// - Parameter room: The length of the line after which no row fits.
+  /// - Parameter room: The largest length of the line after a row.
   mutating func write(_ poller: Poller, to line: inout JSONWriter, room: Int) {
     while let current = left.first {
       let start = line.mark

@@ -3,7 +3,7 @@ import Eventing
 import Foundation
 import Synchronization
 
-/// A shop whose events have customers, and faults that are begun by name.
+/// A shop that trades all the time, with faults that methods begin.
 final class Shop: Sendable {
   let ordersPlaced = Event<Int>("orders placed")
   let payments = Event<Int>("payments")

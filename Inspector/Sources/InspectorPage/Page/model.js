@@ -85,8 +85,8 @@ function forget() {
 }
 
 export function update(message) {
-  // The inspector itself sends everything as update 0 to a page that was too slow, several times if need be. It may do so between
-  // the lines of an update of the app. The lines that are left of that one must not make the page forget.
+  // Each time that a page was too slow, the inspector itself sends it the whole state as update 0. That may come between the
+  // lines of an update of the app, whose remaining lines must not make the page forget.
   const number = message.n === 0 ? message.upTo : message.n;
   if (message.whole && (message.n === 0 || number !== model.number)) for (const part of parts) model[part].clear();
   if (number !== model.number) model.before = model.time;
@@ -94,7 +94,7 @@ export function update(message) {
   model.time = message.t;
   model.receivedAt = performance.now();
   for (const part of parts) {
-    // Before the rows: what went and came back since the last update is in both.
+    // `gone` comes before `parts`: a row that went and came back since the last update is in both.
     for (const row of message.gone[part] ?? []) {
       const key = keyOf(part, row);
       model[part].delete(key);
