@@ -7,6 +7,8 @@ public final class TraceCollector: Sendable {
   public static let largest = 256 << 20
 
   private struct Records {
+    /// The app that has the trace. An app that is started again numbers its traces from 1 again.
+    let session: AppSession
     var slices: [JSONSlice] = []
     var bytes = 0
     /// Stops the trace when its time is over; `nil` without a limit, and as soon as it is stopped.
@@ -32,13 +34,14 @@ public final class TraceCollector: Sendable {
     let members = answer.last?.members ?? [:]
     guard let trace = members["trace"]?.int else { throw LinkError("the app gave the trace no number") }
     traces.withLock { traces in
-      var records = Records()
+      var records = Records(session: session)
       records.limit = limit.map { limit in
         Task {
           do { try await Task.sleep(for: limit) } catch { return }
           await self.drop(trace, of: session)
         }
       }
+      traces[trace]?.limit?.cancel()
       traces[trace] = records
     }
     return (trace, members["megabytes"]?.int ?? megabytes)
@@ -47,7 +50,7 @@ public final class TraceCollector: Sendable {
   /// Stops a trace whose time is over, unless it is being stopped.
   private func drop(_ trace: Int, of session: AppSession) async {
     let isLeft = traces.withLock { traces in
-      guard traces[trace]?.limit != nil else { return false }
+      guard let records = traces[trace], records.session === session, records.limit != nil else { return false }
       traces[trace] = nil
       return true
     }
@@ -84,7 +87,7 @@ public final class TraceCollector: Sendable {
     defer { traces.withLock { $0[trace] = nil } }
     let answer = try await stop(trace, of: session)
     let overwritten = answer.last?.members?["overwritten"]?.int ?? 0
-    let records = traces.withLock { $0[trace] } ?? Records()
+    let records = traces.withLock { $0[trace] } ?? Records(session: session)
     guard records.bytes <= Self.largest else { throw LinkError("the trace has more than \(Self.largest) bytes") }
     let lists = records.slices.compactMap { slice -> String? in
       let inner = String(decoding: slice.bytes.dropFirst().dropLast(), as: UTF8.self)

@@ -69,7 +69,7 @@ extension Outbox {
   private func publishAll(to target: RemoteEvent<Payload>, _ pace: RelayPace) async throws {
     while let message = try await next(pace) {
       try afterStep(.read)
-      guard let fault = try await publish(message, to: target, pace) else {
+      guard let (fault, attempts) = try await publish(message, to: target, pace) else {
         try afterStep(.published)
         // The engine has the message, so the message must be deleted even if this task was
         // cancelled meanwhile. A new task deletes it.
@@ -78,21 +78,23 @@ extension Outbox {
         continue
       }
       try await write(pace) { try message.setAside("\(fault)", in: $0) }
-      incidentEvent.post(OutboxIncident(kind: .setAside, outbox: name, id: message.id, attempts: 1, error: fault))
+      incidentEvent.post(
+        OutboxIncident(kind: .setAside, outbox: name, id: message.id, attempts: attempts, error: fault))
     }
   }
 
   /// Publishes a message, and retries until the engine has acknowledged it.
   ///
-  /// - Returns: The fault, if no retry can publish the message as it is; otherwise `nil`.
+  /// - Returns: The fault, if no retry can publish the message as it is, with the number of failed
+  ///   attempts; otherwise `nil`.
   private func publish(
     _ message: OutboxMessage, to target: RemoteEvent<Payload>, _ pace: RelayPace
-  ) async throws -> (any Error)? {
+  ) async throws -> (fault: any Error, attempts: Int)? {
     let (payload, headers): (Payload, [String: String])
     do {
       payload = try JSONDecoder().decode(Payload.self, from: message.payload)
       headers = try JSONDecoder().decode([String: String].self, from: message.headers)
-    } catch { return error }
+    } catch { return (error, 0) }
     var attempts = 0
     while true {
       try Task.checkCancellation()
@@ -102,7 +104,7 @@ extension Outbox {
       } catch let error as TransportError where error.code == .closed {
         throw error
       } catch let error as TransportError where hopelessCodes.contains(error.code) {
-        return error
+        return (error, attempts + 1)
       } catch {
         try Task.checkCancellation()
         attempts += 1

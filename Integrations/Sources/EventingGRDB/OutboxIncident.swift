@@ -21,7 +21,7 @@ public struct OutboxIncident: Sendable {
   public let outbox: String
   /// The id of the message; `nil` if the incident concerns the database.
   public let id: String?
-  /// The number of failed attempts in a row.
+  /// The number of failed attempts in a row; 0 for a message that cannot be decoded.
   public let attempts: Int
   /// The error.
   public let error: any Error

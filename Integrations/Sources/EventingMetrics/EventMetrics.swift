@@ -96,12 +96,16 @@ public final class EventMetrics: EventObserver {
   /// Call this method at an interval. Handlers with equal names are counted together.
   ///
   /// - Parameter event: The event.
-  /// - Complexity: O(handlers).
+  /// - Complexity: O(handlers, and names of all handlers so far).
   public func sample<Payload>(_ event: Event<Payload>) async {
     let name = names.event(event.identity)
     var waiting: [String: Int] = [:]
     for handler in await event.handlers {
       waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
+    }
+    // Nothing waits for a handler that has gone.
+    for handler in all.withLock({ $0.keys.filter { $0.event == name }.compactMap(\.handler) }) {
+      waiting[handler, default: 0] += 0
     }
     for (handler, count) in waiting { series(name, handler).waiting?.set(count) }
   }

@@ -104,11 +104,13 @@ import Testing
       try outbox.append(3, in: db)
     }
     let kinds = EventRecorder(outbox.incidents.map(\.kind))
+    let attempts = EventRecorder(outbox.incidents.map(\.attempts))
     try await relaying(outbox, to: placed) {
       try await recorder.expect([3], within: .seconds(60))
       #expect(try await eventually { try store.pendingCount == 0 })
     }
     #expect(kinds.entries.map(\.payload) == [.setAside, .setAside, .setAside])
+    #expect(attempts.entries.map(\.payload) == [1, 1, 0])  // the last one was not decoded
     let aside = try await store.database.read { try outbox.setAside(in: $0).map(\.id) }
     #expect(aside.count == 3 && aside.first == "with a space" && aside.last == "text")
     let retried = try await store.database.write { db in

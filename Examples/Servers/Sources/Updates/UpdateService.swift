@@ -56,6 +56,7 @@ public struct UpdateService: Sendable {
 
 /// Returns a text in the format of Server-Sent Events: a field for each line, then an empty line.
 func serverSentEvent(_ text: String) -> String {
-  let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+  // Three characters end a line in this format. A line without its field name would be a field.
+  let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
   return lines.map { "data: \($0)\n" }.joined() + "\n"
 }

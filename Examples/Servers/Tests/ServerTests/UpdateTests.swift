@@ -96,6 +96,10 @@ import Updates
         #expect(try await reader.next { $0.hasPrefix("data: ") } == "data: first")
         #expect(try await reader.next() == "data: second")
         #expect(try await reader.next() == "")
+        service.updates.post("third\r\nevent: other\rfourth")
+        for line in ["data: third", "data: event: other", "data: fourth"] {
+          #expect(try await reader.next { $0.hasPrefix("data: ") } == line)
+        }
       }
     }
   }
