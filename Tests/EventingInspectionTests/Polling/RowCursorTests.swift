@@ -48,6 +48,7 @@ import Testing
     lines.poller.poll()
     try lines.write()
     #expect(Set(lines.found) == Set(lines.expected))
+    withExtendedLifetime((event, targets)) {}
   }
 
   @Test func aBusThatGoesBetweenTwoLinesHidesNoOthers() throws {
@@ -62,5 +63,6 @@ import Testing
     lines.poller.poll()
     try lines.write()
     #expect(Set(lines.found) == Set(lines.expected))
+    withExtendedLifetime((buses, events)) {}
   }
 }
