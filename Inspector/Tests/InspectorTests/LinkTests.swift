@@ -120,7 +120,8 @@ import Testing
     try await withLink { app, _, recorder in
       app.change { $0.many() }
       try await eventually("not all rows") {
-        // Under the lock: with a copy in the hands of the test, each update would copy all rows.
+        // Reads the counts under the lock. If the test held a copy, each update would copy all
+        // rows.
         recorder.state.withLock { state in
           state.model.parts["events"]?.count == 1_008 && state.model.parts["handlers"]?.count == 10_010
         }
