@@ -12,8 +12,9 @@ extension Completion {
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // a send is waiter 1 from the start
     var wake = await nextWake(id)
     if case .children = wake {
-      // One group runs all children, because an event that the occurrence was forwarded to may add
-      // children at any time, and running children may wait for these.
+      // One group runs all children, so that later ones start while earlier ones run: an event that
+      // the occurrence was forwarded to may add children at any time, and a running child may wait
+      // for a later one.
       wake = await withDiscardingTaskGroup { group in
         while case .children(let children) = wake {
           for child in children { group.addTask(priority: child.priority) { await child.body() } }

@@ -52,8 +52,8 @@ import Synchronization
   /// transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
-  /// The amount of outstanding work: one for the event, and one for each event forwarded to, until
-  /// that event has delivered; and one for each item on a lane. Guarded by: mutex.
+  /// The amount of outstanding work: one for each event that has not delivered yet (this one, and
+  /// those forwarded to), and one for each item on a lane. Guarded by: mutex.
   var open = 1
   /// Whether the event has delivered the occurrence. Guarded by: mutex.
   var isDelivered = false
@@ -114,15 +114,15 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So the last of the
-    // waits in a cycle finds the others, and defers the handlers that would close it.
+    // A send is a waiter from the start, before any lane has the occurrence. So whichever wait of a
+    // cycle is added last finds the others, and defers the handlers that would close the cycle.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
-  /// - Parameter waiting: The completion that waits, if any. All work that the occurrence meets is
-  ///   added to that completion.
+  /// - Parameter waiting: The completion that waits, if any. It, or its root, gets all work that
+  ///   the occurrence meets.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -168,7 +168,7 @@ import Synchronization
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// A completion with only the context and the observers of this one, for an item that stays on a
-  /// lane without its waiters; `nil` if this completion has neither context nor observers.
+  /// lane while its waiters go on; `nil` if this completion has neither context nor observers.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
   /// Returns a completion for an occurrence whose call was to run at once, and that now waits on a

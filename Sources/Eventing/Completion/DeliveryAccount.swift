@@ -1,12 +1,12 @@
 /// The outcomes of an occurrence that its ``SendReport`` does not tell apart: the handlers that
-/// locks skipped, and the outcomes of forwards.
+/// were skipped because of a lock, and the outcomes behind forwards.
 ///
 /// Only an occurrence from a transport has one; see `Event.begin(_:)`.
 // Safe: `mutex` guards all mutable state.
 package final class DeliveryAccount: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The number of handlers, those behind forwards included, that skipped the occurrence because of
-  /// a lock. Guarded by: mutex.
+  /// The number of handlers that a lock kept from the occurrence, those behind forwards included.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var locked = 0
   /// The number of events that the occurrence was forwarded to. Guarded by: mutex.
   @exclusivity(unchecked) private var forwards = 0
@@ -93,8 +93,8 @@ package struct BegunSend: Sendable {
 }
 
 extension Event {
-  /// Begins a send that is awaited later. Bounded lanes take the payload as that of a `send`, and
-  /// the caller never sleeps because of an overload.
+  /// Begins a send that is awaited later. Bounded lanes treat the payload as they treat that of a
+  /// `send`, and the caller never sleeps because of an overload.
   ///
   /// The send belongs to no handler, even if a handler calls `begin`. So no cycle of waits goes
   /// through it.

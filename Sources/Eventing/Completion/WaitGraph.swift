@@ -28,8 +28,8 @@
     private var searching: Set<ObjectIdentifier> = []
     /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
-    /// The nodes that were found blocked. Such a node is forgotten if the search of an earlier
-    /// node, which came to this one, finds that earlier node free.
+    /// The nodes that were found blocked. If a search finds its node free, the nodes that were
+    /// found blocked during that search are removed.
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []

@@ -4,7 +4,8 @@
 @usableFromInline struct DeliveryTally: ~Copyable {
   /// The outcomes so far.
   @usableFromInline var report: SendReport
-  /// Whether an interceptor or a failure stopped the occurrence, so that later handlers skip it.
+  /// Whether an interceptor or a failure stopped the occurrence, so that later handlers are
+  /// skipped.
   @usableFromInline var isStopped = false
   /// The completion. It is created when the first handler needs it.
   @usableFromInline var completion: Completion?
@@ -83,9 +84,8 @@
     return completion
   }
 
-  /// Returns the completion that goes onto a lane with the payload, and creates it if there is
-  /// none; `nil` if none is needed: nothing waits, observes or is carried, and ``isLateSend`` is
-  /// false.
+  /// Returns the completion that goes onto a lane with the payload; `nil` if there is none. Creates
+  /// it first if something waits or observes, if values are carried, or if ``isLateSend`` is true.
   @usableFromInline mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)

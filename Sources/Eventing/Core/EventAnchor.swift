@@ -75,9 +75,9 @@ public import Synchronization
   /// the method that changed it returns.
   ///
   /// A thread that finds a record changed calls this too, or `closeFastPath(for:)`, before it acts
-  /// on the change. The thread that changed the record may not have called `noteChange()` yet. Then
-  /// the next occurrence would take the fast path, and reach a handler that the first thread has
-  /// already found locked or removed.
+  /// on the change. Otherwise, if the thread that changed the record has not called `noteChange()`
+  /// yet, the next occurrence takes the fast path and reaches a handler that was already found
+  /// locked or removed.
   @usableFromInline func noteChange() {
     syncPoint(.noting)
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }

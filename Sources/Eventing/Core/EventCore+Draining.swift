@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// The numbers of the drainers other than a thread that posted or made a change. No thread has
-/// these numbers.
+/// The numbers of the drainers that have neither posted nor made a change. No thread has such a
+/// number.
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }

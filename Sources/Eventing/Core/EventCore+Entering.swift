@@ -33,7 +33,7 @@ extension EventCore {
   /// A thread that is inside for a change, or for a few short calls, soon leaves. Enqueueing would
   /// cost both threads more.
   ///
-  /// - Returns: The state word, as ``enter()`` does; 0 if the event is still busy.
+  /// - Returns: The state word, as ``enter()`` returns it; 0 if the event is still busy.
   @usableFromInline @inline(never) func enterSoon(_ own: UInt) -> UInt {
     for _ in 0..<Thread.spinLimit {
       let seen = stateWord.load(ordering: .relaxed)

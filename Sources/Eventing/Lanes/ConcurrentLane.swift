@@ -9,7 +9,7 @@ import Synchronization
   private let limit: Int
   /// Whether a call waits for the entrance of the call before it.
   private let isPipeline: Bool
-  /// The turn of the call whose entrance is closed, in a pipeline. Guarded by: mutex.
+  /// In a pipeline, the number (`turn`) of the call whose entrance is closed. Guarded by: mutex.
   @exclusivity(unchecked) private var entering: UInt64?
   /// The slots that ended tasks have given back. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
@@ -192,7 +192,7 @@ import Synchronization
     Entrance(self, turn: mutex.withLock { turn(of: executionSlot) } ?? 0)
   }
 
-  /// Lets the next call begin, if the entrance of the call with this turn is still closed.
+  /// Lets the next call begin, if the entrance of the call with this number is still closed.
   func openEntrance(of turn: UInt64) {
     let slot = mutex.withLock { () -> FreeSlot? in
       guard unsafe entering == turn else { return nil }

@@ -1,7 +1,7 @@
 public import Synchronization
 
 /// The base of all lanes, and of a sequence's sink: the record of the handler, the counters of its
-/// calls, and whether it may still be called.
+/// calls, and whether a call may still begin.
 ///
 /// A lane holds the record of its handler and the anchor of its event, not the event. So the lane
 /// still delivers or skips its items after the event has been released, or the handler removed.

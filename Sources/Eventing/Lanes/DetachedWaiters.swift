@@ -1,9 +1,8 @@
-/// The completions that waited for items of a lane when a lock that holds occurrences paused the
-/// lane.
+/// The completions that are removed from the items of a lane when a lock that holds occurrences
+/// pauses the lane.
 ///
-/// They are removed from the items under the mutex of the lane, and completed after the mutex is
-/// released: for a send, the call counts as deferred, and a barrier passes. So nothing waits for
-/// the paused lane.
+/// The removal happens under the mutex of the lane. After the mutex is released, observers are
+/// told, sends count the call as deferred, and barriers pass. So nothing waits for the paused lane.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
   private(set) var barriers: [Completion] = []

@@ -13,8 +13,9 @@
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
-  /// A view of an inline handler. If no decision is needed, the first closure transforms the
-  /// payload and calls the handler. Otherwise the handler that the second closure makes is used.
+  /// A view of an inline handler. Where `EventCore.decide` is not needed, the first closure
+  /// transforms the payload and calls the handler. Elsewhere the handler that the second closure
+  /// makes is called.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
@@ -54,8 +55,7 @@ extension HandlerBody {
   }
 
   /// The closure that a view in front of this handler calls on the fast path; `nil` if the call
-  /// needs the slow path, because the handler is not inline, is called once, has an owner, or has
-  /// modifiers.
+  /// needs the slow path, for example because the handler is not inline or has an owner.
   @usableFromInline var viewTarget: ViewTarget? {
     guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil else { return nil }
     switch body {

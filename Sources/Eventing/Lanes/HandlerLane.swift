@@ -3,7 +3,8 @@ import Synchronization
 /// A lane with its handler's closure, and the steps of one call.
 ///
 /// A ``SerialLane`` runs one call at a time, a ``ConcurrentLane`` and a ``TaskLane`` run several.
-/// ``HandlerRunner`` names the final class of each lane, so that the core's calls are direct.
+/// ``HandlerRunner`` names the final class of each lane, so that the core calls the lane without
+/// dynamic dispatch.
 // Safe: only the drain or the tasks of the lane read `body`. It is cleared when no call can begin
 // any more.
 @usableFromInline class HandlerLane: DeliveryTarget, @unchecked Sendable {

@@ -160,8 +160,8 @@ extension Handler {
   ///
   /// The conversion runs synchronously, where the event delivers, also if this handler has a lane.
   ///
-  /// - Parameter convert: Returns the payload for this handler; `nil` to skip it. Also gets the
-  ///   tally of the delivery.
+  /// - Parameter convert: Returns the payload for this handler; `nil` to skip the handler. Also
+  ///   gets the tally of the delivery.
   @inlinable func converted<Incoming: Sendable>(
     _ convert: @escaping @Sendable (Incoming, borrowing DeliveryTally) -> Payload?
   ) -> Handler<Incoming> {
@@ -173,10 +173,9 @@ extension Handler {
 
   /// Returns a handler that converts each incoming payload, without the tally of the delivery.
   ///
-  /// If this handler is inline and needs no decision, posts reach the returned handler on the fast
-  /// path.
+  /// If this handler has a `viewTarget`, posts reach the returned handler on the fast path.
   ///
-  /// - Parameter convert: Returns the payload for this handler; `nil` to skip it.
+  /// - Parameter convert: Returns the payload for this handler; `nil` to skip the handler.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
     // The closure knows its target, so it does not ask for each payload whether the target is a

@@ -1,7 +1,7 @@
 /// The queue of a lane that may be bounded.
 ///
-/// A call in the queue may be dropped, a barrier or the end may not. So these are kept apart from
-/// the calls. Each is taken out after all calls that were appended before it.
+/// A call in the queue may be dropped, a barrier or the end may not. So barriers and the end are
+/// kept apart from the calls. Each is taken out after all calls that were appended before it.
 ///
 /// A value without synchronization; the lane guards it. Methods that destroy a payload must not be
 /// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.
@@ -24,7 +24,7 @@ struct LaneQueue: ~Copyable {
 
   /// A call that is dropped because there is no room: the new one, or one that waited.
   ///
-  /// The value destroys the payload when it goes, so it must not go under a mutex.
+  /// Destroying the value destroys the payload, and must not happen under a mutex.
   struct Dropped: ~Copyable {
     let completion: Completion?
     /// Whether the new call is dropped, and not one that waited.
@@ -35,7 +35,7 @@ struct LaneQueue: ~Copyable {
 
   /// An item that was taken out.
   ///
-  /// The value destroys the payload when it goes, so it must not go under a mutex.
+  /// Destroying the value destroys the payload, and must not happen under a mutex.
   struct Popped: ~Copyable {
     let item: LaneItem
     /// The payload of a call; `nil` for another item.

@@ -10,10 +10,10 @@ import Synchronization
 
   /// The calls, barriers and the end that wait. Guarded by: mutex.
   @exclusivity(unchecked) final var items: LaneQueue
-  /// The calls that run, or have been promised to a task, in no order. Each execution slot has the
-  /// index of its call here. Guarded by: mutex.
+  /// The calls that run or are about to start, in no order. Each execution slot has the index of
+  /// its call here. Guarded by: mutex.
   @exclusivity(unchecked) private final var active: [ActiveCall] = []
-  /// The turn that was given last. Guarded by: mutex.
+  /// The number (`turn`) that was given to a call last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) final var isEnding = false
@@ -54,13 +54,13 @@ import Synchronization
 
   // MARK: Active calls
 
-  /// The number of calls that run, or have been promised to a task. The caller holds `mutex`.
+  /// The number of calls that run or are about to start. The caller holds `mutex`.
   final var activeCount: Int { unsafe active.count }
 
   /// Whether no call runs and none is about to start. The caller holds `mutex`.
   var isQuiet: Bool { unsafe active.isEmpty }
 
-  /// Gives an execution slot its next call, and the call the next turn. The caller holds `mutex`.
+  /// Gives an execution slot its next call, and the call the next number. The caller holds `mutex`.
   final func occupy(_ executionSlot: ExecutionSlot) {
     unsafe nextTurn += 1
     unsafe executionSlot.activeIndex = active.count
@@ -114,7 +114,7 @@ import Synchronization
 
   /// Runs a call, unless its claim is refused, and concludes it.
   ///
-  /// - Parameter isShared: Set to whether a task that the call has started still holds the
+  /// - Parameter isShared: Set to true if a task that the call has started still holds the
   ///   invocation.
   /// - Returns: Whether the call is over. False if the lane has paused, and has put the call back.
   @inline(__always) final func run(
@@ -149,8 +149,8 @@ import Synchronization
 
   /// Lets a barrier pass when each call that runs now has ended.
   ///
-  /// The completion waits for these calls one by one and not for the lane, because one of them may
-  /// wait for the barrier.
+  /// The completion waits for each of these calls by itself and not for the lane. So if one of the
+  /// calls waits for the barrier, only that call is deferred.
   ///
   /// - Parameter own: The execution slot that passes the barrier: it runs no call now.
   final func pass(_ completion: Completion, except own: ExecutionSlot?) {
@@ -185,7 +185,7 @@ import Synchronization
     return isIdle
   }
 
-  /// Completes the waiters of a lane that is paused. Not under the mutex.
+  /// Lets the waiters of a paused lane go on. Not under the mutex.
   final func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { pass(completion, except: nil) }

@@ -33,8 +33,8 @@ extension SerialLane {
   /// 0 if they are void. The caller holds the mutex of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
-  /// Resumes a lane that a lock had paused. Its items come before all other items that wait on the
-  /// shared lane. Isolation: core.
+  /// Resumes a lane that a lock had paused. The lane's items come before all other items that wait
+  /// on the shared lane. Isolation: core.
   func resumeTurns(of shared: UnitScheduler) {
     let turns = mutex.withLock { () -> SharedTurns? in
       guard phase == .paused else { return nil }

@@ -2,7 +2,7 @@
 // waits for these items, and barriers complete at once.
 
 extension SerialLane {
-  /// Completes the waiters of a lane that is paused. Not under the mutex.
+  /// Lets the waiters of a paused lane go on. Not under the mutex.
   func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { completion.arrive(self, nil) }
@@ -94,7 +94,7 @@ extension SerialLane {
 
 /// All items of a serial lane, taken out of it.
 ///
-/// The value destroys the payloads when it goes, so it must not go under a mutex.
+/// Destroying the value destroys the payloads, and must not happen under a mutex.
 struct LaneItems: ~Copyable {
   var batch: PayloadQueue<LaneItem>
   var items: PayloadQueue<LaneItem>

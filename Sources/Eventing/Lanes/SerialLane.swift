@@ -104,8 +104,8 @@ public import Synchronization
     if push(payload, completion) { tally.taken &+= 1 }
   }
 
-  /// Calls the handler at once, or enqueues a call, for a post on the fast path: without waiters,
-  /// observers or a decision. Isolation: core.
+  /// Calls the handler at once, or enqueues a call, for a post on the fast path, which has no
+  /// waiters and no observers. Isolation: core.
   @usableFromInline @inline(__always) func takePost(_ payload: BorrowedPayload) {
     if mayCallHere, callHere(payload, nil) != nil { return }
     push(payload, CarriedContext.isCarrying ? Completion(.post) : nil)

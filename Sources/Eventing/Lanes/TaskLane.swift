@@ -82,10 +82,10 @@ import Synchronization
     Scheduling.plainTask(priority: priority, on: executor) { await self.runOnce(call) }
   }
 
-  /// Runs a call, and keeps the object for another call if nothing else refers to the invocation.
+  /// Runs a call, and keeps it for another occurrence if nothing else refers to its invocation.
   ///
-  /// No task holds the invocation of an object that is kept, and no completion waits for its slot.
-  /// So a wait for the next call on the slot is not taken for a wait for the ended call.
+  /// No task holds the invocation of a kept call, and no completion waits for its slot. So the wait
+  /// graph never takes the next call on the slot for the ended one.
   private func runOnce(_ taken: TaskCall) async {
     let executionSlot = taken.invocation.executionSlot
     var isShared = false

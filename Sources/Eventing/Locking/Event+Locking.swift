@@ -11,7 +11,8 @@ extension Event {
   /// the order, and a once handler is not used up.
   ///
   /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
-  /// ends; see ``Holding``. Locking twice is locking once, and the last `holding` counts.
+  /// ends; see ``Holding``. Locking a locked handler again changes only `holding`: one
+  /// ``unlock(_:)-(HandlerToken)`` ends the lock.
   ///
   /// This can be called from any thread and inside any handler, the locked one included. The lock
   /// is independent of ``withLocked(_:holding:_:)`` and of the lock of the event,
@@ -30,8 +31,8 @@ extension Event {
   /// Ends the lock of a handler, if it has one.
   ///
   /// A running ``withLocked(_:holding:_:)`` and the lock of the event stay in force. Held
-  /// occurrences are delivered at once if the event is idle. Otherwise they are delivered in their
-  /// turn: after everything that was sent before the call, and before anything sent later.
+  /// occurrences are delivered at once if the event is idle. Otherwise they are delivered after
+  /// everything that was sent before the call, and before anything sent later.
   ///
   /// - Parameter token: The token of the handler.
   /// - Returns: Whether the handler exists.
@@ -150,9 +151,9 @@ extension Event {
   /// Locks the event: none of its handlers, including those added later, is called until
   /// ``unlock()``.
   ///
-  /// Effective on return, and callable from any thread and inside a handler, as
-  /// ``lock(_:holding:)-(HandlerToken,_)``. The locks of single handlers are independent of the
-  /// lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
+  /// The lock is effective on return. Like ``lock(_:holding:)-(HandlerToken,_)``, this can be
+  /// called from any thread and inside any handler. The locks of single handlers are independent of
+  /// the lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
   /// - Parameter holding: Whether occurrences are skipped meanwhile, or held for each handler until
   ///   the lock ends. The last `holding` counts.

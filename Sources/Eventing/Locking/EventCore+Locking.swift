@@ -7,8 +7,8 @@ import Synchronization
 // core's mutex. They end as items of the mailbox, after everything that was sent before.
 //
 // With atomics alone, the thread inside could see a lock that another thread ends directly
-// afterwards. It would put the occurrence into the buffer after the end of the lock, and the next
-// occurrence would overtake this one.
+// afterwards. The thread inside would then put the occurrence into the buffer after the end of the
+// lock, and the next occurrence would overtake the one in the buffer.
 extension EventCore {
   // MARK: From any thread
 
@@ -180,8 +180,8 @@ extension EventCore {
     return buffer
   }
 
-  /// Delivers held occurrences until none is left, or the handler must not be called. Then resumes
-  /// the handler's lane. Isolation: core.
+  /// Delivers held occurrences until none is left, and then resumes the handler's lane. Stops as
+  /// soon as the handler must not be called. Isolation: core.
   private func deliver(_ buffer: HoldingBuffer, to record: HandlerRecord) {
     while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty {
       let held = unsafe buffer.items.takeFirst()

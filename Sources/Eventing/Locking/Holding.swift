@@ -2,7 +2,7 @@
 ///
 /// Held occurrences are delivered when the lock ends, before any newer one. Reports count them as
 /// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
-/// handler is removed, its held occurrences are dropped.
+/// handler is removed, its held occurrences are discarded.
 ///
 /// - Of several locks of one handler, the one that began last decides.
 /// - A lock that begins while held occurrences are being delivered holds the rest of them.

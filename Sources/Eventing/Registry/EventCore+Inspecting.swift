@@ -71,8 +71,8 @@ extension EventCore {
 
   /// Returns whether a handler may still be called.
   ///
-  /// Never called under the mutex: the reference to the owner may be the last one, and then its
-  /// `deinit` runs here.
+  /// Never called under the mutex: the reference to the owner may be the last one, and then the
+  /// owner's `deinit` runs here.
   @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet

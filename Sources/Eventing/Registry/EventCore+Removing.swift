@@ -53,12 +53,12 @@ extension EventCore {
     return count
   }
 
-  /// Unregisters a deactivated handler, at once or in its turn.
+  /// Unregisters a deactivated handler: at once or, if the event is busy, in a drain.
   @usableFromInline func requestUnregistration(_ record: HandlerRecord) {
     requestUnregistration(CollectionOfOne(record))
   }
 
-  /// Unregisters deactivated handlers, at once or in their turn.
+  /// Unregisters deactivated handlers: at once or, if the event is busy, in a drain.
   func requestUnregistration(_ records: some Collection<HandlerRecord>) {
     guard !records.isEmpty else { return }
     let own = enter()
@@ -182,8 +182,8 @@ extension EventCore {
     keyIndex.lookup.forget(keyTable)
   }
 
-  /// Unregisters all handlers, because the event ends. All occurrences that were sent before have
-  /// been delivered. Lanes end after the items that they hold. Isolation: core.
+  /// Unregisters all handlers, because the event ends. All occurrences that were sent before
+  /// ``finish()`` have been delivered. Lanes end after the items that they hold. Isolation: core.
   @usableFromInline func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }

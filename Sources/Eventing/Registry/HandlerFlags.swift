@@ -1,5 +1,5 @@
 /// The flags of a handler's state. If no flag of `slowPathMask` is set, the handler may be called
-/// without a decision.
+/// without ``EventCore/decide(_:_:_:_:_:)``.
 @usableFromInline enum HandlerFlags {
   /// The handler was removed, or its owner or event is gone.
   @usableFromInline static var removed: UInt32 { 1 << 0 }

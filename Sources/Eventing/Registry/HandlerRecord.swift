@@ -3,8 +3,9 @@ public import Synchronization
 /// The record of a handler: its state, which any thread may change at any time, and its place in
 /// the table. The handler's tokens hold the record.
 ///
-/// A record holds no closure, so a token keeps nothing else alive. In a release build a record
-/// takes 40 bytes, the most that fit into a block of 48 bytes of glibc's `malloc`.
+/// A record holds no closure, or releases it when the handler is retired. So a token keeps nothing
+/// else alive. In a release build a record takes 40 bytes, the most that fit into a block of 48
+/// bytes of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
 @usableFromInline class HandlerRecord: @unchecked Sendable {
   @usableFromInline final let state: Atomic<UInt32>
@@ -113,11 +114,11 @@ public import Synchronization
   /// The sink of `runner`, if the handler is a sequence and has no owner. Lent like `plainLane`.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
-  /// The closure of a view, which is called if no decision is needed; `nil` for any other handler.
-  /// Isolation: core.
+  /// The closure of a view, which is called if the handler does not need `EventCore.decide`; `nil`
+  /// for any other handler. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that the slot does not count: posts on the fast path from
-  /// which the view made no payload, and all skipped occurrences after the slot has gone.
+  /// which the view made no payload, and, when the slot has gone, those that it had counted.
   /// Isolation: core, to change it.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on

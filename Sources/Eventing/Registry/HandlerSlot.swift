@@ -29,14 +29,14 @@ public import Synchronization
     skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// Gives an occurrence to the lane or sequence of a handler that needs no decision.
-  /// Isolation: core.
+  /// Gives an occurrence to the lane or sequence of a handler that does not need
+  /// `EventCore.decide`. Isolation: core.
   ///
-  /// Retains nothing: the drain of the lane also writes the cache lines that a retain would write.
-  /// The first time, gives the slot a closure that takes posts.
+  /// Retains nothing, because a retain would write cache lines that the drain of the lane writes,
+  /// too. The first time, gives the slot a closure that takes posts.
   ///
   /// - Returns: The path that the handler needs next time; `nil` if the occurrence was not given,
-  ///   because the handler needs a decision, or runs inline.
+  ///   because the handler needs `EventCore.decide`, or runs inline.
   @usableFromInline @inline(__always) mutating func offer(
     _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout DeliveryTally
   )
@@ -78,7 +78,7 @@ public import Synchronization
 
 /// The errors by which a slot's closure ends the fast path.
 enum SlotSignal: Error {
-  /// The handler needs a decision, and has not been called.
+  /// The handler needs `EventCore.decide`, and has not been called.
   case decide
   /// An interceptor keeps the occurrence from the handlers that follow.
   case stop

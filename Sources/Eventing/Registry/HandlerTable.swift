@@ -79,8 +79,8 @@
     }
   }
 
-  /// Returns the handler that is swept next, round and round; `nil` if there is none, or the next
-  /// slot is dead. Complexity: O(1).
+  /// Returns the next handler to sweep; after the last one, the first again. `nil` if there is
+  /// none, or its slot is dead. Complexity: O(1).
   @usableFromInline mutating func nextToSweep() -> HandlerRecord? {
     if unsafe Int(sweep.bucket) >= max(1, index.count) { sweep = (0, 0) }
     guard let bucket = unsafe index.isEmpty ? first : index[Int(sweep.bucket)] else { return nil }

@@ -1,13 +1,13 @@
-/// A lane that handlers of several events share: one call at a time, in the order in which the
-/// events delivered.
+/// A lane that handlers of several events share. Calls begin in the order in which the events
+/// delivered, and overlap only if ``limit`` is above 1.
 ///
 ///     let database = Lane("database")
 ///     placed.addHandler(on: .lane(database)) { order in try await database.save(order) }
 ///     paid.addHandler(on: .lane(database)) { payment in try await database.save(payment) }
 ///
 /// For each handler, all else is as on a lane of its own: locks, owners, bounds, reports, and that
-/// no call begins after its removal has returned. A lock that holds occurrences pauses its handler
-/// only.
+/// no call begins after the handler's removal has returned. A lock that holds occurrences pauses
+/// only the locked handler.
 ///
 /// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that
 /// could not run before the call has returned: see ``SendReport/deferred``.
@@ -37,8 +37,8 @@ public final class Lane: Sendable {
   /// Waits until no call for an occurrence sent before is running or queued on the lane.
   ///
   /// Batches and paces on the lane do not wait any longer, but deliver what they have. Occurrences
-  /// that a lock holds do not count. Inside a call on the lane, it waits neither for that call nor
-  /// for work that waits for the call. Cancellation of the task does not shorten the wait.
+  /// that a lock holds do not count. Inside a call on the lane, `quiesce()` waits neither for that
+  /// call nor for work that waits for the call. Cancellation of the task does not shorten the wait.
   ///
   /// - Complexity: O(handlers and waiting calls).
   public nonisolated(nonsending) func quiesce() async {

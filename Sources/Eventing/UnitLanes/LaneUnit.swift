@@ -23,7 +23,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// Set while no other thread has the unit.
   @exclusivity(unchecked) private var storedKey: UnitKey?
   /// Whether the unit must not become a spare unit: it has a completion, a barrier waits for it, it
-  /// ended without a run, or it is a batch. Set before the unit is pushed; afterwards guarded by:
+  /// ended while it waited, or it is a batch. Set before the unit is pushed; afterwards guarded by:
   /// scheduler.mutex.
   @exclusivity(unchecked) var isNeverReused = false
   /// Whether a completion has task-local values or observers. Set before the unit is pushed;

@@ -49,7 +49,8 @@ import Synchronization
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
-      // After a lock that held it, an occurrence may wait although no timer runs. It comes first.
+      // An occurrence that a lock held may wait although no timer runs. The new one does not
+      // overtake it, but takes its place.
       if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
         return pass(payload, owner, &tally)

@@ -156,8 +156,8 @@ extension UnitLane {
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
     guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // The thread that locked the handler may have found no delay to end, and the lock may be over
-    // when the unit's turn comes.
+    // The thread that locked the handler may have found no delay to end. The unit gets this flag,
+    // because the lock may be over when the unit's turn comes.
     if isLocked, flags & HandlerFlags.isHolding == 0 { unit.isGivenUp.publish(true) }
     timer.fireNow()
   }

@@ -19,7 +19,7 @@ extension UnitLane {
     }
   }
 
-  /// Appends a payload to the batch that still gathers payloads, if nothing else follows from it.
+  /// Appends a payload to the batch that still gathers payloads, if nothing else has to be done.
   ///
   /// This is the fast path of ``gather(_:_:)``. It applies if nothing waits for the payload, no
   /// payload can be dropped, and the batch neither begins nor becomes full. Isolation: core.
@@ -146,7 +146,8 @@ extension UnitLane {
     return finish(effects, completion, at: key ?? self, key)
   }
 
-  /// Runs a unit that has a slot: for a `send` to a `.task` handler as a child task of the sender.
+  /// Runs a turn on its slot. A call of a `.task` handler for a `send` is a child task of the
+  /// sender.
   private func begin(_ start: UnitScheduler.Start, _ completion: Completion?) {
     guard case .task(let priority) = record.place, let completion, completion.purpose == .send,
       let unit = start.turn.unit, unsafe unit.completions.first === completion

@@ -1,9 +1,9 @@
-// A unit that has ended serves another payload, which takes the memory of the first. So a lane on
-// which few payloads wait allocates nothing for a payload.
+// A unit that has ended serves another payload, which takes the memory of the payload before it. So
+// a lane on which few payloads wait allocates nothing for a payload.
 
 extension UnitLane {
-  /// Removes the units that have ended from the front. The caller holds `scheduler.mutex`, and
-  /// releases `ended` after it.
+  /// Removes ended units from `units`: those at the front and, if there are many, the others. The
+  /// caller holds `scheduler.mutex`, and releases `ended` after it.
   func trim(_ ended: inout [LaneUnit]) {
     while let first = unsafe units.popFirst(where: { unsafe $0.stage == .ended }) { keep(first, &ended) }
     guard unsafe units.count > 64 + 4 * liveCount else { return }
@@ -14,8 +14,8 @@ extension UnitLane {
   /// If a unit that has left `units` can serve another payload, keeps the unit; otherwise appends
   /// it to `ended`. The caller holds `scheduler.mutex`.
   ///
-  /// Only the queues of the lane and of its scheduler have referred to the unit. It was taken from
-  /// the scheduler's queue when it ran, and from the lane's queue now.
+  /// Nothing else refers to such a unit. Only two queues had it: it left the scheduler's queue when
+  /// it ran, and it has now left the lane's queue, `units`.
   private func keep(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     if isDirect, unsafe !unit.isNeverReused, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
       unsafe endedSpares.append(unit)

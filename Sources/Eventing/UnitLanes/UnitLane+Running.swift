@@ -44,9 +44,9 @@ extension UnitLane {
     unit.key?.slot.set(slot)
   }
 
-  /// Makes one payload of the payloads that a batch has gathered. It does so once, after the first
-  /// attempt of the batch has been claimed. Until then the payloads stay separate, because a lock
-  /// may hold them and a bound may drop some of them.
+  /// Makes one payload of the payloads that a batch has gathered. This happens once, after the
+  /// first attempt of the batch has been claimed. Until then the payloads stay separate, because a
+  /// lock may hold them and a bound may drop some of them.
   private func makeBatch(_ unit: LaneUnit) {
     guard let rule = modifiers.batch, var gathered = unsafe unit.gathered.take() else { return }
     for i in 0..<gathered.count {
@@ -63,13 +63,14 @@ extension UnitLane {
     return unsafe unit.payload?.borrowed
   }
 
-  /// Begins the call of a unit on a lane that ``isDirect``, and claims it.
+  /// Claims the call of a unit, if the slot can make that call without ``run(_:_:on:)``.
   ///
   /// The caller calls the closure itself, because each asynchronous function of ``run(_:_:on:)``
   /// would allocate a frame, and ask for its executor.
   ///
-  /// - Returns: The closure and its payload; `nil` if ``run(_:_:on:)`` has to run the unit, because
-  ///   the unit was refused, binds task-local values, or has observers.
+  /// - Returns: The closure and its payload; `nil` if ``run(_:_:on:)`` has to run the unit: the
+  ///   lane is not direct, the claim was refused, or the unit binds task-local values or has
+  ///   observers.
   @inline(__always) func beginDirect(_ unit: LaneUnit, _ slot: ExecutionSlot) -> (ErasedAsyncHandler, BorrowedPayload)?
   {
     guard isDirect, unsafe !unit.isBound, case .directAsync(let direct) = unsafe body?.body else { return nil }

@@ -27,9 +27,11 @@ import Synchronization
   /// Whether a batch may mix keys, and the lane has no bound.
   let hasFreeBatches: Bool
   /// Whether a call is one attempt on the task of its slot, and takes the payload alone. Then a
-  /// slot makes it by ``beginDirect(_:_:)``, and its unit may serve another payload afterwards.
+  /// slot makes the call by ``beginDirect(_:_:)``, and the unit may serve another payload
+  /// afterwards.
   let isDirect: Bool
-  /// Whether a post that nothing waits for always becomes a unit, and does nothing else.
+  /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
+  /// nor replaces another one.
   let isUnbounded: Bool
   let layout: PayloadLayout
   /// Ended units, each with the memory of its payload, for the next payloads. Isolation: core.
@@ -53,7 +55,7 @@ import Synchronization
   @exclusivity(unchecked) var lastBatchCount = 0
   /// The batches that gather, and some that no longer do.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// A turn before which no unit can be dropped.
+  /// The units with a `turn` below this one cannot be dropped.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs, or is between two attempts, if the handler restarts.
   @exclusivity(unchecked) var current: LaneUnit?
@@ -220,7 +222,7 @@ import Synchronization
     return detached
   }
 
-  /// Completes the waiters of units that a lock holds. Not under a mutex.
+  /// Lets the waiters of units that a lock holds go on. Not under a mutex.
   func release(_ detached: [DetachedUnit]) {
     for one in detached {
       for completion in one.completions { reportHeld(completion, at: one.node) }
@@ -242,8 +244,8 @@ import Synchronization
     scheduler.append(batch)
   }
 
-  /// Ends a unit that has not run, and that the queue of its scheduler may still have. The caller
-  /// holds `scheduler.mutex`, and releases `ended` after it.
+  /// Ends a unit that waits, and that a queue of its scheduler may still have. The caller holds
+  /// `scheduler.mutex`, and releases `ended` after it.
   func endEarly(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     unsafe unit.isNeverReused = true
     end(unit, &ended)

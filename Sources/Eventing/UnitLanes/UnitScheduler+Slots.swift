@@ -2,7 +2,7 @@
 // here is called under a mutex.
 
 extension UnitScheduler {
-  /// Starts as many turns as there are free slots.
+  /// Starts turns while one waits and a slot is free.
   func startUnits() {
     while true {
       var ended: [LaneUnit] = []
@@ -77,9 +77,9 @@ extension UnitScheduler {
     while let current = turn { turn = await drainBound(current, slot, &quota, on: place) }
   }
 
-  /// Runs turns under one binding of ``Context/invocation``, until there is none, the quota is used
-  /// up, or a call has started a task that goes on after the call. Returns the turn that is left,
-  /// if this drain has to run it.
+  /// Runs turns under one binding of ``Context/invocation``, until no turn is left, the quota is
+  /// used up, or a call has started a task that goes on after the call. Returns the turn that is
+  /// left, if this drain has to run it.
   private func drainBound(
     _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async -> LaneTurn? {

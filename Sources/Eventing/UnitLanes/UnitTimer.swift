@@ -101,7 +101,7 @@ final class HandlerDelays: @unchecked Sendable {
   /// called under a mutex.
   ///
   /// - Parameter givingUp: Whether to cancel those attempts, because a lock that holds nothing has
-  ///   begun. Each unit is marked, because the lock may have ended by the time the unit runs.
+  ///   begun. Each unit gets a flag, because the lock may have ended by the time the unit runs.
   func end(givingUp: Bool = false) {
     let ended = mutex.withLock { unsafe Array(timers.values) }
     for (timer, unit) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
