@@ -118,8 +118,8 @@ public import Synchronization
   /// for any other handler. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that the slot does not count: posts on the fast path from
-  /// which the view made no payload, and, when the slot has gone, those that it had counted.
-  /// Isolation: core, to change it.
+  /// which the view made no payload, and, when the slot has gone, the occurrences that the slot had
+  /// counted. Isolation: core, to change it.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
