@@ -171,7 +171,7 @@ import Synchronization
   /// lane while its waiters go on; `nil` if this completion has neither context nor observers.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
-  /// Returns a completion for an occurrence whose call was to run at once, and that now waits on a
+  /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
   /// lane; `nil` if the occurrence has neither carried values nor observers.
   @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()

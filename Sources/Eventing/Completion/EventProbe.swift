@@ -21,8 +21,8 @@ package final class EventProbe: Sendable {
   /// ``isOver(except:)`` has returned true.
   package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
-  /// Returns whether only calls that sleep are left of the work, and work that waits for such
-  /// calls.
+  /// Returns whether nothing is left of the work except calls that sleep and work that waits for
+  /// such calls.
   package func isOver(except sleeping: [SleepingWork]) -> Bool {
     let nodes = Set(sleeping.lazy.filter(\.isCurrent).map(\.id))
     return completion.withMutex {

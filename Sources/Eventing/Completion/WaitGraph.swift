@@ -6,8 +6,8 @@
 /// is about to wait (the goal of the search), or waits for a blocked node.
 ///
 /// Before a call waits for a lane, a ``CycleSearch`` finds out whether that call blocks the lane.
-/// If it does, the call does not wait for the lane, and its report counts the work there as
-/// deferred. So no cycle is ever closed.
+/// If it does, the call does not wait for the lane, and the report that the call awaits counts the
+/// work there as deferred. So no cycle is ever closed.
 @usableFromInline enum WaitGraph {
   /// Guards the waits of all execution slots, the tracked completions and ``ConsumerTasks``. Taken
   /// only when a handler sends and waits, for tickets and barriers, for loops that senders wait

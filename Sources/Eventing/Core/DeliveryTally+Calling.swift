@@ -29,9 +29,9 @@ extension DeliveryTally {
     }
   }
 
-  /// Calls an inline handler, and retries it at once while it throws, the rule allows an attempt,
-  /// and the handler is neither removed nor locked. Counts the outcome of the last attempt, and
-  /// reports each attempt to the observers.
+  /// Calls an inline handler, and retries it at once while it throws, `retry` allows another
+  /// attempt, and the handler is neither removed nor locked. Counts the outcome of the last
+  /// attempt, and reports each attempt to the observers.
   mutating func call(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ retry: RetryRule, _ body: () throws -> Void
   ) {

@@ -114,9 +114,9 @@ extension EventCore {
 
   /// Hands the rest of the drain off to a serial queue of the event's own.
   ///
-  /// Handlers may block, and would delay other events where they share threads: on
-  /// `DispatchQueue.global()`, two blocked blocks delay a third one by a second, and in Swift's
-  /// pool for as long as they block.
+  /// Handlers may block. On threads that events share, this would delay other events: on
+  /// `DispatchQueue.global()`, two blocks that block delay a third one by a second; in Swift's
+  /// pool, they delay it as long as they block.
   func handOff(_ pendingWork: PendingWork) {
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
     Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
@@ -125,8 +125,8 @@ extension EventCore {
   /// Returns the event's own queue; creates it if there is none. Isolation: core.
   private func drainQueue(_ pendingWork: PendingWork) -> DispatchQueue {
     if let queue = unsafe pendingWork.drainQueue { return queue }
-    // Without a quality of service, Dispatch on Apple's systems would use that of the thread that
-    // hands off. Then a background thread would delay the posts of the main thread.
+    // If the queue had no quality of service, Dispatch on Apple's systems would take it from the
+    // thread that hands off. Then a background thread would delay the posts of the main thread.
     let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
     queue.setSpecific(key: OverloadControl.drained, value: pendingWork.overload)
     unsafe pendingWork.drainQueue = queue

@@ -41,7 +41,7 @@ public import Synchronization
   /// inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
   /// The value of ``sequence``. The thread inside the core changes it, with a load and a store that
-  /// the compiler makes one plain instruction. Any thread may read it.
+  /// the compiler merges into one plain instruction. Any thread may read it.
   ///
   /// The number, and `table.first` before it, lie at least 64 bytes behind the state word and the
   /// mutex. So contending threads never take the cache line that a delivery needs.

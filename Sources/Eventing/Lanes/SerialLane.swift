@@ -22,9 +22,9 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// The items that an unbounded lane has taken out of `items`, plus the calls that it made at
-  /// once, minus the barriers and ends that were ever appended. So `items.count + takenCount` is
-  /// the number of calls that the lane was ever given. Guarded by: mutex.
+  /// The number of items that an unbounded lane has taken out of `items`, plus calls that it made
+  /// at once, minus barriers and ends that were ever appended. So `items.count + takenCount` is the
+  /// number of calls that the lane was ever given. Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false

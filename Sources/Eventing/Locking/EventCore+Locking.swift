@@ -40,7 +40,7 @@ extension EventCore {
     }
     let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
     // If another thread removes the handler meanwhile, the thread that unregisters the handler
-    // finds the flag, and drops the buffer.
+    // finds the flag `hasHoldingBuffer`, and drops the buffer.
     unsafe buffer.locks.begin(reason, holding)
     let flag = buffer.holdingFlag
     record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }

@@ -1,8 +1,8 @@
 import Synchronization
 
 // Inspecting. The table changes only under the mutex, so a thread outside the core may walk it
-// while it holds the mutex. No record is released under the mutex, because that could run user
-// code: the result retains each record that was found.
+// while it holds the mutex. To release a record could run user code. So the result retains each
+// record that was found, and none is released under the mutex.
 extension EventCore {
   /// Calls `body` with each slot of each table, including slots whose handlers have been
   /// unregistered and which the table has not yet removed. The caller is inside the core, or holds

@@ -27,9 +27,9 @@
     unsafe (slots + Int(count)).initialize(to: HandlerSlot(body, record))
     unsafe record.index = count
     count &+= 1
-    // A record gets its id before it is added. Two records that threads add at one time may come
-    // here in the reverse order. They are put in the order of their ids, so that ids tell the order
-    // of handlers.
+    // A record gets its id before it is added. If two threads add at one time, the record with the
+    // larger id may come here first. The slots are put in the order of the ids, so that ids tell
+    // the order of handlers.
     while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
   }
 

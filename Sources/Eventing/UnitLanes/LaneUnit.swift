@@ -165,7 +165,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
 ///
 /// Set before the call, and cleared before another unit may have the slot. If a search of the wait
 /// graph finds that a call waits, the call had begun before the search. So the search finds the
-/// reference of the call set, and the references of earlier calls cleared.
+/// reference of that call, and none of an earlier call.
 @safe struct SlotReference: ~Copyable {
   private let slot = unsafe Atomic<Unmanaged<ExecutionSlot>?>(nil)
 

@@ -149,7 +149,7 @@ extension UnitLane {
     endNeedless(timer, of: unit)
   }
 
-  /// Ends a delay that was started too late: after the handler was locked or removed, after the
+  /// Ends a delay if it was started too late: after the handler was locked or removed, after the
   /// event ended, or after a newer occurrence came.
   func endNeedless(_ timer: UnitTimer, of unit: LaneUnit) {
     let mustEnd = scheduler.mutex.withLock { unsafe unit.isReplaced || endsDelays }
