@@ -8,9 +8,9 @@ extension Event {
   /// Removes a handler.
   ///
   /// Removal takes effect before this returns: no later call begins, and queued calls are skipped.
-  /// A call that another thread decided just before may still be running: ``quiesce()`` waits for
-  /// it. No call runs afterwards if this is called on the handler's own serial context: the main
-  /// actor for ``MainDelivery/main``, its serial queue, or the actor that it is isolated to.
+  /// A call that another thread began just before may still be running: ``quiesce()`` waits for it.
+  /// No call runs afterwards if this is called on the handler's own serial context: the main actor
+  /// for ``MainDelivery/main``, its serial queue, or the actor that it is isolated to.
   ///
   /// **Concurrency.** Callable from any thread or task. It never waits for a handler. If two
   /// threads remove one handler, one of them gets `true`. If more than 256 removals are queued, the
