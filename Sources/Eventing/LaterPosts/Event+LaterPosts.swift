@@ -15,8 +15,9 @@ extension Event {
   ///
   /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
   /// it rings at most once more. Clocks that are objects are told apart by identity, and clocks
-  /// that are values by `==`. A value without `==` that has stored properties is another clock each
-  /// time. If a sleep of the clock fails, the posts that wait for that instant are made at once.
+  /// that are values by `==`. A value without `==` that has stored properties counts as another
+  /// clock each time. If a sleep of the clock fails, the posts that wait for that instant are made
+  /// at once.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
