@@ -44,7 +44,7 @@ extension EventDiagnostics {
     }
   }
 
-  /// Returns the calls that this look sees and that exactly two looks before it have seen.
+  /// Returns the calls that exactly three looks have seen, this one included.
   private func stuckCalls() -> [RunningCalls.Call] {
     let running = RunningCalls.all.filter { $0.observed.observers.include(self) }
     let ages = looks.withLock { looks in

@@ -1,8 +1,9 @@
-// Removal takes effect before the call returns: from then on no call is claimed, not even for an
-// occurrence that waits on a lane. If the handler comes later in the occurrence that is being
-// delivered, it is not called for that occurrence. A call that another thread claimed just before
-// may still be running; `quiesce()` waits for it. If the caller is on the handler's own serial
-// context (the main actor for `on: .main`, its serial queue, its actor), no call runs afterwards.
+// Removal takes effect before `remove` returns: from then on no call of the handler is claimed, not
+// even for an occurrence that waits on a lane. If the handler comes later in the occurrence that is
+// being delivered, it is not called for that occurrence. A call that another thread claimed just
+// before may still be running; `quiesce()` waits for it. If the caller is on the handler's own
+// serial context (the main actor for `on: .main`, its serial queue, its actor), no call runs
+// afterwards.
 
 extension Event {
   /// Removes a handler.

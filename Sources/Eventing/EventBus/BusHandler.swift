@@ -71,7 +71,7 @@ final class BusHandler: Sendable {
   /// Returns whether a token is that of this handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether a bag is that of the members of this handler. Complexity: O(1).
+  /// Returns whether a bag holds the members of this handler. Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
 }
 

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// While it is on, each `send` that suspends takes part in the wait graph, and takes the mutex of a
 /// table when it begins and when it ends. So an inspection also shows waits that began before its
-/// client came.
+/// client connected.
 ///
 /// **For other modules of the package.** This is the whole interface of the folder:
 ///

@@ -3,8 +3,9 @@ import Synchronization
 extension RegisteredEvent {
   /// Reads the counters of the event, and those of its handlers if they may have changed.
   ///
-  /// Takes the core's mutex for a walk over the handlers, and the mutex of each lane for what waits
-  /// there. An idle event costs about as much as reading two cache lines.
+  /// Takes the core's mutex. If the handlers may have changed, walks over them under it, and takes
+  /// the mutex of each lane for what waits there. An idle event costs about as much as reading two
+  /// cache lines.
   ///
   /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
   ///   Only the release of an owner changes a handler without a sign.

@@ -10,7 +10,7 @@ extension Event {
   /// posted first.
   ///
   /// The event is not kept alive. Its end, by ``finish()`` or the release of its last reference,
-  /// cancels the post and releases the payload. ``quiesce()`` does not wait for it. Carried
+  /// cancels the post and releases the payload. ``quiesce()`` does not wait for the post. Carried
   /// task-local values are those of the caller.
   ///
   /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
