@@ -31,7 +31,7 @@ public struct Buffering: Hashable, Sendable {
   /// If `count` occurrences wait, the buffer still takes the occurrence of a
   /// ``Event/send(_:from:)`` at once, so that the order is kept. That `send` returns only after
   /// there has been room. The occurrence of a ``Event/post(_:from:)`` or ``Event/submit(_:from:)``
-  /// is dropped then, because these calls never wait.
+  /// is dropped in this case, because these calls never wait.
   ///
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }

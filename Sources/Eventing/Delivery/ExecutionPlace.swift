@@ -32,7 +32,7 @@ public import Dispatch
 }
 
 extension ExecutionPlace {
-  /// Returns the place with another bound, if it has a lane.
+  /// Returns the place with another bound; the place itself if its bound is fixed.
   func buffered(_ buffering: Buffering) -> ExecutionPlace {
     switch self {
     case .main: .main(buffering)

@@ -5,9 +5,9 @@ public struct MainDelivery: Sendable {
   /// The main actor: one call at a time, in order.
   ///
   /// A synchronous handler is called at once if the event delivers on the main queue, and no call
-  /// of the handler is queued or running. Otherwise the call is queued there. The sender never
-  /// blocks to reach the main queue. Queued calls give way to other work on the main queue after 4
-  /// ms.
+  /// of the handler is queued or running. Otherwise the call is queued on the main queue. The
+  /// sender never blocks to reach the main queue. Queued calls give way to other work on the main
+  /// queue after 4 ms.
   public static var main: MainDelivery { main() }
 
   /// Returns a delivery on the main actor, like ``main``, with a limit.

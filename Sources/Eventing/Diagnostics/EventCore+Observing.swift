@@ -1,7 +1,7 @@
 import Synchronization
 
 // An event with observers, or with an `unheard` event, has no fast path, like an event with a
-// history. Each occurrence is enqueued, even if the event is idle, and the queue is drained at
+// history. Each occurrence is enqueued, even if the event is idle, and the mailbox is drained at
 // once. Events with neither observers nor an `unheard` event pay nothing.
 
 extension EventCore {
@@ -60,8 +60,8 @@ extension EventCore {
     return living
   }
 
-  /// Decides again whether occurrences must be enqueued. Called by the drain, which stores the core
-  /// state when it ends. Isolation: core.
+  /// Decides again whether occurrences must be enqueued. Called by the drain, which stores the
+  /// decision in the state word when it leaves. Isolation: core.
   func updateMustEnqueue() {
     let isUnheardWanted = pendingWork.unheardReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnheardWanted

@@ -1,8 +1,8 @@
 // Finding stuck calls. The timer fires at intervals of half the limit for stuck calls, and each
 // time it looks at the running calls. A call that is reported was running at three looks in a row,
 // so it has run for at least the limit, and for less than twice the limit. Looks are counted and no
-// clock is read. So a pause in a debugger, or while the computer sleeps, does not make a call count
-// as stuck.
+// clock is read. The timer does not fire while a debugger stops the process or the computer sleeps,
+// so such a pause does not make a call count as stuck.
 
 extension EventDiagnostics {
   /// The calls and lanes at the last look.
@@ -44,7 +44,7 @@ extension EventDiagnostics {
     }
   }
 
-  /// Returns the calls that the third look in a row sees.
+  /// Returns the calls that exactly three looks have seen, this one included.
   private func stuckCalls() -> [RunningCalls.Call] {
     let running = RunningCalls.all.filter { $0.observed.observers.include(self) }
     let ages = looks.withLock { looks in

@@ -22,7 +22,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
-  /// The number of observed events after the last search for events that are gone.
+  /// The smallest number of observed events since the last search for events that are gone.
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
   /// The calls and lanes at the last look of the timer.
@@ -84,10 +84,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   ///   - slowest: The duration up to which a call is not reported as slow; `nil` reports no slow
   ///     call. For an asynchronous handler, suspensions count.
   ///   - stuck: The time after which a call that has not ended is reported; `nil` reports no such
-  ///     call. Each such call is reported once, while it hangs, before twice the time has passed.
+  ///     call. Each such call is reported once, while it hangs, before twice that time has passed.
   ///     Calls of inline handlers, which block their poster, count, too. A lane on which more than
-  ///     1,024 occurrences wait, and more than at the last look, is reported, too. Handlers that a
-  ///     lock pauses are not stuck.
+  ///     1,024 occurrences wait, and more than at the last look, is reported, too. The lane of a
+  ///     locked handler is not reported.
   ///   - most: The number of handlers up to which an event is not reported; `nil` reports no event.
   ///     A number below 0 counts as 0. An event is reported again each time that its number of
   ///     handlers has doubled.
@@ -170,7 +170,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   // MARK: Observations
 
-  /// Counts an observation, and lets the timer look from the first one on.
+  /// Counts an observation. With the first one, the looks of the timer begin.
   func observationBegan() {
     if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
   }

@@ -15,8 +15,8 @@
 /// time, in order. The other calls may come from several lanes at once.
 ///
 /// A requirement with a parameter `in:` receives the identity of the event. Its default calls the
-/// older requirement of that name, which does not receive it. The default of an older requirement
-/// does nothing.
+/// older requirement with the same base name, which has no such parameter. The default of an older
+/// requirement does nothing.
 public protocol EventObserver: Sendable {
   /// Called when the delivery of an occurrence begins, before any handler is called.
   ///
@@ -51,15 +51,15 @@ public protocol EventObserver: Sendable {
   func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a lock holds an occurrence for a handler; see ``Holding``.
   func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
-  /// Called when a handler was added. At the beginning of an observation, the handlers that are
-  /// already there come first.
+  /// Called when a handler was added. When an observation begins, this is called first for each
+  /// handler that is already there.
   ///
   /// - Parameters:
   ///   - handler: The token of the handler.
   ///   - event: The event of the handler.
   func added(_ handler: HandlerToken, in event: EventIdentity)
-  /// Called when a handler was removed or used up, or its owner or event is gone. Its last call may
-  /// still be running.
+  /// Called when a handler was removed or used up, or its owner or event is gone. The handler's
+  /// last call may still be running.
   func removed(_ handler: HandlerToken, in event: EventIdentity)
 
   // MARK: Without the event's identity
@@ -82,8 +82,8 @@ public protocol EventObserver: Sendable {
   func removed(_ handler: HandlerToken)
 }
 
-// Each of the first defaults calls the older requirement, so that an observer which implements the
-// older one is told.
+// Each default of a requirement with `in:` calls the older requirement, so that an observer which
+// implements only the older one is called.
 extension EventObserver {
   public func accepted(sequence: UInt64, in event: EventIdentity) { accepted(sequence: sequence, event: event.name) }
   public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
@@ -139,8 +139,8 @@ extension Event {
   /// once. Events without observers pay nothing.
   ///
   /// - Parameter observer: The observer.
-  /// - Returns: The observation, which ``EventObservation/end()`` ends. Without it the observation
-  ///   lasts as long as the event.
+  /// - Returns: The observation, which ``EventObservation/end()`` ends. Without that call, the
+  ///   observation lasts as long as the event.
   /// - Complexity: O(*n*) for *n* handlers and observers.
   @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventObservation {
     let observation = Observation(observer)

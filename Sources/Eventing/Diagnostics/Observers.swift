@@ -34,7 +34,7 @@ final class Observation: @unchecked Sendable {
   private let observations: [Observation]
   /// The traces of the event. They are told by ``ObservedOccurrence``, beside the observers.
   let traces: [EventTracing]
-  /// The trace, if there is one only. To go through `traces` retains the array and each trace.
+  /// The trace, if there is exactly one. A loop over `traces` would retain the array and the trace.
   let onlyTrace: EventTracing?
   let event: EventIdentity
 
@@ -93,7 +93,7 @@ final class Observation: @unchecked Sendable {
   /// The cell with the number of the current call, by which a trace finds the cause of a post;
   /// `nil` if the event is not traced.
   var cell: CallCell? { didSet { tracing = nil } }
-  /// The trace and the cell, if only one trace is told of the occurrence.
+  /// The trace and the cell, if one trace and no observer is told of the occurrence.
   private(set) var tracing: Tracing?
 
   /// The trace and the cell of an occurrence, which owns them.
@@ -214,7 +214,7 @@ enum NewEvents {
   static func tell(_ core: EventCore, _ name: String?) {
     if EventRegistry.isOn { EventRegistry.join(core.anchor, name, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
-    // Copied: an array that is changed in place under the mutex must not leave it.
+    // Copied: `add` and `remove` change the array in place, under the mutex.
     let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation, name) }
   }

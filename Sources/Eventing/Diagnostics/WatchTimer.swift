@@ -36,7 +36,7 @@ final class WatchTimer: Sendable {
     state.withLock { ($0.watchers.values.map(\.interval), $0.source != nil) }
   }
 
-  /// Notes an observation of an event by diagnostics, which look from the first one on.
+  /// Counts an observation. With the first one, the looks of these diagnostics begin.
   func add(_ diagnostics: EventDiagnostics, every interval: Duration) {
     let isFirst = state.withLock { state -> Bool in
       let id = ObjectIdentifier(diagnostics)
@@ -53,7 +53,7 @@ final class WatchTimer: Sendable {
     if isFirst { WaitingSends.watch(+1) }
   }
 
-  /// Forgets an observation. After the last one the diagnostics do not look any more.
+  /// Forgets an observation. With the last one, the looks of these diagnostics end.
   func remove(_ diagnostics: EventDiagnostics) {
     let gone = state.withLock { state -> Watcher? in
       let id = ObjectIdentifier(diagnostics)
@@ -67,8 +67,8 @@ final class WatchTimer: Sendable {
 
   /// Sets the timer to the next look, or ends it. The caller holds the mutex of the state.
   ///
-  /// The timer fires once, and is set again after the look. So two looks of one of the diagnostics
-  /// are never less than its interval apart, even if the first look was late.
+  /// The timer fires once, and is set again after the look. So two looks for one `EventDiagnostics`
+  /// are at least its interval apart, even if the first look was late.
   private func arm(_ state: inout State) {
     guard let next = state.watchers.values.min(by: { $0.due < $1.due }) else {
       state.source?.cancel()

@@ -46,7 +46,7 @@ struct OccurrenceView<Inner: Sendable>: EventSource {
         instant: (tally.instant ?? .now).instant)
     }
     // The event reads the clock once for each occurrence, so that all handlers receive one instant,
-    // late ones too.
+    // however late they run.
     handler.options.isClocked = true
     return handler
   }

@@ -49,8 +49,8 @@ public final actor Event<Payload: Sendable> {
     NewEvents.tell(core, name)
   }
 
-  /// Creates an event of which the observers of new events are not told yet. The caller discards it
-  /// if another thread was first to store an event in its place, and otherwise calls
+  /// Creates an event, but does not yet tell the observers of new events. If another thread has
+  /// stored an event first, the caller discards this one. Otherwise the caller calls
   /// ``tellObservers()``.
   init(untold name: String?) {
     self.name = name
@@ -83,7 +83,7 @@ extension Event {
   /// current occurrence has reached every handler. Nested posts use constant stack space.
   ///
   /// **Overload.** If more than 1,024 occurrences are queued, `post` sleeps for a fixed time after
-  /// it has enqueued its own: 10 µs are requested, of which Linux makes about 65 µs. It never waits
+  /// it has enqueued its own: it requests 10 µs, and Linux lets about 65 µs pass. It never waits
   /// for a handler. A post that an inline handler makes to its own event never sleeps.
   ///
   /// - Parameters:

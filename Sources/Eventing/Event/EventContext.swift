@@ -41,7 +41,7 @@ public enum EventContext {
   ///     Task(executorPreference: EventContext.executor) { await upload(file) }
   ///
   /// It is `nil` unless a test tool provides an executor, as a simulation of EventingTesting does.
-  /// So a program that starts its tasks like this can be simulated, and does not import the test
+  /// So a program that starts its tasks like this can be simulated without importing the test
   /// tools. On Linux, a simulation also runs tasks without a preference.
   ///
   /// Child tasks inherit the preference, `Task {}` does not. Callable from any thread, and inside

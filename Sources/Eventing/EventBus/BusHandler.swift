@@ -1,13 +1,13 @@
 /// A handler of all events of a bus: a handler in each, and one token and one life for all of them.
 ///
-/// The token names the only handler of an event of its own, to which nothing is sent. Each call in
-/// an event of the bus claims that handler, too, in an atomic step directly before the user's
-/// closure. So a removal holds on return, and a `once` handler is called once in all events
-/// together. When that handler is unregistered, the release of its closure removes the handlers in
-/// the events of the bus.
+/// The token names the only handler of a private event, to which nothing is sent. Each call in an
+/// event of the bus claims that handler, too, in an atomic step directly before the user's closure.
+/// So a removal holds on return, and a `once` handler is called once in all events together. When
+/// that handler is unregistered, the release of its closure removes the handlers in the events of
+/// the bus.
 ///
 /// The bus retains the bus handler, and so do the closures of the handlers in the events. After the
-/// bus is finished, the last closure releases it.
+/// bus is finished, the bus handler is released with the last of these closures.
 final class BusHandler: Sendable {
   let token: HandlerToken
   /// The event that the token belongs to.
@@ -40,7 +40,7 @@ final class BusHandler: Sendable {
       return
     }
     members.insert(attach(self, event))
-    // The end may have come between the two steps, and has then not removed the new handler.
+    // If the bus handler ended after the check above, its end did not remove the new handler.
     if isOver { members.removeAll() }
   }
 
@@ -71,7 +71,7 @@ final class BusHandler: Sendable {
   /// Returns whether a token is that of this handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether two handlers have the same members. Complexity: O(1).
+  /// Returns whether a bag holds the members of this handler. Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
 }
 

@@ -17,7 +17,8 @@ extension EventBus {
   ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
   ///   ``Event/removeAll()``, ends the handler in that event only. An event that is removed from
   ///   the bus loses the handler.
-  /// - If `once` is true, the handler is called once in all events together, even if they race.
+  /// - If `once` is true, the handler is called once in all events together, even if several
+  ///   threads send.
   /// - ``finish()`` ends the handler, after the calls for what was sent before.
   ///
   /// Every payload that is sent after this call has returned reaches the handler. Callable from any

@@ -205,7 +205,7 @@ public final class EventBus: Sendable {
 
   /// Returns the result of `body` for the events of an owner, or `nil` if there are none.
   ///
-  /// `body` runs under `mutex`, and the array does not leave it.
+  /// `body` runs under `mutex`, and must not let the array escape.
   private func events<Result>(
     of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {

@@ -106,8 +106,8 @@ extension EventSource {
     return attachDetailed(delivery, name, priority, once, SourceLine(fileID, line), body)
   }
 
-  /// Adds a synchronous handler that is not inline, or has a name or priority. Not inlined: that
-  /// would make each call site larger.
+  /// Adds a synchronous handler that is not inline, or has a name or priority. Not inlined, so that
+  /// call sites stay small.
   @inlinable @inline(never) nonisolated func attachDetailed(
     _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ source: SourceLine,
     _ body: @escaping @Sendable (Payload) throws -> Void

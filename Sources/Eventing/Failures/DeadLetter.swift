@@ -18,9 +18,9 @@ extension Event {
   ///
   ///     orders.deadLetters.addHandler { letter in try await store(letter.payload) }
   ///
-  /// The failure is in ``failures``, too. A handler that is never tried again makes a letter with
-  /// each failure; a batch makes one for each of its payloads. A handler on a lane behind a view
-  /// that changes the payload makes none: its payload is not one of this event.
+  /// The failure is in ``failures``, too. A handler without retries makes a letter with each
+  /// failure; a batch makes one for each of its payloads. A handler on a lane behind a view that
+  /// changes the payload makes none: its payload is not one of this event.
   ///
   /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
   /// handlers of letters; ``quiesce()`` does. Failures from before the first access to this

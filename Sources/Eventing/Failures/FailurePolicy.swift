@@ -55,7 +55,7 @@ extension FailurePolicy: CustomStringConvertible {
   /// The event that delivers the failures. It is created at the first access.
   var event: Event<HandlerFailure> { eventReference.load() ?? eventReference.set(Event("failures")) }
 
-  /// The event that delivers the failures; `nil` before the first access to it.
+  /// The event that delivers the failures; `nil` before the first access to `event`.
   var knownEvent: Event<HandlerFailure>? { eventReference.load() }
 
   init(_ policy: FailurePolicy) { self.policy = policy }

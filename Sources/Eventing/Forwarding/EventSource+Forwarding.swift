@@ -72,7 +72,8 @@ extension EventSource {
   ///   - object: The forward ends when this object is released; `nil` for no such object. It is
   ///     held weakly.
   ///   - place: The name of the destination, for inspections.
-  ///   - label: The text that tells this forward from others to the destination, for inspections.
+  ///   - label: The text that distinguishes this forward from others to one destination, for
+  ///     inspections.
   ///   - transform: A closure that makes a result; `nil` forwards nothing.
   ///   - farEnd: A closure that returns the far end of a result.
   ///   - body: A closure that receives the result, on the thread that delivers.

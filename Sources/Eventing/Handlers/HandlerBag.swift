@@ -45,8 +45,8 @@ public final class HandlerBag: Sendable {
   /// Removes the handlers of all tokens, as ``Event/remove(_:)-(HandlerToken)`` does, and empties
   /// the bag.
   ///
-  /// If another thread inserts a token meanwhile, either its handler is removed or the bag keeps
-  /// the token.
+  /// If another thread inserts a token meanwhile, either the handler of that token is removed, or
+  /// the bag keeps the token.
   ///
   /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(tokens).

@@ -1,4 +1,4 @@
-/// The file and the line where a handler was made, in two words.
+/// The file and the line where a handler was made, in two machine words.
 ///
 /// The place of an inline handler without options is known in debug builds only: in a release build
 /// its record has no room for a place.

@@ -1,8 +1,8 @@
-/// Waits that left out handlers which wait for the waiting call, while an inspection or an
-/// ``EventDiagnostics`` watches.
+/// Waits that leave out some handlers, because these handlers wait for the waiting call. Noted
+/// while an inspection or an ``EventDiagnostics`` watches.
 ///
 /// Such a wait is often short, so a poll seldom finds it, and it may have ended before a client
-/// came. For each event and set of handlers, the last such wait is kept here.
+/// connects. For each event and set of handlers left out, the last such wait is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
@@ -13,7 +13,7 @@ package enum DeferredWaits {
   static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
-  /// The last wait of each event and each set of handlers. Its `since` is the time of its end.
+  /// The last wait of each event and each set of handlers. Each has the time of its end as `since`.
   package static var last: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
 
   /// Notes a wait that is about to end.

@@ -1,4 +1,4 @@
-/// The counters of one event, as a poll last read them. It belongs to one thread at a time.
+/// The counters of one event, as a poll last read them. A reading belongs to one thread at a time.
 package final class EventReading {
   /// The number of occurrences whose delivery began.
   package internal(set) var sequence: UInt64 = 0
@@ -17,8 +17,8 @@ package final class EventReading {
   /// The numbers of the event of unheard occurrences and of the event of failures; 0 for an event
   /// that does not exist.
   package internal(set) var children: (unheard: UInt64, failures: UInt64) = (0, 0)
-  /// The handlers, in the order in which they are called. Those whose lane still runs calls after
-  /// their removal come last.
+  /// The handlers, in the order in which they are called. Removed handlers whose lanes still run
+  /// calls come last.
   package internal(set) var handlers: ContiguousArray<HandlerReading> = []
   /// Whether the last poll read the handlers. If it did not, nothing showed that they changed.
   package internal(set) var hasReadHandlers = false

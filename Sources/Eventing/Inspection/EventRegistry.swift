@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// While it is on, each `send` that suspends takes part in the wait graph, and takes the mutex of a
 /// table when it begins and when it ends. So an inspection also shows waits that began before its
-/// client came.
+/// client connected.
 ///
 /// **For other modules of the package.** This is the whole interface of the folder:
 ///
@@ -25,7 +25,7 @@ import Synchronization
 /// - ``InspectionClock`` is the clock of all of these.
 ///
 /// All of it may be called from any thread that holds no mutex. A poll may hold the last reference
-/// to an event for a moment, so that its handlers are released on the thread that polls.
+/// to an event for a moment. Then the handlers of the event are released on the thread that polls.
 package enum EventRegistry {
   /// The number of inspections.
   private static let users = Atomic<Int>(0)
@@ -150,7 +150,7 @@ final class RegisteredBus: Sendable {
     return weakBus
   }
 
-  /// Returns whether a living bus is this one. The caller retains it, so this releases nothing.
+  /// Returns whether a living bus is this one. The caller retains `bus`, so this releases nothing.
   func wasSeen(_ bus: EventBus) -> Bool { weakBus === bus }
 }
 

@@ -31,8 +31,8 @@ package struct GraphEdge: Hashable, Sendable {
   }
   package var key: Key { Key(self) }
 
-  /// Returns the edges that begin at an event, from the handlers that a poll has read. No two edges
-  /// have one ``key``: two forwards to one event are one edge, with the sum of their counts.
+  /// Returns the edges that begin at an event or at its handlers, from what a poll has read. No two
+  /// edges have one ``key``: two forwards to one event are one edge, with the sum of their counts.
   package static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
     let edges = reading.handlers.flatMap { handler -> [GraphEdge] in
       let details = handler.record.details
@@ -59,7 +59,7 @@ package struct GraphEdge: Hashable, Sendable {
     return summed(edges)
   }
 
-  /// Returns the edges with equal keys as one, in the order in which the keys occur first.
+  /// Merges the edges with equal keys into one each, in the order in which the keys occur first.
   private static func summed(_ edges: [GraphEdge]) -> [GraphEdge] {
     var (sums, places): ([GraphEdge], [Key: Int]) = ([], [:])
     for edge in edges {
@@ -88,15 +88,15 @@ package struct GraphEdge: Hashable, Sendable {
 /// A place outside of the events of the process that a handler forwards to.
 @usableFromInline final class Bridge: Sendable {
   let place: String
-  /// The text that tells this route from others to the place; `nil` if there are no others.
+  /// The text that distinguishes this route from others to the place; `nil` if there are no others.
   let label: String?
 
   init(to place: String, label: String?) { (self.place, self.label) = (place, label) }
 }
 
 extension HandlerReading {
-  /// The key that the handler listens to, if it is text or a number. No `description` that the user
-  /// wrote runs here.
+  /// The key that the handler listens to: a string, integer or Boolean as text, any other key as
+  /// its type. No `description` that the user wrote runs here.
   fileprivate var keyLabel: String? {
     switch (keyBox as? any HashableKey)?.hashableKey {
     case let text as String: text

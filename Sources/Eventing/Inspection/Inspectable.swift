@@ -1,7 +1,7 @@
 /// A thing whose events can be looked at while the program runs: an event, a keyed event, an
 /// observed value, a question, or a bus.
 ///
-/// A type of yours that has several events conforms by joining theirs:
+/// A type of yours that has several events conforms by adding up what these have:
 ///
 ///     extension Shop: Inspectable {
 ///       var inspected: InspectedEvents { orders.inspected + payments.inspected }

@@ -1,5 +1,5 @@
 /// The numbers of lanes: all handlers of one queue, actor or shared lane, or of the main actor,
-/// share one. No number is used again in a process.
+/// share one number. No number is used again in a process.
 package enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]

@@ -3,8 +3,9 @@ import Synchronization
 extension RegisteredEvent {
   /// Reads the counters of the event, and those of its handlers if they may have changed.
   ///
-  /// Takes the core's mutex for a walk over the handlers, and a lane's mutex for what waits there.
-  /// An idle event costs about as much as reading two cache lines.
+  /// Takes the core's mutex. If the handlers may have changed, walks over them under it, and takes
+  /// the mutex of each lane for what waits there. An idle event costs about as much as reading two
+  /// cache lines.
   ///
   /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
   ///   Only the release of an owner changes a handler without a sign.
@@ -16,12 +17,12 @@ extension RegisteredEvent {
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
-    // Read under the mutex, because a drain notes under it how many occurrences it takes, and at
-    // which sequence number.
+    // Read under the mutex, under which a drain notes how many occurrences it takes, and at which
+    // sequence number.
     let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
-    // A drain that took a batch out of the queue does not slow posts down.
+    // A batch that a drain has taken out of the mailbox does not count: it slows no post down.
     reading.isOverloaded = unsafe (pendingWork?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
     var waiting = 0
     if let pendingWork {

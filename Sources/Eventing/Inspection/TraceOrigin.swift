@@ -35,7 +35,7 @@ extension Completion {
   /// setter, and for traces the time of the set and the call that made it. `nil` if no value is
   /// carried and no trace runs.
   ///
-  /// Any trace counts: a combination of values has an event of its own, which may be traced.
+  /// A trace of any event counts: a combination of values has its own event, which may be traced.
   static var ofSetter: Completion? {
     let isTraced = EventTracing.areRunning
     guard isTraced || CarriedContext.isCarrying else { return nil }
@@ -44,8 +44,8 @@ extension Completion {
     return completion
   }
 
-  /// A completion with the context of this one, and with the time and the cause of the set, for a
-  /// further occurrence that the set sends; `nil` if this one has none of these.
+  /// A completion for a further occurrence of the set, with the context of this completion and the
+  /// time and cause of the set; `nil` if this completion has none of these.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

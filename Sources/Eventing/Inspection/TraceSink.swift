@@ -7,8 +7,8 @@ import Synchronization
 /// the lane. A trace is no handler and no observer: reports, occurrences that reach no handler, and
 /// the number of handlers are as without it.
 ///
-/// Three kinds of payloads bring calls without an occurrence around them: one that a lock held, one
-/// that is replayed to a new handler, and one that waited for a handler's pace.
+/// Calls for three kinds of payloads come outside of any such pair: payloads that a lock held,
+/// payloads that are replayed to a new handler, and payloads that waited for a handler's pace.
 package protocol TraceSink: AnyObject, Sendable {
   /// A delivery begins. The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
@@ -18,7 +18,7 @@ package protocol TraceSink: AnyObject, Sendable {
   func began(_ call: TracedCall, of handler: TracedHandler)
   /// A call has ended.
   func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool)
-  /// A call that had begun has not happened: the handler was skipped.
+  /// A call whose beginning was told does not happen: the handler was skipped.
   func withdrew(_ call: TracedCall, of handler: TracedHandler)
   /// A handler was not called.
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)
@@ -58,7 +58,7 @@ package struct TracedPayload {
     copy(as: KeyedPayload<Key, Payload>.self).map { ($0.key, $0.payload) }
   }
 
-  /// Returns a copy, if the payload has that type. That of a keyed event is a `KeyedPayload`.
+  /// Returns a copy, if the payload has that type. A payload of a keyed event is a `KeyedPayload`.
   package func copy<Payload: Sendable>(as type: Payload.Type) -> Payload? {
     self.type == type ? payload.payload(Payload.self) : nil
   }
@@ -66,7 +66,8 @@ package struct TracedPayload {
 
 /// A call of a handler of a traced event.
 ///
-/// It has no references: a retain and a release for each copy took most of the time of a trace.
+/// It has no references: a retain and a release for each copy would take most of the time of a
+/// trace.
 package struct TracedCall: Sendable {
   /// The number of the call, which no other call of the process has.
   package let number: UInt64
@@ -189,7 +190,7 @@ extension ObservedOccurrence {
     trace { $0.ended(call, of: handler, threw: threw) }
   }
 
-  /// Tells traces that a call has not happened: the handler was skipped.
+  /// Tells traces that a call whose beginning they know does not happen: the handler was skipped.
   func withdrawTraced(_ call: TracedCall, of handler: TracedHandler) {
     cell?.call.store(call.outer, ordering: .relaxed)
     trace { $0.withdrew(call, of: handler) }
@@ -243,8 +244,8 @@ extension EventCore {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }
 
-  /// Delivers to one slot outside of an occurrence, with the ``CallCell`` bound if the event is
-  /// traced. Isolation: core.
+  /// Delivers a payload to one slot, outside of the delivery of an occurrence, with the
+  /// ``CallCell`` bound if the event is traced. Isolation: core.
   @inline(never) func visitAlone(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) {

@@ -1,6 +1,6 @@
 /// The calls of ``EventSource/next(within:clock:where:)`` that wait while inspections watch.
 ///
-/// Otherwise a call costs one load of an atomic counter.
+/// If nothing watches, a call costs one load of an atomic counter.
 enum WaitsForNext {
   private static let waits = Guarded<[UInt64: PolledWait]>([:])
 

@@ -6,8 +6,8 @@ extension KeyedEvent {
   /// - Returns: `false` if the handler was gone, or belongs to another event.
   /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-  /// Removes several handlers, as ``remove(_:)-(HandlerToken)`` does. Returns the number that were
-  /// still there.
+  /// Removes several handlers, as ``remove(_:)-(HandlerToken)`` does. Returns the number of
+  /// handlers that this call removed.
   @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
   /// Removes all handlers with a name, as ``Event/remove(named:)-(String)`` does. Returns their
   /// number. O(*n*) for *n* handlers of all keys.

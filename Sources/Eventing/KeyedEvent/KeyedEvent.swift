@@ -7,8 +7,8 @@
 ///     moved.post(start, to: me)
 ///
 /// A keyed event has one order over all keys, and every guarantee of an ``Event``. The handlers of
-/// an occurrence run by priority and then in the order of adding. This order does not tell handlers
-/// of the key from handlers of ``anyKey``.
+/// an occurrence run by priority and then in the order of adding. This order does not distinguish
+/// handlers of the key from handlers of ``anyKey``.
 ///
 /// Sending to a key costs what the handlers that it reaches cost, whether there are ten keys or a
 /// million. A key without handlers needs no memory. The event calls `hash(into:)` and `==` of its

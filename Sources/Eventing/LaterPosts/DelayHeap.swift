@@ -1,7 +1,8 @@
 /// Delayed work in the order of the deadlines: a binary heap in blocks of memory.
 ///
-/// The heap grows and shrinks by a block, so that no step costs more than O(log n): all delayed
-/// work of a clock in the process shares one mutex. Each work knows its index.
+/// The heap grows and shrinks by a block, so that no step costs more than O(log n). A longer step
+/// would delay others: all delayed work of a clock in the process shares one mutex. Each work knows
+/// its index.
 ///
 /// A value without synchronization; the queue guards it.
 struct DelayHeap {
@@ -44,7 +45,8 @@ struct DelayHeap {
     return remove(at: 0)
   }
 
-  /// Removes and returns the work at an index. Never release its last reference under the mutex.
+  /// Removes and returns the work at an index. The caller must not release the last reference to
+  /// the work under the mutex.
   @discardableResult mutating func remove(at index: Int) -> any DelayedWork {
     let removed = self[index].work
     removed.heapIndex = -1

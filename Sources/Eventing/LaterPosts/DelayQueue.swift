@@ -13,13 +13,13 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   private struct State {
     var heap = DelayHeap()
-    /// The instant at which the timer rings; `nil` if it may not ring any more.
+    /// The instant at which the timer rings; `nil` if no ring is certain.
     var alarm: Duration?
-    /// Whether the timer was set after it was stopped. Then it may hold a task.
+    /// Whether the timer was set after it was last stopped, and may hold a task.
     var isTimerUsed = false
-    /// Whether a thread sets the timer. Other threads leave it to that one.
+    /// Whether a thread sets the timer. Other threads leave the timer to that thread.
     var isSetting = false
-    /// Whether a thread fires what is due. It sets the timer afterwards.
+    /// Whether a thread fires what is due. That thread sets the timer afterwards.
     var isFiring = false
     /// The number of times that the timer rang.
     var ringCount: UInt64 = 0
@@ -108,7 +108,8 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   // MARK: The timer
 
-  /// Sets or stops the timer, again as long as the first deadline changes meanwhile.
+  /// Sets or stops the timer, and does so again as long as the first deadline has changed
+  /// meanwhile.
   private func set(_ alarm: Alarm?) {
     var next = alarm
     while let alarm = next {

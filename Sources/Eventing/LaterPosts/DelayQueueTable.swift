@@ -41,7 +41,7 @@ package final class DelayQueueTable: Sendable {
     while true {
       let (candidates, added, number) = state.withLock { state in
         state.lastNumber += 1
-        // Copied: an array that is changed in place under the mutex must not leave it.
+        // Copied: other threads change the array in place, under the mutex.
         return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
       }
       // Compared outside of the mutex: `==` is the user's code, and the references are weak.

@@ -1,4 +1,5 @@
-/// The delay queues of clocks. Those of the standard library's clocks stay, others while in use.
+/// The delay queues of clocks. The queues of the standard library's clocks stay, the others exist
+/// while in use.
 enum DelayQueues {
   private static let continuous = DelayQueue(DispatchTimer(ContinuousClock(), isContinuous: true))
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))

@@ -1,7 +1,8 @@
 /// The timer of a ``DelayQueue``.
 ///
 /// One thread at a time sets or stops it. When it rings, on any thread, it calls
-/// ``DelayQueue/beginFiring()``, and then ``DelayQueue/fireSome(notAfter:)`` until that returns 0.
+/// ``DelayQueue/beginFiring()``. If that returns true, it calls ``DelayQueue/fireSome(notAfter:)``
+/// until that returns 0.
 protocol DelayTimer: Sendable {
   /// The time of the clock, since the timer was made.
   var now: Duration { get }

@@ -10,13 +10,14 @@ extension Event {
   /// posted first.
   ///
   /// The event is not kept alive. Its end, by ``finish()`` or the release of its last reference,
-  /// cancels the post and releases the payload. ``quiesce()`` does not wait for it. Carried
+  /// cancels the post and releases the payload. ``quiesce()`` does not wait for the post. Carried
   /// task-local values are those of the caller.
   ///
   /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
   /// it rings at most once more. Clocks that are objects are told apart by identity, and clocks
-  /// that are values by `==`. A value without `==` that has stored properties is another clock each
-  /// time. If a sleep of the clock fails, the posts that wait for that instant are made at once.
+  /// that are values by `==`. A value without `==` that has stored properties counts as another
+  /// clock each time. If a sleep of the clock fails, the posts that wait for that instant are made
+  /// at once.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.

@@ -4,8 +4,8 @@ import Synchronization
 /// event.
 ///
 /// One step under the event's mutex ends the waiting, and says which thread does what follows: the
-/// timer, which enqueues the occurrence in that step; the thread that cancels; or the thread that
-/// ends the event.
+/// timer's thread, which enqueues the occurrence in that step; the thread that cancels; or the
+/// thread that ends the event.
 // Safe: each field says what guards it.
 final class LaterItem: DelayedWork, @unchecked Sendable {
   enum Stage: UInt8, AtomicRepresentable, Sendable { case waiting, posted, cancelled }

@@ -53,7 +53,8 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
     withExtendedLifetime(replaced) {}  // cancelled outside of the mutex
   }
 
-  /// Sleeps until an instant. Returns false if the clock cannot, or the task was cancelled.
+  /// Sleeps until an instant, or until the task is cancelled. Returns false if a sleep of the clock
+  /// fails.
   private func sleep(until deadline: Duration) async -> Bool {
     do {
       try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)

@@ -8,8 +8,8 @@ extension Handler {
   /// key while fewer calls than the limit run. A bound, and a lock that holds occurrences, apply to
   /// all keys together. Where calls come one at a time anyway, the modifier changes nothing.
   ///
-  /// Memory is kept for the occurrences that wait, for keys without a waiting occurrence (once none
-  /// waits at all, at most 1,024), and for at most 512 calls that have ended.
+  /// Memory is kept for the occurrences that wait, for keys without a waiting occurrence (at most
+  /// 1,024 once no occurrence of any key waits), and for at most 512 calls that have ended.
   ///
   /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
   ///   and `hash(into:)` of the key.

@@ -36,7 +36,8 @@ extension Handler {
   ///
   /// The first occurrence is delivered at once; then the latest of each interval. The last one is
   /// always delivered. The others count as dropped. While a call runs that takes longer than the
-  /// interval, only the latest occurrence waits on its lane.
+  /// interval, only the latest occurrence waits on the handler's lane, unless the delivery has a
+  /// bound.
   ///
   /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
   /// If the handler is inline, calls that come later than their occurrence run on the event's own

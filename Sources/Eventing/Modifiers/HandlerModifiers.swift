@@ -44,7 +44,7 @@ struct TimeLimit: Sendable {
 /// When a handler receives payloads that come faster than it wants them.
 struct Pace: Sendable {
   enum Kind: Sendable {
-    /// After a pause without payloads, but at most so long after the first one.
+    /// After a pause without payloads, but at most `atMost` after the first payload that waits.
     case debounce(Duration, atMost: Duration?)
     /// Once in an interval.
     case throttle(Duration)

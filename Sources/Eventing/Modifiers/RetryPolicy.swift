@@ -23,7 +23,8 @@ public struct RetryPolicy: Hashable, Sendable {
   ///   - longest: The longest delay. One that is shorter than `first` counts as `first`.
   ///   - attempts: The largest number of attempts, the first one included. A number below 1 counts
   ///     as 1.
-  ///   - jitter: Whether each delay is drawn at random, uniformly between half of it and all of it.
+  ///   - jitter: Whether each delay is drawn at random, uniformly between half and all of what it
+  ///     is without jitter.
   public static func backoff(
     from first: Duration, to longest: Duration, attempts: Int, jitter: Bool = true
   ) -> RetryPolicy {
@@ -45,7 +46,7 @@ public struct RetryPolicy: Hashable, Sendable {
 
   /// Returns the delay after a number of attempts.
   ///
-  /// In a simulation, which must repeat itself, the delay depends on the number of attempts alone.
+  /// In a simulation, which must be repeatable, the delay depends on the number of attempts alone.
   package func delay(after attempts: Int) -> Duration {
     let full = fullDelay(after: attempts)
     guard hasJitter, full > .zero else { return full }

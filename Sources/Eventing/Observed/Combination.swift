@@ -10,9 +10,9 @@ struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendabl
 /// The event of several ``Observed`` values together, and the changes on their way to it.
 ///
 /// Each set of a value pushes its change onto one stack, in the critical section in which the value
-/// changes. So the pushes give all sets one order, and no thread holds two mutexes. Then, in the
-/// critical section of the event, the thread takes all changes off the stack, applies them one by
-/// one to the latest values, and enqueues the result of each.
+/// changes. So the pushes give all sets one order, and no thread holds two mutexes. Then, in a
+/// critical section of the combination's event, the thread takes all changes off the stack, applies
+/// them one by one to the latest values, and enqueues the result of each.
 ///
 /// A value that joins the combination pushes its current value in the same way. Handlers are added
 /// only after all values have joined.
@@ -54,7 +54,7 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     }
   }
 
-  /// Adds the combination to the other values, unless it is there.
+  /// Adds the combination to the second and third value, unless these have it.
   func enlistOthers(_ second: Observed<Second>.Storage, _ third: Observed<Third>.Storage?) {
     if key[1] != key[0] {
       let isThird = key.count > 2 && key[2] == key[1]
@@ -80,7 +80,8 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   // MARK: Changes
 
   func collect() -> Bool {
-    // Another thread took the changes. It holds the mutex of the event until it has enqueued them.
+    // Another thread has taken the changes, and enqueues them before it unlocks the mutex of the
+    // event.
     if changes.isEmpty { return false }
     // Released after the mutex. Until then these four hold each value that is replaced meanwhile.
     var taken: [CombinedChange<Values>] = []

@@ -10,8 +10,8 @@
 /// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
 ///   inline handlers have returned when the setter does. A handler may set either value. The pair
 ///   that this makes is delivered after the current one has reached every handler.
-/// - **End.** When one of the values ends, its handlers and sequences end. The view keeps the
-///   values alive; a handler that was added through it does not.
+/// - **End.** When one of the values ends, the handlers and sequences of the combination end. The
+///   view keeps the values alive; a handler that was added through it does not.
 ///
 /// Handlers of a combination are not handlers of its values: methods such as
 /// ``Observed/removeAll()`` do not reach them. Remove one with its token, which every combination

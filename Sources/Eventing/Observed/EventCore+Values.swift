@@ -1,8 +1,8 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
   /// Locks the mutex if a value may change at once: if no work is enqueued, no handler is called
-  /// before a change, no `update` computes a value, and no combination has the value.
-  /// Isolation: core.
+  /// before a change, and neither a repeated `update`, a combination nor a tracked read needs the
+  /// slow path. Isolation: core.
   ///
   /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
   ///   unlocks it.

@@ -22,15 +22,15 @@ protocol ValueCombination: AnyObject, Sendable {
   func end()
 }
 
-/// The part of a value in a combination.
+/// The membership of a value in a combination.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
   /// Pushes a new value. The caller holds `core.mutex` of the value.
   let push: @Sendable (Value, Completion?) -> Void
 }
 
-// The combinations that a value is part of. A combination is found through its first value. The
-// mutex of that value guards the list, and the number of uses of each combination.
+// The combinations that a value is part of; the mutex of the value guards their list. A combination
+// is found through its first value, whose mutex also guards the number of uses.
 extension Observed.Storage {
   /// Returns the combination of certain values, of which this is the first; `nil` if there is none.
   ///
@@ -43,8 +43,8 @@ extension Observed.Storage {
     }
   }
 
-  /// Adds the value to a combination, which begins with the current value. If the value belongs to
-  /// a combination of this key, does nothing.
+  /// Adds the value to a combination, and pushes the current value to it. Adds nothing if the value
+  /// belongs to the combination, or with `isUsed` to any combination of its key.
   ///
   /// - Parameter isUsed: Whether to count a use.
   /// - Returns: The combination that the value belongs to now.

@@ -10,7 +10,7 @@ extension Observed: EventSource {
   }
   /// Adds a handler value. It receives the old and the new value of each change.
   ///
-  /// All other adding methods call this.
+  /// The methods that add one handler without options call this.
   ///
   /// - Returns: The token of the handler.
   /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.
@@ -37,8 +37,8 @@ extension Observed: EventSource {
 
   /// A source of the current value, at once, and then of the new value of each change.
   ///
-  /// A view that shows the value adds its handler here. The source retains the value. No change is
-  /// missed after the first call, and none arrives twice.
+  /// A view that shows the value adds its handler here. The source retains the value. After the
+  /// call with the current value, no change is missed, and none arrives twice.
   @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
 
   /// Waits until no call for a change made before is running or queued; see ``Event/quiesce()``.

@@ -233,8 +233,8 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has a completion of its own, which lanes may still hold while the
-          // completion of the change gets its observers.
+          // The announcement has its own completion: lanes may still read that one while the
+          // delivery of the change sets `observed` in the completion of the change.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }

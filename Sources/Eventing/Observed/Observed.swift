@@ -67,8 +67,9 @@ public struct Observed<Value: Sendable>: Sendable {
   /// they are when ``value`` is set.
   ///
   /// - Parameter change: A closure that changes the value it is given. It runs on the calling
-  ///   thread with no mutex held. It must leave this `Observed` alone: a debug build stops if it
-  ///   sets or updates it. In a release build, its result overwrites such a change.
+  ///   thread with no mutex held. It must leave this `Observed` alone: a debug build stops if
+  ///   `change` sets or updates it. In a release build, the result of `change` overwrites what it
+  ///   has set.
   /// - Complexity: That of setting ``value``, and a call of `change` for each attempt.
   public func update(_ change: (inout Value) -> Void) {
     storage.update { old in

@@ -5,9 +5,10 @@ import Synchronization
 /// next change removes this object, and tells the closures that made tracked reads.
 ///
 /// Observation registers a closure after the closure has returned. So a change may come after a
-/// read and before the registration. Until the registration, the lease is retained by the thread
-/// that reads, and then by the list of what the closure has read; afterwards, until the closure is
-/// told, by the registrar. While anything retains the lease, the change is told again.
+/// read and before the registration. Until the registration, the thread that reads retains the
+/// lease, and then Observation's list of what the closure has read. Afterwards the registrar
+/// retains the lease until the closure is told. While anything retains the lease, the change is
+/// told again.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
@@ -43,8 +44,8 @@ import Synchronization
     return true
   }
 
-  /// Has Observation call `onChange` for the closures that made tracked reads: now if the closure
-  /// has returned, later for the others.
+  /// Has Observation call `onChange` for the closures that made tracked reads: now for closures
+  /// that have returned, later for the others. A closure that made the change itself is left out.
   ///
   /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///

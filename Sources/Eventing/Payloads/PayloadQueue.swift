@@ -76,7 +76,7 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends a header, and moves the payload here that was taken out of another queue.
+  /// Appends a header with the payload that was taken out of another queue last.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -84,7 +84,7 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts a header at the front, and moves the payload here that was taken out of another queue.
+  /// Inserts a header at the front, with the payload that was taken out of another queue last.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1
@@ -179,7 +179,8 @@ struct PayloadAlone: PayloadHeader {}
 
   // MARK: All of them
 
-  /// Takes all headers out, and moves the payloads into an array. Each header has a payload. O(n)
+  /// Takes all headers out, and moves the payloads into an array. Each header must have a payload.
+  /// O(n)
   mutating func takeAllPayloads<Payload>(_: Payload.Type) -> [Payload] {
     guard !isEmpty else { return [] }
     let count = count

@@ -19,8 +19,8 @@
   private let wantsOne: Bool
   private let mutex = UnfairMutex()
 
-  /// The query; `nil` after the end, so that queries are released although they still wait for a
-  /// responder that never returns. Guarded by: mutex.
+  /// The query; `nil` after the end, so that the query is released even if the inquiry still waits
+  /// for a responder, which may never return. Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
   /// The answers and errors so far. Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
@@ -76,8 +76,8 @@
     } onCancel: {
       end(.cancelled)
     }
-    // The answers leave the inquiry, which a slow responder may keep alive much longer than its
-    // caller.
+    // The answers leave the inquiry, which a slow responder may keep alive long after the caller
+    // has gone.
     let (reason, replies) = mutex.withLock {
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)

@@ -55,8 +55,8 @@ extension Scheduling {
 package protocol SimulatedScheduling: TaskExecutor {
   /// The planted fault, if there is one.
   var mutant: Mutant? { get }
-  /// Runs a block later, after all blocks that were scheduled before on the same serial queue, or
-  /// on the main queue.
+  /// Runs a block later: after all blocks that were scheduled before on `queue`, a serial queue, or
+  /// on the main queue. A block for neither comes in no order.
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   /// Whether a step of the main queue or of the main actor is running.
   var isInMainBlock: Bool { get }

@@ -27,8 +27,8 @@ public import Dispatch
     plainTask(priority: priority, on: executor, body)
   }
 
-  /// Starts a task, like ``task(priority:on:_:)``. It is inlined, so that the task runs the closure
-  /// of a frequent caller itself, without another closure around it.
+  /// Starts a task, like ``task(priority:on:_:)``. Inlined, so that the task runs the closure of a
+  /// frequent caller itself, without another closure around it.
   @inline(__always) static func plainTask(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {

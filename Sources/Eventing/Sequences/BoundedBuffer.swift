@@ -83,15 +83,16 @@ struct BoundedBuffer: ~Copyable {
     let item = items.takeFirst()
     batch.append(PayloadAlone(), takenFrom: &items)
     items.recycle()
-    // Taking one item moves at most one waiting item within the bound; its sender resumes.
+    // When one item is taken, at most one other comes within the bound. The sender of that one
+    // resumes.
     guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
     var released: WaitingSender?
     swap(&released, &items[count - 1].sender)
     return (item, released)
   }
 
-  /// Returns the number of payloads that were dropped since the last one was taken, and resets it.
-  /// Returns 0 while payloads wait, because the next one carries the number.
+  /// Returns the number of payloads that were dropped since the last one was taken, and resets the
+  /// number. Returns 0 while payloads wait, because the next payload carries the number.
   mutating func takeLag() -> Int {
     guard items.isEmpty else { return 0 }
     defer { lag = 0 }

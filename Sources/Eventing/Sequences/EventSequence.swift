@@ -13,8 +13,8 @@ public protocol EventSequence<Element>: AsyncSequence, Sendable where Element: S
   ///
   /// If no element waits, the iterator waits for one, and never for a second one to fill the batch.
   /// So a slow loop gets large batches, and a fast one small ones. Together, the batches have every
-  /// element, in order. All else is as for the sequence itself: what its iterators have, when they
-  /// end, and what their buffers drop.
+  /// element, in order. All else is as for the sequence itself: which elements its iterators
+  /// receive, when they end, and what their buffers drop.
   ///
   /// If the task is cancelled, or the handler of the sequence is removed, elements that the loop
   /// has not received are lost with the buffer. A batch that the iterator has begun to take is

@@ -62,8 +62,8 @@
     unsafe marks = other.marks.copy()
   }
 
-  /// Takes out the whole content. The caller holds `hub.mutex`, and releases the content after it
-  /// has released the mutex.
+  /// Takes out the whole content. The caller holds `hub.mutex`, and releases the content after the
+  /// unlock.
   func takeContents(_ buffering: Buffering, _ type: PayloadType) -> BufferContents {
     let contents = BufferContents(buffering, type)
     unsafe swap(&items, &contents.items)
@@ -73,7 +73,7 @@
   }
 
   /// Takes out the continuation of the waiting iterator. The caller holds `hub.mutex`, and resumes
-  /// it after it has released the mutex.
+  /// the continuation after the unlock.
   @usableFromInline func takeWaiter() -> UnsafeContinuation<Void, Never>? {
     guard let taken = unsafe waiter else { return nil }
     unsafe waiter = nil

@@ -2,8 +2,8 @@
 /// became of the occurrence there.
 ///
 /// A mark that is released before ``handled()`` is called tells that no loop has handled the
-/// occurrence: a loop ended while it worked on it, or a buffer had no room. So no mark is released
-/// under a mutex.
+/// occurrence, for instance because a loop ended while it worked on the occurrence, or no buffer
+/// had room. So no mark is released under a mutex.
 @usableFromInline package protocol OccurrenceMark: AnyObject, Sendable {
   /// Notes that a loop asks for the element after this one.
   func handled()

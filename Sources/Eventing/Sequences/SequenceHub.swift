@@ -1,7 +1,7 @@
 /// The shared state of a sequence: one handler of the event, which gives each payload to the buffer
 /// of every iterator.
 ///
-/// Until an iterator takes a payload, there is one more buffer, the origin. Each new iterator
+/// Until an iterator takes a payload, there is an additional buffer, the origin. Each new iterator
 /// copies the origin, so all iterators see every payload since the sequence was made. The first
 /// payload that is taken ends the origin. Otherwise the origin would keep every payload for as long
 /// as the sequence exists, and a task that iterates usually holds the sequence.
@@ -147,8 +147,8 @@
     return (taken, missing)
   }
 
-  /// Gives a payload to the only buffer of a sequence for which no sender waits; `nil` if there is
-  /// not exactly one buffer. Isolation: core.
+  /// Gives a payload to the only buffer of a sequence whose bound makes no sender wait; `nil` if
+  /// there is not exactly one buffer. Isolation: core.
   private func giveToOnly(
     _ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?
   ) -> (taken: Int, missing: Int)? {
@@ -184,7 +184,7 @@
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
-    // Copied: an array that is changed in place under the mutex must not leave it.
+    // Copied: other threads change the array in place, under the mutex.
     let targets = mutex.withLock { unsafe buffers.isEmpty ? origin.map { [$0] } ?? [] : buffers.map { $0 } }
     for buffer in targets {
       completion.expectUncounted(buffer)
@@ -213,7 +213,8 @@
     unsafe waiters.forEach { unsafe $0.resume() }
   }
 
-  /// Empties a buffer. The caller holds `mutex`, and releases the senders and the content after it.
+  /// Empties a buffer. The caller holds `mutex`. After the unlock it lets the senders go on, and
+  /// releases the content.
   func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {

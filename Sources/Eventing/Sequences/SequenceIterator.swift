@@ -88,8 +88,8 @@
   ///   iterator.
   @usableFromInline func fill(isolation: isolated (any Actor)?) async -> Bool {
     unsafe batch.recycle()
-    // Spins first, as a lane does. Batches get longer, and to wake this task again would cost a
-    // sender more than the spin.
+    // Spins first, as a lane does. The spin makes batches longer, and a sender that had to wake
+    // this task would pay more than the spin costs.
     if !hub.isBounded, unsafe hasBegun { Thread.spin(Thread.spinLimit) }
     unsafe hasBegun = true
     while unsafe !isOver {

@@ -7,7 +7,7 @@
 // assumption fails. The hooks of simulations stand in RuntimeHooks.swift of EventingTesting.
 //
 // `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without
-// them.
+// these calls.
 //
 // ErasedClosures.swift rests on the calling convention of closures, which is no call: its argument,
 // its test and its fallback stand there.

@@ -25,9 +25,9 @@
   /// another one or while user code runs.
   ///
   /// A waiter spins for some rounds, then yields, then sleeps, so that a holder that lost its
-  /// processor core gets one. A first spin of two microseconds halved the throughput of four
-  /// threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a contended
-  /// `Synchronization.Mutex`. It takes one byte.
+  /// processor core gets one. A longer first spin, of two microseconds, halved the throughput of
+  /// four threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a
+  /// contended `Synchronization.Mutex`. This mutex takes one byte.
   @usableFromInline package struct UnfairMutex: ~Copyable, Sendable {
     /// 1 while the mutex is held, otherwise 0.
     @usableFromInline let word = Atomic<UInt8>(0)
