@@ -92,7 +92,7 @@
     }
   }
 
-  /// What the server writes about a message of a stream into the subject for the verdict.
+  /// The facts about a message of a stream that the server writes into the subject for the verdict.
   struct StreamPlace: Sendable {
     /// The number of times that the server has delivered the message.
     let delivered: Int

@@ -88,10 +88,10 @@ final class Warnings {
         }
       }
     }
-    // An ended wait is found if its number is above the numbers found before. For a second after
-    // its end it is found in any case, because a wait with a higher number may be noted, and found,
-    // before it. Its warning then stays as every warning does. The first poll after a time without
-    // clients finds all remembered waits.
+    // An ended wait is found if its number is above the numbers of the waits found before. For a
+    // second after its end it is found in any case, because a wait with a higher number may be
+    // noted, and found, before it. Its warning then stays as every warning does. The first poll
+    // after a time without clients finds all remembered waits.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {

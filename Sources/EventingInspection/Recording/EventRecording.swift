@@ -71,7 +71,7 @@ public final class EventRecording: Sendable {
     journal.close { _ in }
   }
 
-  /// Records what an event is sent from now on.
+  /// Records each occurrence of an event from now on.
   ///
   /// Effective for each delivery that begins after the return. Callable from any thread.
   ///
@@ -83,7 +83,7 @@ public final class EventRecording: Sendable {
     record(event, as: name) { payload in payload }
   }
 
-  /// Records what an event is sent from now on, in the form that a closure makes of each payload.
+  /// Records each occurrence of an event from now on, with what a closure makes of its payload.
   ///
   /// - Parameters:
   ///   - event: The event.
@@ -99,7 +99,7 @@ public final class EventRecording: Sendable {
     }
   }
 
-  /// Records what a signal is sent from now on. Its payload is `null`.
+  /// Records each occurrence of a signal from now on. Its payload is `null`.
   ///
   /// - Parameters:
   ///   - signal: The signal.
@@ -111,7 +111,7 @@ public final class EventRecording: Sendable {
   /// Records a signal: see `record(_:as:)`.
   public func record(signal: Event<Void>, as name: String) { record(signal, as: name) }
 
-  /// Records what a keyed event is sent from now on, with the keys.
+  /// Records each occurrence of a keyed event from now on, with its key.
   ///
   /// - Parameters:
   ///   - event: The keyed event.

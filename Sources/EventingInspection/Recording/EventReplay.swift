@@ -8,8 +8,8 @@ public import Foundation
 ///       at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
 ///
 /// Occurrences are sent in the order of the file, over all events. For each sender in the file, the
-/// replay makes one object, and sends in its name. With a `Simulation`'s clock a replay runs in a
-/// simulation, too: the same seed gives the same schedule.
+/// replay makes one object, and names it as the sender. With a `Simulation`'s clock a replay runs
+/// in a simulation, too: the same seed gives the same schedule.
 public struct EventReplay: Sendable {
   /// The times at which occurrences are sent.
   public struct Pace: Sendable {

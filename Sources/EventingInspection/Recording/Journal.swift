@@ -30,8 +30,8 @@ final class Journal: Sendable {
     var lines: [Int: [UInt8]] = [:]
     /// The lines of names and gaps, each with the number of the line before which it stands.
     var headers: [(before: Int, line: [UInt8])] = []
-    /// The bytes of lines that wait or are being written, with what an array and a table need for
-    /// each.
+    /// The bytes of lines that wait or are being written, with the memory that an array and a table
+    /// need for each line.
     var waitingBytes = 0
     /// The occurrences that were left out since the last place was given, and the time of the first
     /// one.
@@ -45,7 +45,7 @@ final class Journal: Sendable {
     var outcome: Result<Int, any Error>?
     var waiters: [@Sendable (Result<Int, any Error>) -> Void] = []
 
-    /// Whether occurrences are left out. Begins above the limit of waiting bytes, ends at half of
+    /// Whether occurrences are left out: set above the limit of waiting bytes, cleared at half of
     /// it.
     var isBehind = false
 

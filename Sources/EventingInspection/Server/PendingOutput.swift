@@ -27,7 +27,7 @@ struct PendingOutput {
     content = .line(line)
   }
 
-  /// - Parameter isAlone: Whether the rows of the only part stand in the answer without `parts`.
+  /// - Parameter isAlone: Whether the rows of the one part stand directly in the answer.
   init(answering id: RequestID, _ parts: Parts, _ events: Set<UInt64>?, isAlone: Bool) {
     subscription = nil
     content = .answer(

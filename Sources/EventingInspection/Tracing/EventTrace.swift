@@ -17,8 +17,8 @@ public import Foundation
 /// that call runs. After an inline handler has returned, the cause is the next inline call of the
 /// delivery, or none. So do not rely on the causes of what such tasks send.
 ///
-/// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` has made a text of their type.
-/// Dropping a trace ends it.
+/// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` was given a closure that makes
+/// texts of their type. Dropping a trace ends it.
 public final class EventTrace: Sendable {
   private struct Traced {
     var events: [EventIdentity] = []

@@ -130,8 +130,8 @@ extension MemoryState {
     case .retry(let delay):
       groups[group]?.failures[position, default: 0] += 1
       result.delay = delay
-    // With `inFlight` 1, a member handles messages in order. So the member pauses, and the released
-    // message has no delay and stays before all others. Another member may take it at once.
+    // With `inFlight` 1, a member handles messages in order. So the member pauses for the delay,
+    // and the released message stays before all others. Another member may take it at once.
     case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
     guard let delay = result.delay else { return result }

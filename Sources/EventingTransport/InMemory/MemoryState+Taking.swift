@@ -21,7 +21,7 @@ extension MemoryState {
     groups[group]?.available = rest
   }
 
-  /// Wakes the next member that has room for a message, in a group. O(1), amortized. Returns the
+  /// Wakes, in a group, the next member that has room for a message. O(1), amortized. Returns the
   /// member if its pump must be started.
   mutating func wakeOne(_ group: UInt64) -> MemorySubscription? {
     while let id = groups[group]?.available.popFirst() {

@@ -78,6 +78,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///     that have no answer yet. Further queries wait in this process as long as their callers
   ///     wait, and no other member answers them. A number above 1 lets several responders of this
   ///     process work at the same time, each on one query.
+  /// - Returns: The listening. Releasing it does not end it.
   /// - Throws: ``TransportError``.
   @discardableResult public func listen(as group: String? = nil, inFlight: Int = 256) async throws -> Listening {
     try check()
