@@ -82,7 +82,7 @@
     }
 
     func cancel() {
-      // Released after the unlock: deinitializers are the user's code.
+      // The old state is released after the unlock: deinitializers are the user's code.
       let released = state.withLock { state in
         defer {
           state.receiver = nil

@@ -56,10 +56,10 @@ extension EventSource {
   ///
   /// - A forwarded occurrence reaches no event twice, so a cycle through other events and centers
   ///   ends. An occurrence that came from this name of the center, through
-  ///   `Event(notifications:object:center:)` and any number of forwards, is not posted there again:
-  ///   the report counts the forward as skipped. So two forwards make a bridge in both directions.
-  ///   This holds whatever the object is. To post such an occurrence for another object, add a
-  ///   handler that posts.
+  ///   `Event(notifications:object:center:)` and any number of forwards, is not posted there again,
+  ///   not even for another object: the report counts the forward as skipped. So two forwards make
+  ///   a bridge in both directions. To post such an occurrence for another object, add a handler
+  ///   that posts.
   /// - An observer that is no event may post a notification of equal name and object while it is
   ///   called. That notification is taken for the forwarded one.
   /// - A `send` waits for the handlers of events that listen to the center. These handlers receive
@@ -126,8 +126,8 @@ private final class Passage: Sendable {
   }
 }
 
-/// The object whose notifications are wanted, unless those of all objects are. A released object
-/// matches nothing, even if a new object has its address.
+/// The object whose notifications are wanted, or any object. A released object matches nothing,
+/// even if a new object has its address.
 // Safe: a weak reference may be read from any thread, and the object is only compared.
 private final class Poster: @unchecked Sendable {
   private weak let object: AnyObject?

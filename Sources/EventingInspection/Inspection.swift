@@ -2,8 +2,8 @@ public import Eventing
 import Foundation
 import Synchronization
 
-/// Lets an inspector look at the events of this process, over a Unix socket that only its user can
-/// open.
+/// Lets an inspector look at the events of this process, over a Unix socket that only the user of
+/// the process can open.
 ///
 ///     let inspection = try Inspection.serve(at: "/tmp/app-%p.sock")
 ///
@@ -55,9 +55,9 @@ public final class Inspection: Sendable {
   /// - Parameters:
   ///   - path: The path, at most 107 bytes on Linux and 103 on Apple's systems. `%p` stands for the
   ///     number of the process. The folder must be sticky, or the user's own and writable for no
-  ///     other user. It must be no link, except one of root's on Apple's systems, such as `/tmp`. A
-  ///     file at the path is replaced only if it is the user's own socket and no program listens
-  ///     there.
+  ///     other user. It must be no link, except a link that belongs to root on Apple's systems,
+  ///     such as `/tmp`. A file at the path is replaced only if it is the user's own socket and no
+  ///     program listens there.
   ///   - allowsControl: Whether clients may lock and unlock.
   /// - Returns: The inspection.
   /// - Throws: An ``InspectionError``, before any client could connect.
@@ -102,7 +102,7 @@ public final class Inspection: Sendable {
     for each in events { EventRegistry.include(each.inspected) }
   }
 
-  /// Closes the socket and all connections, and removes the file. A second time does nothing.
+  /// Closes the socket and all connections, and removes the file. A second call does nothing.
   ///
   /// The file is gone on return; clients are told soon after. Callable from any thread and inside
   /// any handler.
@@ -128,8 +128,8 @@ public final class Inspection: Sendable {
   public struct Counts: Sendable {
     /// The number of clients that are connected now.
     public let clients: Int
-    /// The number of clients that were turned away as too many or as another user's, and of those
-    /// whose connection ended before their hello.
+    /// The number of clients that were turned away, as too many or as another user's, or whose
+    /// connection ended before their hello.
     public let refused: Int
     /// The number of lines that were no request: no JSON, too long, or of an unknown kind.
     public let malformed: Int

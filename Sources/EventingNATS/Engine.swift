@@ -9,7 +9,7 @@
     /// its own thread. The method must not block.
     func tick(_ now: ContinuousClock.Instant)
     /// Tells the subscription that the connection was restored. The server may have lost the
-    /// requests for messages that were sent before.
+    /// earlier requests for messages.
     func reconnected()
   }
 

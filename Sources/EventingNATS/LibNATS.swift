@@ -259,7 +259,7 @@
     }
 
     /// Ends the subscription. Returns at once, and further messages may arrive for a short time. If
-    /// the end has begun before, both closures are called at once.
+    /// the end has begun before, calls both closures at once, on this thread.
     ///
     /// - Parameters:
     ///   - next: A closure that is called on another thread, when the end is enqueued for sending.

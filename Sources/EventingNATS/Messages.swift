@@ -92,7 +92,7 @@
     }
   }
 
-  /// The position of a stream's message. The server writes it into the subject for the verdict.
+  /// The facts about a message of a stream that the server writes into the subject for the verdict.
   struct StreamPlace: Sendable {
     /// The number of times that the server has delivered the message.
     let delivered: Int
@@ -123,8 +123,8 @@
     case stored(Receipt)
     case refused(String)
 
-    /// Decodes the answer. To be fast for every publish, only searches the text for the position.
-    /// Only an error is decoded as JSON.
+    /// Decodes the answer. To be fast for every publish, searches the text for the position.
+    /// Decodes JSON only for an error.
     init(_ body: [UInt8]) {
       let text = String(decoding: body, as: UTF8.self)
       if text.utf8.count < 4_096, !text.contains("\"error\":"),

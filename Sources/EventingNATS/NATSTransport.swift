@@ -36,8 +36,8 @@
     /// The largest size of all headers of a message that a stream stores.
     static let mostStoredHeaders = 65_535
 
-    /// The largest number of messages of one subscription without a verdict. libnats itself buffers
-    /// up to this number.
+    /// The largest number of messages without a verdict in one subscription. libnats itself buffers
+    /// up to this number of messages.
     static let mostInFlight = 65_536
 
     // MARK: Publishing

@@ -2,8 +2,8 @@
   import Eventing
   import EventingTransport
 
-  /// The sent messages that wait for a reply. The key of each is the last word of the subject for
-  /// its reply.
+  /// The sent messages that wait for a reply. The key of a message is the last word of the subject
+  /// for its reply.
   final class PendingRequests: Sendable {
     /// The result of a request.
     enum Outcome: Sendable {

@@ -3,8 +3,9 @@
 
   /// The deliveries that were returned to the server without a failure of a handler.
   ///
-  /// The server counts deliveries, not failures. Deliveries that other processes have returned are
-  /// unknown here, so they count as attempts.
+  /// The server counts deliveries, not failures. So the number of an attempt is the server's count
+  /// without these deliveries. Deliveries that other processes have returned are unknown here, and
+  /// count as attempts.
   final class ReleasedDeliveries: Sendable {
     private struct Key: Hashable, Sendable {
       let consumer: String

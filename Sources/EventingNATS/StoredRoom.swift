@@ -2,8 +2,8 @@
   import Eventing
   import EventingTransport
 
-  /// The room of one message for a stream. Its users are the publisher and the copies in the send
-  /// queue.
+  /// The room in the publish budget that one message for a stream takes. Its users are the
+  /// publisher and the copies of the message in the send queue.
   ///
   /// The last user returns the room to the budget. A copy may wait in the send queue for longer
   /// than the publisher waits for a receipt.

@@ -64,7 +64,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   /// Waits until a number of tasks sleep on this clock, or the calling task is cancelled.
   ///
-  /// To move the clock over a handler's delay, a time limit or a later post, this wait is not
+  /// To move the clock over a handler's delay, a time limit or a delayed post, this wait is not
   /// needed: see ``advanceWhenIdle(by:)``.
   ///
   /// - Parameter count: The smallest number of tasks.

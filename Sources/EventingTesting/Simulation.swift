@@ -28,9 +28,9 @@ package import Eventing
 /// before the simulation, run the simulation in a `@MainActor` test, so that other tests do not
 /// touch the state.
 ///
-/// Priorities that change at random steps are the algorithm PCT (Burckhardt et al., 2010). The
-/// search through every order, in which each run changes the last choice that can be changed, is
-/// that of CHESS and Loom.
+/// ``Strategy/priorities(changes:)`` is the algorithm PCT (Burckhardt et al., 2010).
+/// ``explore(atMost:limit:_:)`` searches as CHESS and Loom do: each run changes the last choice
+/// that can be changed.
 public enum Simulation {
   /// The way in which the next step is chosen.
   public enum Strategy: Sendable {
@@ -42,7 +42,7 @@ public enum Simulation {
     case priorities(changes: Int)
   }
 
-  /// Whether simulations include tasks that name no executor, the main actor, and its tasks.
+  /// Whether simulations include the main actor with its tasks, and tasks that name no executor.
   ///
   /// True on Linux, unless the program links Swift's runtime statically. If false, the main actor
   /// lies outside of the simulation, and so do asynchronous `.main` handlers. A `Task {}` without
@@ -55,8 +55,8 @@ public enum Simulation {
   public static var executor: (any TaskExecutor)? { Simulator.current }
 
   /// The clock of the simulation that the caller belongs to. The clock moves to the next sleeper
-  /// when nothing else can run. A later post in the simulation uses this clock instead of a clock
-  /// of the standard library. Outside of a simulation, each read returns a new clock.
+  /// when nothing else can run. In the simulation, a delayed post uses this clock instead of a
+  /// clock of the standard library. Outside of a simulation, each read returns a new clock.
   public static var clock: ManualClock { Simulator.current?.clock ?? ManualClock() }
 
   /// Runs a closure once, in the order that a seed chooses.
@@ -109,7 +109,7 @@ public enum Simulation {
   ///   - body: The closure to run, as a task of its own.
   /// - Returns: The order of the steps.
   /// - Throws: A ``SimulationFailure`` as ``run(seed:by:cancelled:limit:_:)`` throws it, or because
-  ///   the number of possible steps differs from that of the earlier run.
+  ///   another number of steps is eligible than in the earlier run.
   @discardableResult public static func replay(
     _ schedule: Schedule, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {

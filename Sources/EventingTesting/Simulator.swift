@@ -118,8 +118,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   func run(cancelled: Int? = nil, limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
     // On the main queue, the steps run here: code of the main actor belongs to this thread.
     if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
-    // Otherwise the steps run on a new thread, on which no task runs. On the caller's thread the
-    // runtime would take them for steps of the caller's task.
+    // Otherwise the steps run on the thread of a new queue, on which no task runs. On the caller's
+    // thread the runtime would take them for steps of the caller's task.
     let (result, ended) = (ResultBox<Schedule>(), DispatchSemaphore(value: 0))
     DispatchQueue(label: "simulation").async { [self] in
       owner = Thread.current
@@ -181,7 +181,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
 
   /// Runs the next step.
   ///
-  /// - Returns: `false` if the number of possible steps differs from that of the earlier run.
+  /// - Returns: `false` if the number of eligible steps differs from the number in the earlier run.
   private func takeStep() -> Bool {
     // Only the first step of each queue, and of the main actor, is eligible.
     var seen: Set<UInt64> = []

@@ -9,7 +9,7 @@ final class PolledEvent {
   var version: UInt64 = 0
   /// When a poll first saw the delivery that is still running.
   var busyAt: UInt64?
-  /// The event whose failures, or unheard occurrences, this one brings.
+  /// The event whose `failures` or `unheard` this event is.
   var parent: UInt64?
   var handlers: [PolledHandler] = []
   /// Changes when a handler comes or goes.
@@ -17,7 +17,7 @@ final class PolledEvent {
   var edges: [(edge: GraphEdge, version: UInt64)] = []
   /// The number of the last poll that saw an edge come or go.
   var edgesVersion: UInt64 = 0
-  /// The backlog at a poll at least a second ago, and when that poll was.
+  /// The backlog as a poll noted it last, at most once a second, and the time of that poll.
   var before: (at: UInt64, waiting: Int) = (0, 0)
   /// Whether some handler was seen to be called.
   var wasHeard = false
@@ -40,7 +40,7 @@ struct PolledHandler {
   var version: UInt64
   /// When a poll first saw the oldest call that is still running.
   var runningAt: UInt64?
-  /// The backlog at a poll at least a second ago, and when that poll was.
+  /// The backlog as a poll noted it last, at most once a second, and the time of that poll.
   var before: (at: UInt64, waiting: Int)
   /// The most calls that any poll saw end without a failure.
   private var successes = 0
@@ -65,8 +65,8 @@ struct PolledHandler {
   /// Notes the failures so far if a call has succeeded since the last poll.
   ///
   /// A failed call is counted as ended first, and as failed a moment later. So a poll between the
-  /// two counts a success too many. Since `successes` is the highest count of all polls, another
-  /// such surplus raises it only if the surplus is larger.
+  /// two counts one success too many. Since `successes` is the highest count of all polls, a later
+  /// surplus that is not larger does not look like a success.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }

@@ -3,8 +3,8 @@ import Eventing
 /// Reads the counters of all events, and finds out what changed. Only the thread of an inspection
 /// uses a poller.
 ///
-/// Rows are formatted only for an answer or an update. Unless the update is whole, it has only rows
-/// that changed since the last update of the client.
+/// Rows are formatted only for an answer or an update. An update that is not whole has only the
+/// rows that changed since the update before.
 final class Poller {
   /// The events by number, ascending.
   private(set) var events: [PolledEvent] = []
@@ -24,7 +24,7 @@ final class Poller {
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
 
-  /// The largest number of gone rows that are remembered. If a client needs a forgotten one, its
+  /// The largest number of gone rows that are remembered. If a client needs a forgotten row, its
   /// next update is whole.
   static let mostGone = 4_096
 

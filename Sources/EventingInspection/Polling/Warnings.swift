@@ -88,10 +88,10 @@ final class Warnings {
         }
       }
     }
-    // The first poll after the end of a wait finds the wait by its number. All polls within a
-    // second of the end find it, too, because a wait with a higher number may be noted, and found,
-    // before it. Its warning then stays as every warning does. The first poll after a time without
-    // clients finds all remembered waits.
+    // An ended wait is found if its number is above the numbers of the waits found before. For a
+    // second after its end it is found in any case, because a wait with a higher number may be
+    // noted, and found, before it. Its warning then stays as every warning does. The first poll
+    // after a time without clients finds all remembered waits.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {
@@ -149,10 +149,10 @@ final class Warnings {
   /// Returns whether an occurrence came while one of the present handlers was there, and that
   /// handler was not called. The caller knows that no poll saw a call of any handler.
   ///
-  /// The occurrences sent so far do not show this: if each `once` handler adds its successor, all
-  /// are handled, but the present handler was never called. So the handler's own counts must show
-  /// it, or two deliveries that began after a poll first saw the handler: the first of them has
-  /// surely ended.
+  /// The number of occurrences does not show this: if each `once` handler adds its successor, every
+  /// occurrence is handled, but the handler that is present was never called. So the handler's own
+  /// counts must show it, or two deliveries that began after a poll first saw the handler: the
+  /// first of the two has surely ended.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
     polled.handlers.contains { handler in
       handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1
@@ -231,7 +231,7 @@ final class Warnings {
 }
 
 extension UInt64 {
-  /// Returns the time since another one; zero if that one is later. An event may join after a poll
-  /// has read the clock.
+  /// Returns the time since another time; zero if the other time is later. An event may join after
+  /// a poll has read the clock.
   fileprivate func since(_ earlier: UInt64) -> UInt64 { self > earlier ? self - earlier : 0 }
 }

@@ -1,7 +1,7 @@
 public import Eventing
 public import Foundation
 
-/// Writes what events are sent to a file, which an ``EventReplay`` sends again.
+/// Writes the occurrences of events to a file, from which an ``EventReplay`` sends them again.
 ///
 ///     let recording = try EventRecording(to: "monday.jsonl")
 ///     recording.record(orders, as: "orders")
@@ -9,22 +9,22 @@ public import Foundation
 ///     // …
 ///     let count = try await recording.end()
 ///
-/// Each line of the file is a JSON object: the time of an occurrence, its sender, the occurrence
-/// whose handler sent it, and the payload. The lines of all events stand in one order, in which
-/// their deliveries began.
+/// Each occurrence has a line in the file, a JSON object: its time, its sender, the occurrence
+/// whose handler sent it, and the payload. The lines of all events stand in one order, in which the
+/// deliveries began.
 ///
 /// A recording is no handler: reports, `unheard` and the number of handlers are as without one.
 /// While an event is recorded it has no fast path: each occurrence is enqueued, as for an observer.
 /// Payloads are encoded on the thread that delivers, before the handlers are called, and no mutex
 /// is held meanwhile. The file has mode 0600, since it holds payloads.
 ///
-/// While the file takes nothing, 16 MB wait for it in memory at most. Further occurrences are not
-/// recorded but counted: see ``lostCount``. The file tells of each gap, and a replay refuses such a
-/// file unless it is told to skip damage.
+/// If the file takes lines too slowly, at most 16 MB wait for it in memory. Further occurrences are
+/// not recorded but counted: see ``lostCount``. The file tells of each gap, and a replay refuses
+/// such a file unless it is told to skip damage.
 ///
 /// To find the occurrence whose handler sent another one, a recording remembers at most the last
-/// million occurrences and the last million calls. The tables may take 90 MB, by the size of their
-/// entries.
+/// million occurrences and the last million calls. By the size of their entries, the two tables may
+/// take 90 MB.
 ///
 /// Dropping a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {
@@ -71,7 +71,7 @@ public final class EventRecording: Sendable {
     journal.close { _ in }
   }
 
-  /// Records what an event is sent from now on.
+  /// Records each occurrence of an event from now on.
   ///
   /// Effective for each delivery that begins after the return. Callable from any thread.
   ///
@@ -83,7 +83,7 @@ public final class EventRecording: Sendable {
     record(event, as: name) { payload in payload }
   }
 
-  /// Records what an event is sent from now on, in the form that a closure makes of each payload.
+  /// Records each occurrence of an event from now on, with what a closure makes of its payload.
   ///
   /// - Parameters:
   ///   - event: The event.
@@ -99,7 +99,7 @@ public final class EventRecording: Sendable {
     }
   }
 
-  /// Records what a signal is sent from now on. Its payload is `null`.
+  /// Records each occurrence of a signal from now on. Its payload is `null`.
   ///
   /// - Parameters:
   ///   - signal: The signal.
@@ -111,7 +111,7 @@ public final class EventRecording: Sendable {
   /// Records a signal: see `record(_:as:)`.
   public func record(signal: Event<Void>, as name: String) { record(signal, as: name) }
 
-  /// Records what a keyed event is sent from now on, with the keys.
+  /// Records each occurrence of a keyed event from now on, with its key.
   ///
   /// - Parameters:
   ///   - event: The keyed event.

@@ -7,9 +7,9 @@ public import Foundation
 ///     try await replay.run(
 ///       at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
 ///
-/// Occurrences are sent in the order of the file, over all events. An object of its own stands for
-/// each sender in the file. With a `Simulation`'s clock a replay runs in a simulation, too: the
-/// same seed gives the same schedule.
+/// Occurrences are sent in the order of the file, over all events. For each sender in the file, the
+/// replay makes one object, and names it as the sender. With a `Simulation`'s clock a replay runs
+/// in a simulation, too: the same seed gives the same schedule.
 public struct EventReplay: Sendable {
   /// The times at which occurrences are sent.
   public struct Pace: Sendable {
@@ -22,7 +22,7 @@ public struct EventReplay: Sendable {
     ///
     /// - Parameter factor: The factor. One that is not above 0 counts as 1.
     public static func times(_ factor: Double) -> Pace { Pace(factor: factor > 0 ? factor : 1) }
-    /// One after the other, each when all handlers of the one before have finished.
+    /// Sends each occurrence when all handlers of the occurrence before have finished.
     public static var asFastAsPossible: Pace { Pace(factor: nil) }
   }
 
@@ -95,8 +95,8 @@ public struct EventReplay: Sendable {
   ///     targets should have no handlers that send it again.
   ///   - clock: The clock of the pace.
   /// - Returns: The number of occurrences that were sent, and the damage.
-  /// - Throws: An ``InspectionError`` for a damaged line, if these are refused: before anything is
-  ///   sent. `CancellationError` if the task is cancelled during a pause.
+  /// - Throws: An ``InspectionError``, before anything is sent, for a damaged line, if damaged
+  ///   lines are refused. `CancellationError` if the task is cancelled during a pause.
   /// - Complexity: O(*n*) for *n* lines, which are decoded before the first one is sent.
   @discardableResult public nonisolated(nonsending) func run(
     at pace: Pace = .asRecorded, into targets: [String: Target], withCaused: Bool = false,

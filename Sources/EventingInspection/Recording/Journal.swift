@@ -7,8 +7,8 @@ import Foundation
 /// hands in its line. A line is written as soon as all lines before it are there, by a thread that
 /// has handed in a line or by a block on a global queue: one at a time, and never under a mutex.
 ///
-/// While the file takes nothing, ``waitingLimit`` bytes wait at most, and one line more for each
-/// thread that encodes. Further occurrences get no place. Their number is a line of its own.
+/// At most ``waitingLimit`` bytes wait for the file, and one line more for each thread that
+/// encodes. Further occurrences get no place: a line of its own tells their number.
 final class Journal: Sendable {
   /// The place of an occurrence in the recording.
   struct Place: Sendable {
@@ -30,8 +30,8 @@ final class Journal: Sendable {
     var lines: [Int: [UInt8]] = [:]
     /// The lines of names and gaps, each with the number of the line before which it stands.
     var headers: [(before: Int, line: [UInt8])] = []
-    /// The bytes of lines that wait or are being written, with what an array and a table need for
-    /// each.
+    /// The bytes of lines that wait or are being written, with the memory that an array and a table
+    /// need for each line.
     var waitingBytes = 0
     /// The occurrences that were left out since the last place was given, and the time of the first
     /// one.
@@ -45,10 +45,11 @@ final class Journal: Sendable {
     var outcome: Result<Int, any Error>?
     var waiters: [@Sendable (Result<Int, any Error>) -> Void] = []
 
-    /// Whether occurrences are left out: from above the limit of waiting bytes down to half of it.
+    /// Whether occurrences are left out: set above the limit of waiting bytes, cleared at half of
+    /// it.
     var isBehind = false
 
-    /// Returns whether an occurrence must be left out. Counts it.
+    /// Returns whether an occurrence must be left out. If so, counts the occurrence.
     mutating func leavesOut(at time: Int, _ limit: Int) -> Bool {
       isBehind = waitingBytes > (isBehind ? limit / 2 : limit)
       guard isBehind else { return false }
@@ -95,8 +96,8 @@ final class Journal: Sendable {
     }
   }
 
-  /// The bytes that one call writes, except that its last line may go beyond them. As a rule, a
-  /// post waits for one such call at most.
+  /// The number of bytes after which one call takes no further line. As a rule, a post waits for
+  /// one such call at most.
   private static let batch = 262_144
 
   /// The bytes that wait for the file at most.
@@ -154,7 +155,7 @@ final class Journal: Sendable {
   /// Gives an occurrence its place; `nil` after the end, after an error, and if too much waits.
   func begin(_ occurrence: TracedOccurrence) -> Place? {
     let time = elapsed()
-    // Released after the mutex.
+    // `loaded` is released after the unlock.
     var loaded: [any AnyObject & Sendable] = []
     return state.withLock { state in
       guard !state.isClosing, state.end == .max, !state.leavesOut(at: time, Self.waitingLimit) else {
@@ -206,7 +207,7 @@ final class Journal: Sendable {
   private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
   /// Writes what can be written, unless another thread is writing. A thread that posts writes one
-  /// batch, and leaves lines that can be written then to a block on a global queue.
+  /// batch, and leaves further lines to a block on a global queue.
   private func writeLines(inBackground: Bool = false) {
     while true {
       let time = elapsed()

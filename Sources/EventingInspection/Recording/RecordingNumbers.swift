@@ -9,7 +9,7 @@ struct SenderNumbers {
 
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var last = 0
-  /// The number of entries above which those of senders that are gone are removed.
+  /// The number of entries at which the entries of senders that are gone are removed.
   private var limit = 64
 
   /// Returns the number of a sender.
@@ -67,7 +67,7 @@ struct CauseNumbers {
 }
 
 /// A dictionary that forgets what was set long ago: it keeps the last `limit` values at least, and
-/// twice as many at most. All of it is O(1), amortized.
+/// twice as many at most. Each access is O(1), amortized.
 private struct RecentValues<Key: Hashable, Value> {
   private let limit: Int
   private var young: [Key: Value] = [:]

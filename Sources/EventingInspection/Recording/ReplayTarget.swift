@@ -15,7 +15,7 @@ extension EventReplay {
     /// Sends to an event.
     ///
     /// - Parameter event: The event. Payloads are decoded as its payload type. The name of the type
-    ///   in the file is for messages only.
+    ///   in the file serves error messages only.
     public static func event<Payload: Codable & Sendable>(_ event: Event<Payload>) -> Target {
       Target.event(event) { (payload: Payload) in payload }
     }
@@ -24,7 +24,8 @@ extension EventReplay {
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - decoding: A closure that makes a payload of a stored value. An error damages the line.
+    ///   - decoding: A closure that makes a payload of a stored value. If it throws, the line
+    ///     counts as damaged.
     public static func event<Payload: Sendable, Stored: Decodable & SendableMetatype>(
       _ event: Event<Payload>, decoding: @escaping @Sendable (Stored) throws -> Payload
     ) -> Target {

@@ -18,7 +18,7 @@ struct PendingOutput {
     let number: UInt64
     let isWhole: Bool
     let missed: Int
-    /// The rows that went; only the first line has them.
+    /// The rows that were removed; only the first line has them.
     var gone: [GoneRow]
   }
 
@@ -27,7 +27,7 @@ struct PendingOutput {
     content = .line(line)
   }
 
-  /// - Parameter isAlone: Whether the one part stands in the answer itself.
+  /// - Parameter isAlone: Whether the rows of the one part stand directly in the answer.
   init(answering id: RequestID, _ parts: Parts, _ events: Set<UInt64>?, isAlone: Bool) {
     subscription = nil
     content = .answer(

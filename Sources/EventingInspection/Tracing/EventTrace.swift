@@ -10,15 +10,15 @@ public import Foundation
 ///
 /// A trace is no handler: reports, `unheard` and the number of handlers are as without one. While
 /// an event is traced it has no fast path: each occurrence is enqueued, as for an observer. The
-/// records lie in a ring of fixed size, so that the newest stay. For a reader of the trace, a post
-/// waits at most as long as the reader copies 64 KB.
+/// records lie in a ring of fixed size, so that the newest stay. If the trace is read meanwhile, a
+/// post waits at most as long as a copy of 64 KB takes.
 ///
 /// If a handler starts a task, the call of the handler is the cause of what the task sends while
 /// that call runs. After an inline handler has returned, the cause is the next inline call of the
-/// delivery, or none. So do not rely on the causes of such tasks.
+/// delivery, or none. So do not rely on the causes of what such tasks send.
 ///
-/// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` has made a text of their type.
-/// Dropping a trace ends it.
+/// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` was given a closure that makes
+/// texts of their type. Dropping a trace ends it.
 public final class EventTrace: Sendable {
   private struct Traced {
     var events: [EventIdentity] = []

@@ -8,7 +8,7 @@ enum PayloadDescribers {
 
   static func add<Payload: Sendable>(_ type: Payload.Type, _ text: @escaping @Sendable (Payload) -> String) {
     let describer: @Sendable (TracedPayload) -> String? = { payload in payload.copy(as: Payload.self).map(text) }
-    // Released after the mutex: the closure is the user's.
+    // `replaced` is released after the unlock: the closure is the user's.
     let replaced = all.withLock { $0.updateValue(describer, forKey: ObjectIdentifier(type)) }
     withExtendedLifetime(replaced) {}
     _ = isOn.exchange(true, ordering: .acquiringAndReleasing)
@@ -26,7 +26,7 @@ enum PayloadDescribers {
 extension Inspection {
   /// Has payloads of a type shown in traces, as a text that is cut to 256 bytes.
   ///
-  /// Without it, nothing of a payload leaves the process. A second describer of a type takes the
+  /// Without a describer, a trace has nothing of a payload. A second describer of a type takes the
   /// place of the first. Callable from any thread.
   ///
   /// - Parameters:

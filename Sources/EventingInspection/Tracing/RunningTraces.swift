@@ -1,8 +1,7 @@
 import Eventing
 
-/// The rings of the traces of the process that have not ended.
-///
-/// An inspection reads the durations of calls in them.
+/// The rings of the traces of this process that have not ended. An inspection reads the durations
+/// of calls from these rings.
 enum RunningTraces {
   private static let state = Guarded<[TraceRing]>([])
 

@@ -6,10 +6,10 @@ import Eventing
 /// chunks and to copy the current one, so a writer waits at most for these retains and a copy of 64
 /// KB.
 final class TraceRing: Sendable {
-  /// The bytes of a chunk. Texts and names count with theirs.
+  /// The bytes of a chunk. The bytes of its texts and names count, too.
   static let chunkBytes = 65_536
 
-  /// The name of a handler, and that of its lane; no lane name if no other handler shares the lane.
+  /// The names of a handler and of its lane. The lane has none if no other handler shares it.
   struct HandlerNames: Sendable {
     var handler = ""
     var lane: String?
@@ -49,8 +49,8 @@ final class TraceRing: Sendable {
       return true
     }
 
-    /// The chunk with arrays of its own: an array that is changed in place under a mutex must not
-    /// be read outside of it.
+    /// The chunk with its arrays copied: an array that is changed in place under a mutex must not
+    /// be read without the mutex.
     var copy: Chunk {
       var copy = self
       copy.records = records.map { record in record }
@@ -112,10 +112,11 @@ final class TraceRing: Sendable {
   /// - Parameters:
   ///   - record: The record.
   ///   - payload: The text of the payload; `nil` for none.
-  ///   - names: Returns the names of the handler. Called without the mutex, before the first record
-  ///     in a chunk that begins a call of the handler, or tells that it was not called.
+  ///   - names: A closure that returns the names of the handler. It is called without the mutex,
+  ///     before a chunk gets its first record that begins a call of the handler, or tells that the
+  ///     handler was not called.
   func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
-    // The record and the names are added in one step, or a new chunk could come between them.
+    // The record and the names are added in one step: otherwise a new chunk could come between.
     var known: HandlerNames?
     while true {
       switch add(record, payload, known) {

@@ -1,4 +1,4 @@
-/// The rows of a trace file, which its format calls threads: one for each thread with a record
+/// The rows of a trace file, called threads in its format: one for each thread with a record
 /// outside of lanes, and one for each slot of a lane. Within a row, spans nest.
 struct TraceRows {
   /// The names of the rows, by their numbers less 1.

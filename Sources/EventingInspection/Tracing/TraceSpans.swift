@@ -63,7 +63,7 @@ struct TraceSpans {
   ///
   /// - Parameters:
   ///   - contents: What the ring holds.
-  ///   - end: The end of what is still running.
+  ///   - end: The time that counts as the end of what is still running.
   init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
     overwritten = contents.overwritten
     for chunk in contents.chunks { for record in chunk.records { add(record, chunk, until: end) } }

@@ -28,7 +28,7 @@ struct JSONWriter {
   mutating func endArray() { end("]") }
   mutating func endLine() { bytes.append(UInt8(ascii: "\n")) }
 
-  /// Writes a key. It must be plain text, as the protocol's are.
+  /// Writes a key. It must be plain text, as the keys of the protocol are.
   mutating func key(_ key: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))

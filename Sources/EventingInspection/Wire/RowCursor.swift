@@ -3,8 +3,8 @@ import Eventing
 /// A place in all rows of a ``Poller``, from which an answer goes on when there is room for more.
 ///
 /// Between two lines, polls may change the rows. The cursor names events, waits and warnings by
-/// number. If the list of handlers or edges at which it stands has changed, it writes that list
-/// again.
+/// number. If the list of handlers or edges in which the cursor stands has changed, the cursor
+/// writes that list again.
 struct RowCursor {
   /// The parts that are left, the current one first.
   private var left: [(name: StaticString, part: Parts)]

@@ -10,8 +10,8 @@
     /// Whether a connection without TLS is refused, because of the options or of an address
     /// `tls://`.
     ///
-    /// A single address `tls://` requires TLS for all servers, because libnats may connect to any
-    /// of them.
+    /// One address `tls://` is enough to require TLS for all servers, because libnats may connect
+    /// to any of them.
     let isSecure: Bool
     /// The longest wait for all servers together.
     let timeout: Duration

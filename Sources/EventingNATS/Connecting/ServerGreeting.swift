@@ -2,8 +2,8 @@
   import EventingTransport
   import Foundation
 
-  /// The first line of a server, in which it names its version. libnats 3.4.1 does not tell the
-  /// version.
+  /// The first line that a server sends, which names its version. libnats 3.4.1 does not pass the
+  /// version on.
   enum ServerGreeting {
     private struct Info: Decodable { var version: String? }
 
@@ -29,7 +29,7 @@
       return (try? JSONDecoder().decode(Info.self, from: Data(line.dropFirst(5).utf8)))?.version
     }
 
-    /// Returns the first line of a server, or what came of it; `nil` if it cannot be reached.
+    /// Returns the first line of a server, or the part that came; `nil` if it cannot be reached.
     private static func line(_ host: String, _ port: Int, _ wait: Duration) -> String? {
       var hints = unsafe addrinfo()
       unsafe hints.ai_socktype = streamKind

@@ -23,8 +23,8 @@
 
     var isEmpty: Bool { pulls.isEmpty }
 
-    /// Begins a pull for the room that no open pull has requested. Returns `nil` if there is no
-    /// such room, or if it is small and other pulls are open.
+    /// Begins a pull for the room that the open pulls leave. Returns `nil` if there is none, or if
+    /// there is little and other pulls are open.
     mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {
       let left = pulls.reduce(0) { $0 + $1.left }
       let room = min(room - left, 1_024)

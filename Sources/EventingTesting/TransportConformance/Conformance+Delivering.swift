@@ -155,9 +155,9 @@ extension Conformance {
   /// subscription, nor one whose handling failed.
   func atMostOnce() async throws {
     guard !isAtLeastOnce else { return }
-    // A receipt means that the engine has the message, but perhaps not yet the subscribers. So the
-    // check first waits until another subscription has received message 0. Then the subscription
-    // begins that must not receive the message.
+    // A receipt means that the engine has the message; subscribers may receive it later. So the
+    // check first waits until another subscription has received message 0. Only then does the
+    // subscription begin that must not receive message 0.
     let before = MessageLog()
     let earlier = try await subscribe(before)
     try await publish(0...0)

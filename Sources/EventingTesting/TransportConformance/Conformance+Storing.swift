@@ -93,8 +93,8 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// Checks that a subscription begins at the given position. A new member of a group continues
-  /// where the group was.
+  /// Checks that a subscription begins at the given position, and that a new member of a group
+  /// continues where the group was.
   func positions() async throws {
     guard isAtLeastOnce else { return }
     var positions: [UInt64] = []

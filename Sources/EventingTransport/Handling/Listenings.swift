@@ -114,8 +114,8 @@ public final class Listening: Sendable {
   /// to the engine.
   ///
   /// If handlers have not finished a message within the limit, the engine delivers it to another
-  /// member of the group. Calls of handlers that wait on lanes run nevertheless. Responders begin
-  /// no further query.
+  /// member of the group. Calls that wait on the lanes of handlers run nevertheless. Responders
+  /// begin no further query.
   ///
   /// Any thread may call this method. Inside a handler of the event, the method waits for that
   /// handler until the limit. When the listening has ended, further calls return at once.

@@ -1,7 +1,7 @@
 import Eventing
 
-/// A message whose occurrence was sent to the handlers. Its verdict is computed from the report of
-/// that send.
+/// A message whose occurrence was sent to the handlers. Its verdict follows from the report of that
+/// send, and from the loops that received the payload.
 struct MessageHandling: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -31,7 +31,7 @@ struct DecidedMessage: BegunMessage {
   var verdict: Verdict { get async { decision } }
 }
 
-/// A message that no handler can handle, or that has failed too often. It becomes a dead letter.
+/// A message that is given up: no handler can handle it, or it has failed too often.
 struct HopelessMessage: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -83,8 +83,8 @@ final class Listener: Sendable {
 
   /// Returns whether a message is a dead letter that a listening has made.
   ///
-  /// Another program may write any header. So the header of the first subject is not enough: the id
-  /// must have the suffix of a letter, too (see ``letterSuffix(_:_:)``). A letter that was
+  /// Another program may write any header. So ``Header/deadSubject`` is not enough: the id must
+  /// have the suffix of a dead letter, too (see ``letterSuffix(_:_:)``). A letter that was
   /// published to its first subject again is an ordinary message.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }

@@ -94,7 +94,7 @@ extension InMemoryTransport {
   // MARK: The end of a subscription
 
   func cancel(_ subscription: MemorySubscription) {
-    // Released after the unlock: the closures' captures may run user code in `deinit`.
+    // `gone` is released after the unlock: its closures' captures may run user code in `deinit`.
     let (gone, woken) = state.withLock { $0.remove(subscription) }
     for drainer in gone?.drainers ?? [] { drainer.resume() }
     for other in woken { startPump(other) }
@@ -138,8 +138,8 @@ extension InMemoryTransport {
   ///
   /// - Parameter isForgetful: Whether the engine has lost its record of begun messages, like a
   ///   broker that has crashed. Then all messages without a verdict are redelivered, and verdicts
-  ///   on their earlier deliveries have no effect. For each group that had such messages, and each
-  ///   listening without a group, the engine posts an incident of the kind
+  ///   on their earlier deliveries have no effect. For each group, and each listening without a
+  ///   group, that had such messages, the engine posts an incident of the kind
   ///   ``TransportIncident/Kind/repeated``.
   public func reconnect(forgettingWhatIsInHand isForgetful: Bool = false) {
     let (isNew, repetitions, publishers, woken) = state.withLock { state in

@@ -50,7 +50,7 @@ extension InMemoryTransport {
   }
 
   func remove(_ responder: MemoryResponder) {
-    // Released after the unlock: the closure's captures may run user code in `deinit`.
+    // `gone` is released after the unlock: its closure's captures may run user code in `deinit`.
     let gone = state.withLock { state in
       let gone = state.responders[responder.subject]?.removeValue(forKey: responder.id)
       if state.responders[responder.subject]?.isEmpty == true { state.responders[responder.subject] = nil }
@@ -63,8 +63,8 @@ extension InMemoryTransport {
 extension MemoryState {
   /// Chooses the responders of one request: one of each group, and all without a group.
   ///
-  /// - Returns: The number of chosen responders, and those chosen responders that receive the
-  ///   request: a fault may lose it on the way.
+  /// - Returns: The number of chosen responders, and the chosen responders whose request no fault
+  ///   loses.
   mutating func chooseResponders(_ subject: String, _ faults: MemoryFaults) -> (count: Int, asked: [MemoryResponder]) {
     lastRequest += 1
     var groups: [String: [MemoryResponder]] = [:]

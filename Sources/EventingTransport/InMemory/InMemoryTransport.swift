@@ -10,13 +10,12 @@ import Foundation
 /// The transport has one stream, which stores messages in memory: they do not survive the process.
 /// Several remote events on one transport behave like events in several processes.
 ///
-/// With a seed, faults and a clock of its own, a test can repeat each duplicate, loss and delay.
-/// The seed, the message, the listener and the number of the delivery decide each fault, whatever
-/// the order of the tasks.
+/// A test that gives a seed, faults and a clock can repeat each duplicate, loss and delay. The
+/// seed, the message, the listener and the number of the delivery decide each fault, whatever order
+/// the tasks run in.
 ///
-/// The stream keeps the last messages, and all that a group or a listening has not handled: see
-/// ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``. A listening keeps only messages of
-/// its own subject in the stream.
+/// The stream keeps the last messages, and all that a group or a listening for their subject has
+/// not handled: see ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``.
 ///
 /// Any thread and any handler may call any method. Handlers run on Swift's pool, not on the thread
 /// that publishes.
@@ -41,8 +40,8 @@ public final class InMemoryTransport: Transport {
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
   ///   - limit: The number of the last messages that are kept after every group has handled them.
-  ///     The stream delivers them to listenings that begin in the past, and recognizes repetitions
-  ///     by their ids. Messages that a group has not handled are always kept.
+  ///     The stream delivers them to listenings that begin in the past, and recognizes by their ids
+  ///     messages that are published again. Messages that a group has not handled are always kept.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],

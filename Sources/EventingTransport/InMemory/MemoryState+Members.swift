@@ -31,8 +31,8 @@ extension MemoryState {
     if subscription.group == nil { plainMembers.append(subscription.id) } else { list(subscription.id) }
   }
 
-  /// Removes a subscription, and returns its begun messages to its group. O(*n*) for each begun
-  /// message, for *n* messages to be redelivered.
+  /// Removes a subscription, and puts its messages without a verdict back into its group. O(*n*)
+  /// for each of these messages, for *n* messages to be redelivered.
   ///
   /// - Returns: The state of the subscription, which must be released after the unlock, and the
   ///   members whose pump must be started.
@@ -54,8 +54,8 @@ extension MemoryState {
       groups[id]?.pending[position] = nil
       groups[id]?.giveBack(position)
     }
-    // Wakes at most one member more than messages were returned: the removed subscription may have
-    // been woken for a message that it then did not take.
+    // Wakes up to one member for each message that was put back, and one more: the removed
+    // subscription may have been woken for a message that it then did not take.
     var woken: [MemorySubscription] = []
     for _ in 0...gone.taken.count where groups[id]?.hasWork == true {
       if let other = wakeOne(id) { woken.append(other) }
@@ -130,8 +130,8 @@ extension MemoryState {
     case .retry(let delay):
       groups[group]?.failures[position, default: 0] += 1
       result.delay = delay
-    // With `inFlight` 1, a member handles messages in order. So a released message gets no delay,
-    // and stays before all others. Another member may take it at once, while this one pauses.
+    // With `inFlight` 1, a member handles messages in order. So the member pauses for the delay,
+    // and the released message stays before all others. Another member may take it at once.
     case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
     guard let delay = result.delay else { return result }
@@ -169,7 +169,7 @@ extension MemoryState {
     return wakeOne(group).map { [$0] } ?? []
   }
 
-  /// Puts a message back for redelivery after its delay. Returns the members whose pump must be
+  /// Puts a message whose delay is over back for redelivery. Returns the members whose pump must be
   /// started.
   mutating func bringBack(_ position: UInt64, in group: UInt64) -> [MemorySubscription] {
     guard groups[group]?.delayed.remove(position) != nil else { return [] }

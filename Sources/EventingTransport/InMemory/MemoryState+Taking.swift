@@ -21,7 +21,7 @@ extension MemoryState {
     groups[group]?.available = rest
   }
 
-  /// Wakes the next member of a group that has room for a message. O(1), amortized. Returns the
+  /// Wakes, in a group, the next member that has room for a message. O(1), amortized. Returns the
   /// member if its pump must be started.
   mutating func wakeOne(_ group: UInt64) -> MemorySubscription? {
     while let id = groups[group]?.available.popFirst() {
@@ -59,8 +59,9 @@ extension MemoryState {
     }
   }
 
-  /// Records that a subscription cannot handle a message now, unless its pump must check again. If
-  /// the group has messages, returns another member whose pump must be started instead.
+  /// Records that a subscription cannot handle a message now. Does nothing if the pump of the
+  /// subscription must check again. If the group has messages, wakes another member, and returns it
+  /// if its pump must be started.
   mutating func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     members[id]?.isUnready = true

@@ -5,9 +5,9 @@ struct MemoryState: Sendable {
   /// The state of a subscription.
   struct Member: Sendable {
     let subscription: MemorySubscription
-    /// The number of the subscription in random decisions, without a stream.
+    /// The number that stands for a subscription without a stream in random decisions.
     let chance: UInt64
-    /// The number of messages that have begun, or are about to begin, without a verdict.
+    /// The number of messages that the subscription has taken and that have no verdict yet.
     var inHand = 0
     /// Whether the subscription takes new messages.
     var isOpen = true
@@ -22,8 +22,8 @@ struct MemoryState: Sendable {
     var isUnready = false
     /// Whether the group's list of members with room has this member.
     var isListed = false
-    /// The positions of the messages that the subscription has taken from a stream, without a
-    /// verdict.
+    /// The positions of the messages that the subscription has taken from a stream and that have no
+    /// verdict yet.
     var taken: Set<UInt64> = []
     /// The waiting messages of a subscription without a stream, with their numbers.
     var queue = Deque<(message: RemoteMessage, number: UInt64)>()

@@ -1,7 +1,7 @@
 /// The random decisions of an engine in memory.
 ///
 /// A decision depends only on the seed, the kind of decision and the numbers that say what it is
-/// about, not on earlier decisions. So every order of the tasks gives equal decisions.
+/// about, not on earlier decisions. So the order in which tasks run changes no decision.
 struct Chances: Sendable {
   /// The kinds of decisions.
   enum Kind: UInt64, Sendable { case drop = 1, delay, duplicate, receipt, member, request }

@@ -28,7 +28,7 @@ public struct Codec<Payload: Sendable>: Sendable {
     self.decode = decode
   }
 
-  /// Creates a codec for the body. It writes the type and the version into headers.
+  /// Creates a codec for the body. The codec writes the type and the version into headers.
   ///
   /// - Parameters:
   ///   - contentType: The media type of the body.

@@ -9,7 +9,7 @@ enum Header {
   /// The forwarding path: the subjects that a message came through, with the identities of their
   /// transports.
   static let path = "Eventing-Path"
-  /// The number of these subjects, and hashes of some of them, if ``path`` has no room for all.
+  /// The number of steps of the path, and hashes of some steps, if ``path`` has no room for all.
   static let pathMarks = "Eventing-Path-Marks"
   /// The reason why a message is a dead letter.
   static let deadReason = "Eventing-Dead-Reason"

@@ -12,7 +12,7 @@ public enum RemoteContext {
 
     /// Stops carrying the value. Further calls have no effect. Any thread may call this method.
     public func end() {
-      // Released after the unlock: the closures' captures may run user code in `deinit`.
+      // `gone` is released after the unlock: its closures' captures may run user code in `deinit`.
       let gone = RemoteContext.registry.withLock { registry in
         defer { registry.entries.removeAll { $0.id == id } }
         return registry.entries.filter { $0.id == id }
@@ -85,9 +85,9 @@ public enum RemoteContext {
     return Carrying(id: id, inProcess: EventContext.carry(value))
   }
 
-  /// The entries, copied under the mutex. The registry changes its array in place. Outside of the
-  /// mutex, only the array's reference count would protect a reader from that change, and the
-  /// thread sanitizer does not see reference counts.
+  /// The entries, copied one by one under the mutex. The registry changes its array in place. If a
+  /// reader shared that array, only its reference count would protect the reader, and the thread
+  /// sanitizer does not see reference counts.
   private static var entries: [Entry] {
     isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }

@@ -2,11 +2,10 @@
 /// with the identity of its transport.
 ///
 /// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
-/// Two headers of bounded length carry the path. One has the last steps. If it has no room for all
-/// steps, the other has marks: the hashes of the steps whose number is a power of two. A message in
-/// a cycle takes a step with such a number at the latest when its path is twice as long as at the
-/// beginning of the cycle. One lap later, the message is back at that step, and is not forwarded
-/// again.
+/// Two headers of bounded length carry the path. The first has the last steps. If it has no room
+/// for all, the second has marks: the hashes of the steps whose number is a power of two. By the
+/// time a cycle has doubled the length of the path, a step of the cycle has a mark. One lap later,
+/// the message would repeat this step, and is not forwarded.
 struct RemoteWay: Sendable {
   /// The message at the end of the path, and its transport; `nil` for an empty path.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?

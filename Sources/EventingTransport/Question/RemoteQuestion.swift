@@ -74,10 +74,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Parameters:
   ///   - group: The group: one member answers each query. Without a group, this process answers
   ///     each query, and the caller takes the first answer.
-  ///   - inFlight: The largest number of queries that responders of this listening have received
-  ///     and not answered yet. Further queries wait in this process, each as long as its caller
-  ///     waits. No other member answers a waiting query. Each responder answers one query after the
-  ///     other. So a number above 1 lets several responders of this process work at the same time.
+  ///   - inFlight: The largest number of queries that this listening has handed to responders and
+  ///     that have no answer yet. Further queries wait in this process as long as their callers
+  ///     wait, and no other member answers them. A number above 1 lets several responders of this
+  ///     process work at the same time, each on one query.
   /// - Returns: The listening. Releasing it does not end it.
   /// - Throws: ``TransportError``.
   @discardableResult public func listen(as group: String? = nil, inFlight: Int = 256) async throws -> Listening {

@@ -4,13 +4,13 @@ extension EventSource {
   /// Publishes every payload on a remote event.
   ///
   /// A forward is a handler on a lane, and publishes the payloads in order. It begins to publish a
-  /// payload when the one before it has entered the engine, so up to 64 receipts are awaited at one
+  /// payload when the payload before has entered the engine. It awaits up to 64 receipts at one
   /// time. A message that the engine must send again, after a lost connection, may come later. A
   /// `send` waits until its own message is stored. If the message is not stored, the report has the
   /// error. No message is forwarded to a subject that it came through on the same transport. So a
   /// cycle over any number of processes ends. If a cycle has more subjects than fit into a header
-  /// of 4,096 bytes, a message may pass through the cycle several times, until its path has at most
-  /// twice the length that it had before the cycle, plus one lap.
+  /// of 4,096 bytes, a message may pass through the cycle several times. Its path becomes at most
+  /// twice as long as before the cycle, plus one lap.
   ///
   /// - Parameter target: The remote event. The forward does not retain the event, and ends when the
   ///   event is released.
@@ -42,7 +42,7 @@ extension EventSource {
     }
   }
 
-  /// Publishes payloads on a remote event with keys: each one for which `key` returns a key.
+  /// Publishes, on a remote event with keys, the payloads for which `key` returns a key.
   ///
   ///     placed.forward(to: ordersOfCustomers, by: \.customer)
   ///

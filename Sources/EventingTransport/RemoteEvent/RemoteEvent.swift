@@ -58,13 +58,14 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   /// Publishes a payload.
   ///
   /// This method calls no local handlers. If this event listens, they are called when the engine
-  /// delivers the message. Publishing inside a handler begins a new forwarding path. So a cycle of
-  /// forwards ends, but a cycle of handlers that publish does not.
+  /// delivers the message. A cycle of forwards ends, but a cycle of handlers that publish does not:
+  /// publishing inside a handler begins a new forwarding path.
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - id: The id of the message; `nil` for a new one. While a stream remembers an id, it stores
-  ///     no second message with it. So a publisher that retries passes the id of its first attempt.
+  ///   - id: The id of the message; `nil` for a new one. A stream that remembers an id stores no
+  ///     second message with this id. So a publisher that retries passes the id of its first
+  ///     attempt.
   ///   - headers: The headers for the receivers. Names that begin with `Eventing-` or `Nats-`
   ///     belong to the library.
   /// - Returns: The receipt. On a stream, the method returns it when the message is stored.

@@ -3,8 +3,9 @@ import Eventing
 /// Limits the total size of the messages and requests that the engine has not sent or stored yet.
 ///
 /// If the limit is reached, publishers are suspended, so a slow engine slows its publishers down.
-/// Waiters are served in order. A waiter is examined only when it is the first, and when a deadline
-/// may have passed. So the work does not grow with the square of the number of waiters.
+/// Waiters are served in order. Freed room is offered to the first waiters alone; all waiters are
+/// examined only when a deadline may have passed. So the work does not grow with the square of the
+/// number of waiters.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int

@@ -15,16 +15,15 @@ public import Eventing
 /// - **Order.** Messages that one publisher publishes to one subject, one after the other, begin in
 ///   that order. This holds for each group and each subscription without a group. Only a
 ///   redelivered message may begin later.
-/// - **Bounds.** At most ``SubscribeOptions/inFlight`` messages of a subscription have begun
-///   without a verdict.
+/// - **Bounds.** Of the messages of a subscription that have begun, at most
+///   ``SubscribeOptions/inFlight`` have no verdict.
 /// - **Groups.** Each message goes to one subscription of each group, and to every subscription
 ///   without a group. If a subscription ends without a verdict on a message, the message goes to
 ///   another subscription of the group.
 /// - **Threads.** No method blocks a thread of Swift's pool or of Dispatch. `begin` runs inline
 ///   handlers, so it must not be called on a thread that the engine needs for its own work.
 public protocol Transport: Sendable {
-  /// A name of the engine. It must be equal in all processes that reach the same subjects through
-  /// it.
+  /// A name of the engine, equal in all processes that reach the same subjects through this engine.
   ///
   /// Forwards compare the names of engines, so that a message does not circulate for ever.
   var identity: String { get }
@@ -50,19 +49,19 @@ public protocol Transport: Sendable {
   ///   cannot say whether the message is stored.
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt
 
-  /// Publishes a message, and says when the next one may follow it.
+  /// Publishes a message, and says when the next message may follow.
   ///
-  /// A forward begins to publish a payload when the message before it has entered the engine. So it
-  /// need not wait for each receipt. If an engine does not implement this method, a forward
+  /// A forward begins to publish a payload when the message before has entered the engine. So a
+  /// forward need not wait for each receipt. If an engine does not implement this method, a forward
   /// publishes one message after the other.
   ///
   /// - Parameters:
   ///   - message: The message, as for ``publish(_:to:)``.
   ///   - subject: The subject: words that are joined by dots, without wildcards.
   ///   - entered: A closure that the engine calls when the place of the message is decided: no
-  ///     message that is published later comes before it, unless the engine must send this one
-  ///     again. It may be called on any thread, and more than once. The engine must hold no mutex
-  ///     then. If the method ends first, no call is needed.
+  ///     message that is published later comes before this message, unless the engine must send
+  ///     this message again. The engine may call the closure on any thread and more than once, but
+  ///     not under a mutex. If the method ends first, no call is needed.
   /// - Returns: A receipt, as ``publish(_:to:)`` does.
   /// - Throws: ``TransportError``, as ``publish(_:to:)`` does.
   func publish(
