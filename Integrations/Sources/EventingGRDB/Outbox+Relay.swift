@@ -7,7 +7,7 @@ extension Outbox {
   /// Publishes the messages of the outbox, until the task is cancelled.
   ///
   /// A message is read, published with its id, and deleted when the engine has acknowledged it.
-  /// Then the next message follows. While the engine is unreachable, the relay retries the first
+  /// Then the next message follows. While the engine is unreachable, the relay retries the oldest
   /// message, and posts to ``incidents``. A transaction that appends a message through the database
   /// object of this outbox wakes the relay. For all other messages, such as those of other
   /// processes, the relay polls at an interval.
