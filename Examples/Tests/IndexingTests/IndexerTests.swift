@@ -27,8 +27,8 @@ import Testing
       indexer.progress.addHandler { progress in if progress.read == 50 { indexer.stop() } }
       let report = await indexer.index(library.folder)
 
-      // When the fiftieth file has been read, up to three other calls may be running. They are
-      // finished.
+      // When the fiftieth file has been read, up to three other calls may be running. These calls
+      // finish.
       #expect(report.wasStopped)
       #expect((50...53).contains(report.files.count))
       #expect(report.files.count + report.unreadable + report.left == 201)

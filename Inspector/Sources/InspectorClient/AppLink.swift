@@ -37,9 +37,9 @@ public final class AppLink: Sendable {
   ///   - path: The path of the app's socket. `%p` stands for any number. If several sockets fit,
   ///     the link takes the newest.
   ///   - control: Whether locking and unlocking are wanted.
-  ///   - interval: The milliseconds between two updates; `nil` for none.
+  ///   - interval: The milliseconds between two updates; `nil` for no updates.
   ///   - parts: The parts of an update.
-  ///   - delegate: Told of everything.
+  ///   - delegate: Told of connections, updates and traces.
   public convenience init(
     path: String, control: Bool = false, interval: Int? = 250,
     parts: [String] = ["events", "handlers", "graph", "waits", "warnings"], delegate: any AppLinkDelegate
@@ -53,9 +53,9 @@ public final class AppLink: Sendable {
   ///
   /// - Parameters:
   ///   - control: Whether locking and unlocking are wanted.
-  ///   - interval: The milliseconds between two updates; `nil` for none.
+  ///   - interval: The milliseconds between two updates; `nil` for no updates.
   ///   - parts: The parts of an update.
-  ///   - delegate: Told of everything.
+  ///   - delegate: Told of connections, updates and traces.
   ///   - connect: A closure that connects to the app.
   public init(
     control: Bool = false, interval: Int? = 250,

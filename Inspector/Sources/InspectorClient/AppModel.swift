@@ -57,8 +57,8 @@ public struct AppModel: Sendable {
   public func rows(_ part: String) -> [JSONSlice] { parts[part].map { Array($0.values) } ?? [] }
 
   /// The whole state as one update of the protocol, for a reader that has seen nothing. Its `n` is
-  /// 0. Its `upTo` is the number of the last update that the model took in, of which further lines
-  /// may come; null if there was none.
+  /// 0. Its `upTo` is the number of the last update that the model took in; null before the first
+  /// one. Further lines of that update may come.
   public var asUpdate: String {
     let parts = parts.map { part, rows in
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }

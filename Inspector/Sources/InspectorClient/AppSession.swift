@@ -26,8 +26,8 @@ public final class AppSession: Sendable {
   /// - Parameters:
   ///   - socket: The connection to the app.
   ///   - control: Whether locking and unlocking are wanted.
-  ///   - buffer: Receives the bytes that were read after the app's answer.
-  /// - Throws: `LinkError` if the app does not answer as it should within 5 s.
+  ///   - buffer: Receives the bytes that were read beyond the app's answer.
+  /// - Throws: `LinkError` if the app refuses, ends, sends a wrong line, or sends nothing for 5 s.
   init(_ socket: LineSocket, control: Bool, buffer: inout LineBuffer) throws(LinkError) {
     self.socket = socket
     socket.limitReading(to: 5)
@@ -50,7 +50,7 @@ public final class AppSession: Sendable {
   /// - Parameters:
   ///   - verb: The value of `do`.
   ///   - keys: Further members of the request, each a name and JSON.
-  /// - Returns: The lines of the answer: several if the app has cut the answer, otherwise one.
+  /// - Returns: The lines of the answer: several if the app has split the answer, otherwise one.
   /// - Throws: `LinkError` if the app refuses, or if the connection ends.
   public func request(_ verb: String, _ keys: [(name: String, json: String)] = []) async throws -> [JSONSlice] {
     try await withCheckedThrowingContinuation { continuation in
@@ -72,8 +72,8 @@ public final class AppSession: Sendable {
   /// Reads until the app ends the connection. Only one thread may call this method.
   ///
   /// - Parameters:
-  ///   - buffer: The bytes that were read after the app's answer to hello.
-  ///   - push: Called with each push, in the order in which the app sent them. During a call
+  ///   - buffer: The bytes that were read beyond the app's answer to hello.
+  ///   - push: Called with each push, in the order in which the app sent the pushes. During a call
   ///     nothing is read.
   /// - Returns: Why the connection ended, as a sentence.
   func run(_ buffer: inout LineBuffer, push: (String, [String: JSONSlice], JSONSlice) -> Void) -> String {

@@ -26,9 +26,9 @@ public struct History: Sendable {
 
   public init() {}
 
-  /// Takes the sequence of an event, as the newest update has it.
+  /// Records the `sequence` that an event has in the newest update.
   ///
-  /// The occurrences since the previous update are spread evenly over the time between the updates.
+  /// The occurrences since the previous update are spread evenly over the time between the two.
   public mutating func add(_ sequence: Int, of event: Int) {
     var counts = events[event] ?? Counts(sequence: sequence, second: time / Self.second)
     let more = Double(max(0, sequence - counts.sequence))

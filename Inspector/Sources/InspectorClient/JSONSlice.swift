@@ -50,8 +50,8 @@ public struct JSONSlice: Sendable {
     return elements
   }
 
-  /// The integer; `nil` if this is none, or if its magnitude is above 2^53, which the protocol
-  /// excludes.
+  /// The integer; `nil` if the value is no integer, or if its magnitude is above 2^53, which the
+  /// protocol excludes.
   public var int: Int? {
     guard let number = Int(String(decoding: bytes, as: UTF8.self)), number.magnitude <= 1 << 53 else { return nil }
     return number

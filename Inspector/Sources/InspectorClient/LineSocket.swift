@@ -12,7 +12,7 @@ public final class LineSocket: Sendable {
   /// - Parameter path: The path of the socket, at most 107 bytes on Linux and 103 on Apple's
   ///   systems.
   /// - Throws: `LinkError` if the path is too long, if nothing listens there, or if the socket
-  ///   belongs neither to this user nor to root. If this user is root, it may belong to anyone.
+  ///   belongs neither to this user nor to root. If this user is root, any owner is accepted.
   public init(path: String) throws(LinkError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw LinkError("there is no \(path)") }
@@ -56,19 +56,19 @@ public final class LineSocket: Sendable {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Sets the time after which `read` gives up.
+  /// Sets the time after which `read` gives up if nothing comes.
   ///
-  /// - Parameter seconds: The time in seconds; 0 for none.
+  /// - Parameter seconds: The time in seconds; 0 for no limit.
   public func limitReading(to seconds: Int) {
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Reads the next line and waits until there is one.
+  /// Waits for the next line and reads it.
   ///
-  /// - Parameter buffer: The bytes that were read before and not taken. The caller passes the same
-  ///   buffer each time.
-  /// - Returns: The line without its end; `nil` at the end of the stream, or when the time is over.
+  /// - Parameter buffer: The bytes that earlier calls read beyond their lines. The caller passes
+  ///   the same buffer each time.
+  /// - Returns: The line without its end; `nil` at the end of the stream, or after the time limit.
   /// - Throws: `LinkError` if a line is longer than `longest`.
   public func read(_ buffer: inout LineBuffer) throws(LinkError) -> [UInt8]? {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)

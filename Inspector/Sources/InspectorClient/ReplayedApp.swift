@@ -19,7 +19,7 @@ public final class ReplayedApp: Sendable {
   ///   - speed: The factor by which the replay is faster than the recording; above 0.
   public init(_ file: SessionFile, speed: Double) { (self.file, self.speed) = (file, speed) }
 
-  /// Connects to the app, whose next session begins.
+  /// Connects to the app, which then plays its next session.
   ///
   /// - Returns: The inspector's end of the connection.
   /// - Throws: `LinkError` after the last session.

@@ -2,9 +2,9 @@ import Foundation
 
 /// The updates that an app sent to an inspector, as lines of a file.
 ///
-/// A session begins with `{"inspection":1,"hello":…}`, the app's first line. Its updates follow, as
-/// the app sent them. An app that ended and came back begins another session. The last line is
-/// `{"end":true,"count":…}`; without it the file was cut, and its whole lines still count.
+/// A session begins with `{"inspection":1,"hello":…}`, which has the app's first line. The updates
+/// follow, as the app sent them. An app that ended and came back begins another session. The last
+/// line is `{"end":true,"count":…}`. A file without it was cut; its complete lines are still read.
 public struct SessionFile: Sendable {
   /// One connection to the app.
   public struct Session: Sendable {
@@ -16,8 +16,8 @@ public struct SessionFile: Sendable {
 
   /// The sessions, the oldest first. At least one.
   public private(set) var sessions: [Session] = []
-  /// The numbers, from 1, of the lines that are no first line of an app, no update and no end. They
-  /// are skipped.
+  /// The numbers, from 1, of the lines that begin no session, are no update, and are not the last
+  /// line. `init(path:)` skips these lines.
   public private(set) var damagedLines: [Int] = []
   /// Whether the last line is missing.
   public private(set) var isCut = true

@@ -20,8 +20,8 @@ public final class SessionRecorder: AppLinkDelegate {
     case connected(Hello)
     /// The app is not there, and why.
     case disconnected(String)
-    /// A line could not be written, for example because the disk is full. Nothing is written any
-    /// more.
+    /// A line could not be written, for example because the disk is full. The recorder writes no
+    /// further line.
     case failed(String)
   }
 
@@ -57,7 +57,7 @@ public final class SessionRecorder: AppLinkDelegate {
 
   public func disconnected(_ reason: String) { continuation.yield(.disconnected(reason)) }
 
-  /// Writes the last line, and closes the file. Later updates are left out.
+  /// Writes the last line, and waits until the file is on the disk. Later updates are left out.
   ///
   /// - Throws: The first error of a write.
   public func end() throws {

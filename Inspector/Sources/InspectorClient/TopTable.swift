@@ -9,7 +9,7 @@ public enum TopTable {
   ///   - title: The first line.
   ///   - width: The columns of the terminal.
   ///   - height: The lines of the terminal.
-  /// - Returns: At most `height` lines of at most `width` columns. Control characters of names are
+  /// - Returns: At most `height` lines of at most `width` columns. Control characters in names are
   ///   replaced.
   public static func lines(_ model: AppModel, title: String, width: Int, height: Int) -> [String] {
     var lines = [title]

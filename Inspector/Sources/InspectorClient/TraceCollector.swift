@@ -11,7 +11,7 @@ public final class TraceCollector: Sendable {
     let session: AppSession
     var slices: [JSONSlice] = []
     var bytes = 0
-    /// Stops the trace when its time is over; `nil` without a limit, and as soon as it is stopped.
+    /// Stops the trace at its limit; `nil` without a limit, and as soon as `stop` is called.
     var limit: Task<Void, Never>?
   }
 
@@ -22,9 +22,9 @@ public final class TraceCollector: Sendable {
   /// - Parameters:
   ///   - events: The ids of the events, at least one.
   ///   - megabytes: The size of the ring in the app.
-  ///   - limit: The time after which the trace is stopped and its records are dropped, unless
-  ///     `stop` was called before: the page that should call it may be closed. `nil` for no limit.
-  /// - Returns: The number of the trace, and the megabytes that the app gave it.
+  ///   - limit: The time in which `stop` must be called. Afterwards the collector stops the trace
+  ///     and drops its records: the page may have been closed. `nil` for no limit.
+  /// - Returns: The number of the trace, and the size of its ring, in megabytes.
   /// - Throws: `LinkError` if the app refuses.
   public func start(
     _ session: AppSession, events: [Int], megabytes: Int, limit: Duration? = nil

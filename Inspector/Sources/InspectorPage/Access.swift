@@ -1,9 +1,9 @@
 /// Decides which requests are the page's own.
 ///
-/// A browser lets any page send requests to loopback. Three checks keep other pages out: a token
-/// that only the page's URL has, in its fragment, which browsers send nowhere; the host name, so
-/// that no other name leads here; and the origin, which a page cannot choose. No answer has a
-/// header that lets another origin read it.
+/// A browser lets any page send requests to loopback. Three checks keep other pages out. The token
+/// is only in the fragment of the page's URL, and browsers send fragments nowhere. The host must be
+/// `127.0.0.1` or `localhost`, so no other name leads here. The origin must be the page's own, and
+/// no page can choose its origin. No answer has a header that lets another origin read it.
 struct Access: Sendable {
   /// 128 bits in hexadecimal.
   let token: String

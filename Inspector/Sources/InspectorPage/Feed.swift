@@ -78,8 +78,8 @@ public final class Feed: AppLinkDelegate {
   /// state of the link.
   ///
   /// Readers are resumed after the unlock. Otherwise a deadlock is possible: a task that is being
-  /// cancelled holds its own lock while its cancellation handler takes the lock of `state`. Under
-  /// the latter, to resume the task could wait for the former.
+  /// cancelled holds the task's lock while its cancellation handler waits for the lock of `state`.
+  /// To resume that task under the lock of `state` could mean to wait for the task's lock.
   private func publish(_ message: String, _ change: (inout State) -> Bool) {
     let woken = state.withLock { state in
       var woken: [(CheckedContinuation<[UInt8]?, Never>, [UInt8]?)] = []

@@ -8,8 +8,8 @@ struct FeedSequence: AsyncBufferedSequence {
 
   init(_ feed: Feed) { reader = Reader(feed) }
 
-  /// A reader of the feed. It removes itself when the last iterator is released, as the page's
-  /// connection ends.
+  /// A reader of the feed. When the page's connection ends, the last reference to the reader is
+  /// released, and the reader removes itself from the feed.
   fileprivate final class Reader: Sendable {
     let feed: Feed
     let id: Int

@@ -14,13 +14,13 @@ public final class PageServer: Sendable {
   private let folder: String
   private let routes: PageRoutes
 
-  /// Takes a port, and serves nothing before `run`.
+  /// Begins to listen at a port. Requests wait until `run`.
   ///
   /// - Parameters:
   ///   - port: The port; 0 for any that is free.
   ///   - link: The connection to the app.
   ///   - feed: The delegate of the link.
-  /// - Throws: `PageError` if the port is taken.
+  /// - Throws: `PageError` if the port is taken, or if no temporary folder can be made.
   public init(port: UInt16, link: AppLink, feed: Feed) throws {
     var template = Array((NSTemporaryDirectory() as NSString).appendingPathComponent("inspector-XXXXXX").utf8CString)
     // The folder has the mode 0700.

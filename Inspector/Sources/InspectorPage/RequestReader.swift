@@ -8,8 +8,8 @@ import Foundation
 struct RequestReader {
   /// The largest numbers of bytes: of the first line, of a header, of all lines, of the body.
   static let limits = (first: 2_048, line: 4_096, head: 16_384, body: 65_536)
-  /// The seconds that a request may take from its first byte on, and that a connection may wait for
-  /// one.
+  /// The seconds that a request may take from its first byte on, and the seconds that a connection
+  /// may stay open without a request.
   static let seconds = (request: 5, idle: 120)
 
   private let descriptor: Int32

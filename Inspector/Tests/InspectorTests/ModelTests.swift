@@ -49,8 +49,8 @@ import Testing
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#),
       update(2, 2.5, #"{"events":[{"id":1,"sequence":1100}]}"#))
     #expect(Array(model.history.counts(of: 1).suffix(3)) == [0, 50, 50])
-    // Occurrences before the first update are not counted. Those after an update are not spread
-    // over the time before it.
+    // Occurrences before the first update are not counted. Occurrences between two updates are not
+    // spread over an earlier time, even if the first of the two has no row of the event.
     let later = try apply(
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#), update(2, 9, "{}"),
       update(3, 9.5, #"{"events":[{"id":1,"sequence":1010}]}"#))

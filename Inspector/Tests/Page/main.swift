@@ -1,8 +1,8 @@
 import FakeApp
 import Foundation
 
-// The scripted app as a process, for the checks of the page. Each line of its input names a script
-// that it runs. It ends at the end of its input.
+// The fake app as a process, for the checks of the page. Each line of the process's input names a
+// script that the app runs. The process ends at the end of its input.
 guard CommandLine.arguments.count == 2 else {
   print("usage: fake-app SOCKET")
   exit(64)

@@ -7,7 +7,7 @@ extension Outbox {
   /// Publishes the messages of the outbox, until the task is cancelled.
   ///
   /// A message is read, published with its id, and deleted when the engine has acknowledged it.
-  /// Then the next message follows. While the engine is unreachable, the relay retries the first
+  /// Then the next message follows. While the engine is unreachable, the relay retries the oldest
   /// message, and posts to ``incidents``. A transaction that appends a message through the database
   /// object of this outbox wakes the relay. For all other messages, such as those of other
   /// processes, the relay polls at an interval.
@@ -54,10 +54,10 @@ extension Outbox {
     } catch is CancellationError where Task.isCancelled {}
   }
 
-  /// Calls a closure after each transaction of the database object that changed the table.
+  /// Calls a closure after each transaction that changes the table through this database object.
   ///
-  /// The observation starts on the queue of the writer, so that it blocks no thread of Swift's
-  /// pool.
+  /// The observation is started on the queue of the writer. Elsewhere, `start` would wait for that
+  /// queue, and block a thread of Swift's pool.
   private func observeAppends(_ wake: @escaping @Sendable () -> Void) async throws -> AnyDatabaseCancellable {
     let observation = DatabaseRegionObservation(tracking: Table(EventingTables.outbox))
     return try await database.writeWithoutTransaction { [database] _ in
@@ -72,7 +72,7 @@ extension Outbox {
       guard let (fault, attempts) = try await publish(message, to: target, pace) else {
         try afterStep(.published)
         // The engine has the message, so the message must be deleted even if this task was
-        // cancelled meanwhile. A new task deletes it.
+        // cancelled meanwhile. A new task, which nothing cancels, deletes the message.
         try await Task { try await write(pace) { try message.delete(in: $0) } }.value
         try afterStep(.deleted)
         continue
@@ -85,8 +85,8 @@ extension Outbox {
 
   /// Publishes a message, and retries until the engine has acknowledged it.
   ///
-  /// - Returns: The fault, if no retry can publish the message as it is, with the number of failed
-  ///   attempts; otherwise `nil`.
+  /// - Returns: `nil` after the acknowledgement. If no retry can publish the message as it is, the
+  ///   fault and the number of failed attempts.
   private func publish(
     _ message: OutboxMessage, to target: RemoteEvent<Payload>, _ pace: RelayPace
   ) async throws -> (fault: any Error, attempts: Int)? {

@@ -2,7 +2,7 @@ public import Eventing
 import Foundation
 public import GRDB
 
-/// Stores events in the transaction of the data that they describe, and publishes them afterwards.
+/// Stores messages in the transaction of the data that they describe, and publishes them later.
 ///
 ///     let outbox = Outbox<OrderPlaced>("orders", in: database)
 ///     try await database.write { db in
@@ -12,9 +12,9 @@ public import GRDB
 ///     try await outbox.relay(to: placed)   // in a task of its own, until that is cancelled
 ///
 /// **At least once.** A message is deleted after the engine has acknowledged it. If the process
-/// ends between the two, the message is published again with its id. A stream stores an id once
-/// within its window. An ``Inbox`` handles a message once for as long as the inbox keeps its
-/// record.
+/// ends between the two, the message is published again with its id. Within its window for
+/// duplicates, a stream stores an id once. An ``Inbox`` handles a message once for as long as the
+/// inbox keeps the record of the message.
 ///
 /// **Order.** Messages of one outbox are published in the order of their transactions, one at a
 /// time. A message holds up the next ones until it is published or set aside.
@@ -55,9 +55,9 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
   /// Inline handlers run on the task of the relay.
   public var incidents: some EventSource<OutboxIncident> { incidentEvent.source }
 
-  /// Appends an event in the transaction that writes the data.
+  /// Appends a message in the transaction that writes the data.
   ///
-  /// If the transaction is rolled back, the event is, too.
+  /// If the transaction is rolled back, the message is not stored.
   ///
   /// - Parameters:
   ///   - payload: The payload. It is stored as JSON, and encoded again by the remote event's codec.
@@ -95,8 +95,8 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
 
   /// Returns the ids of the messages that were set aside, with the reasons, in order.
   ///
-  /// A message is set aside if its payload cannot be decoded or encoded, if it is too large, or if
-  /// its id or a header cannot be sent. It stays in the database.
+  /// The relay sets a message aside if its payload cannot be decoded or encoded, if the message is
+  /// too large, or if its id or a header cannot be sent. The message stays in the database.
   ///
   /// - Throws: The error of the database.
   /// - Complexity: O(messages).
@@ -111,7 +111,7 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
   /// Makes the relay retry the messages that were set aside, for example after an update of the
   /// program.
   ///
-  /// They are published before all messages that were appended after them.
+  /// Each of them is published before all messages that were appended after it and still wait.
   ///
   /// - Returns: The number of messages.
   /// - Throws: The error of the database.

@@ -8,10 +8,11 @@ import Synchronization
   import Musl
 #endif
 
-/// A lock that allows one relay of an outbox at a time, in all processes.
+/// A lock that allows one relay of an outbox at a time, across all processes.
 ///
-/// It is a lock of the system on a file beside the database. The system releases it when the
-/// process ends, so no timeout decides whether a relay is alive. A suspended relay keeps the lock.
+/// For a database in a file, the lock is a system lock on a file beside it. The system releases the
+/// lock when the process ends, so no timeout decides whether a relay is alive. A suspended relay
+/// keeps the lock.
 struct RelayLock: Sendable {
   /// The open lock file; `nil` for a database in memory.
   private let file: Int32?

@@ -33,7 +33,7 @@ public struct EventService: Service {
   ///   - limit: The longest wait for handlers.
   ///   - clock: The clock of the limit.
   ///   - onTimeout: A closure that receives the names of the events whose handlers still run at the
-  ///     limit. These handlers are not stopped.
+  ///     limit, or when the task is cancelled during the wait. These handlers are not stopped.
   public init(
     _ events: any EventProtocol..., drainingWithin limit: Duration = .seconds(10),
     clock: any Clock<Duration> = ContinuousClock(), onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }
@@ -59,8 +59,8 @@ public struct EventService: Service {
   ///   - bus: The bus. It is retained.
   ///   - limit: The longest wait for handlers.
   ///   - clock: The clock of the limit.
-  ///   - onTimeout: A closure that receives `["bus"]` if handlers still run at the limit. These
-  ///     handlers are not stopped.
+  ///   - onTimeout: A closure that receives `["bus"]` if handlers still run at the limit, or when
+  ///     the task is cancelled during the wait. These handlers are not stopped.
   public init(
     _ bus: EventBus, drainingWithin limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
     onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }

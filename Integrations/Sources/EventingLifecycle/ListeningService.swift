@@ -30,7 +30,8 @@ public struct ListeningService: Service {
 
   /// Listens until the service is shut down or cancelled.
   ///
-  /// - Throws: The error of the closure, or a `CancellationError` when the task is cancelled.
+  /// - Throws: The error of the closure, or a `CancellationError` when the task is cancelled before
+  ///   the shutdown.
   public func run() async throws {
     let listening = try await listen()
     do {

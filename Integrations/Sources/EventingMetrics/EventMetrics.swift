@@ -96,7 +96,7 @@ public final class EventMetrics: EventObserver {
   /// Call this method at an interval. Handlers with equal names are counted together.
   ///
   /// - Parameter event: The event.
-  /// - Complexity: O(handlers, and names of all handlers so far).
+  /// - Complexity: O(handlers of the event + names of the handlers of all events so far).
   public func sample<Payload>(_ event: Event<Payload>) async {
     let name = names.event(event.identity)
     var waiting: [String: Int] = [:]
@@ -115,7 +115,7 @@ public final class EventMetrics: EventObserver {
   /// Returns the metrics of an event, or of a handler.
   ///
   /// The factory is called outside the mutex. If two threads make a series at the same time, the
-  /// first one is kept.
+  /// one that is stored first is kept.
   private func series(_ event: String, _ handler: String?) -> Series {
     let key = SeriesKey(event: event, handler: handler)
     if let found = all.withLock({ $0[key] }) { return found }

@@ -12,8 +12,8 @@ enum CallOutcome: String, CaseIterable, Sendable {
   case delivered, failed, skipped, dropped, held
 }
 
-/// The metrics of one event, or of one handler. For an event the handler's metrics are `nil`, and
-/// vice versa.
+/// The metrics of one event, or of one handler. For an event, the metrics of a handler are `nil`;
+/// for a handler, the metrics of an event are `nil`.
 final class Series: Sendable {
   // MARK: Metrics of an event
 

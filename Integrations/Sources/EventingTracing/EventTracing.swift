@@ -31,8 +31,9 @@ public enum EventTracing {
   ///
   /// - Parameters:
   ///   - headers: The headers that the instrument writes and reads. The header with the trace must
-  ///     be the first. A message without it carries no context. Each header binds one task-local
-  ///     value for each message. Without headers, the context stays in this process.
+  ///     be the first. A message without that header carries no context. Each header costs one
+  ///     binding of a task-local value for each message. If empty, the context stays in this
+  ///     process.
   ///   - instrument: The instrument; `nil` for the one that the program has bootstrapped.
   /// - Returns: A value whose ``Carrying/end()`` stops carrying the context. Call `carry` only
   ///   once.
@@ -75,7 +76,7 @@ public enum EventTracing {
   /// Returns the context of the headers that were read so far.
   ///
   /// Headers are read one after the other, each inside the context of the earlier ones. An
-  /// instrument needs all of them together, so the context stores them.
+  /// instrument needs all headers together, so a context stores the ones that were read.
   private static func context(
     adding text: String, of header: String, isFirst: Bool, by instrument: (any Instrument)?
   ) -> InstrumentationContext {

@@ -5,7 +5,7 @@ import GRDB
 import Testing
 
 #if os(Linux) || os(macOS)
-  /// Tests with a real process, which the tests kill with SIGKILL at each step in turn.
+  /// Tests with a real process, which kills itself with SIGKILL at each step in turn.
   @Suite(.timeLimit(.minutes(5))) struct KilledProcessTests {
     private static let orderCount = 12
 
@@ -31,8 +31,8 @@ import Testing
       let store = try Store()
       let outbox = Outbox<Int>("orders", in: store.database)
       for order in 0..<60 { try store.place(order, in: outbox) }
-      // Each process is killed between publishing its tenth message and deleting it. Then another
-      // process continues.
+      // Each process kills itself after publishing its tenth message, before deleting the message.
+      // Then another process continues.
       let kills = try await withThrowingTaskGroup(of: Process.TerminationReason.self) { group in
         for _ in 0..<3 { group.addTask { try await run(store, RelayStep.published.rawValue, 10, "relay").0 } }
         return try await group.reduce(into: 0) { kills, reason in kills += reason == .uncaughtSignal ? 1 : 0 }

@@ -2,8 +2,8 @@ import InMemoryTracing
 import Synchronization
 import Tracing
 
-/// An instrument for the W3C headers of spans of an `InMemoryTracer`: `traceparent`, and
-/// `tracestate` with the span.
+/// An instrument that writes and reads the spans of an `InMemoryTracer` as W3C headers:
+/// `traceparent`, and `tracestate` with the id of the span.
 struct W3CInstrument: Instrument {
   func inject<Carrier, Inject>(
     _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject

@@ -19,8 +19,8 @@ final class JournalTransport: Transport {
 
   /// Opens the journal, and stores its messages in the stream.
   init(_ path: String) async throws {
-    // Several processes may start at one time. The system creates the file once and never truncates
-    // it. `FileManager.createFile` would empty a journal that another process has begun.
+    // Several processes may start at one time. This call creates the file only if it is missing,
+    // and never truncates it. `FileManager.createFile` would empty the journal of another process.
     let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw TransportError(.refused, "expected a journal at \(path); error \(errno)") }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

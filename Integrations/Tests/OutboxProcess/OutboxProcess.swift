@@ -11,7 +11,7 @@ import Synchronization
   import Musl
 #endif
 
-/// The process that the tests of outbox and inbox kill at a step.
+/// The process that kills itself at a step, for the tests of outbox and inbox.
 ///
 ///     outbox-process DATABASE JOURNAL ORDERS STEP COUNT [relay]
 ///

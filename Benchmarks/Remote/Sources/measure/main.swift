@@ -1,7 +1,7 @@
 // Measures remote events with 100 bytes a message:  measure ROW CODEC ADDRESS COUNT
 //
-// CODEC is `json` (a struct, by Foundation) or `bytes`. A row that receives prints "ready" first.
-// The last line of the output is the result: messages per second, or microseconds.
+// CODEC is `json` (a struct, by Foundation) or `bytes`. If ROW receives, the program first prints
+// "ready". The last line of the output is the result: messages per second, or microseconds.
 import EventingNATS
 import Foundation
 import Synchronization

@@ -1,6 +1,7 @@
 // Measures libnats without Swift, with 100 bytes a message:  yardstick ROW ADDRESS COUNT
 //
-// A row that receives prints "ready" first. The last line of the output is the result: messages per second, or microseconds.
+// If ROW receives, the program first prints "ready". The last line of the output is the result: messages per second, or
+// microseconds.
 #include <nats/nats.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,10 +10,10 @@ struct QuietRounds<Outcome> {
 }
 
 extension Harness {
-  /// Repeats a round until `wanted` quiet rounds have been run, and returns the quietest ones.
+  /// Repeats a round until `wanted` rounds were quiet, and returns the `wanted` quietest rounds.
   ///
-  /// Waits for a quiet machine before each window of rounds. Noisy rounds are used, too, once
-  /// `configuration.patience` has run out or `4 * wanted` rounds have been run.
+  /// Waits for a quiet machine before each window of rounds. If `configuration.patience` runs out,
+  /// or `4 * wanted` rounds have been run, the result includes noisy rounds.
   ///
   /// /proc/stat counts in ticks of 10 ms. So the load is measured over windows of at least 200 ms:
   /// rounds begin until that time has passed.

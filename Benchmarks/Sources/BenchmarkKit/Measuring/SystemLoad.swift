@@ -3,8 +3,8 @@ import Foundation
 
 /// A reading of the CPU time that other processes and the hypervisor have taken.
 ///
-/// The source is /proc/stat, less this process's own time. On a system without that file the load
-/// of other processes reads as zero.
+/// This is the time in /proc/stat minus this process's own time. On a system without that file, the
+/// load of other processes reads as zero.
 package struct SystemLoad {
   private let busy: Double
   private let own: Double
@@ -23,8 +23,8 @@ package struct SystemLoad {
   /// Sleeps until other processes take less than 20 % of a core, for at most `limit` nanoseconds.
   ///
   /// Measures the load over windows of only 60 ms, to lose little time. In such a window, one tick
-  /// of 10 ms by another process stays below the limit. The rounds that follow are measured over
-  /// longer windows.
+  /// of 10 ms by another process stays below 20 %. The load during the rounds that follow is
+  /// measured over longer windows.
   ///
   /// - Returns: The nanoseconds slept.
   package static func waitForQuiet(limit: Double) -> Double {

@@ -2,8 +2,8 @@ public import CMeasure
 
 /// The memory that one handler writes to. The body of every handler is exactly `cell.hit(payload)`.
 ///
-/// `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the block, so
-/// handlers that run at once for different senders never share a cache line.
+/// `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the `CellBlock`,
+/// so handlers that run at once for different senders never share a cache line.
 ///
 /// The type is public, like `Batch`. With package access each handler call takes 4 more
 /// instructions (callgrind, x86_64).

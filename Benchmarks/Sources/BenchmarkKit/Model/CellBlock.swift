@@ -38,7 +38,7 @@ package final class CellBlock: @unchecked Sendable {
   func sum(row: Int, columns: Int) -> Int { cm_sum(base + row * Self.columns, columns) }
   /// Returns a description of the first handler whose sum is wrong, or nil if there is none.
   ///
-  /// Handlers may still be running.
+  /// May be called while handlers run.
   ///
   /// - Parameter expected: For each sender, the sum that every handler should have received.
   func mismatch(columns: Int, expected: [Int]) -> String? {

@@ -44,7 +44,7 @@ extension Harness {
     }
   }
 
-  /// Measures adding and removing a handler whose priority is in the middle of the others'.
+  /// Measures adding and removing a handler whose priority is in the middle of all priorities.
   ///
   /// Each of the other handlers has a priority of its own.
   func measureAddByPriority() async {
@@ -63,8 +63,8 @@ extension Harness {
 
   /// Returns a contestant that adds and removes handlers.
   ///
-  /// The handlers that it adds must never be called, and all other handlers must be present at the
-  /// end.
+  /// The handlers that the contestant adds must never be called. All other handlers must be present
+  /// at the end.
   private func changer(
     _ peer: Peer, _ rig: Rig, _ block: CellBlock, others: Int, _ addRemove: BulkOperation, first: Int = 1
   ) -> Contestant {

@@ -5,8 +5,8 @@ extension Harness {
   /// Measures items that are posted to one handler, which runs elsewhere, while the handler is busy
   /// with the first item.
   ///
-  /// The figure is nanoseconds per item: those for posting the items while the handler is busy,
-  /// plus those for delivering them afterwards.
+  /// The figure is nanoseconds per item: the time to post the items while the handler is busy, plus
+  /// the time to deliver them afterwards.
   func measureBacklog() async {
     for items in configuration.sizes ?? [1_000, 1_000_000] {
       var contestants: [Contestant] = []

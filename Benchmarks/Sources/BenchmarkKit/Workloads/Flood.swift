@@ -15,8 +15,8 @@ extension Harness {
         }
         let block = CellBlock()
         await rig.add(block.cells(handlers))
-        // Only swift-eventing makes all posts. The other peers serve only for comparison, and some
-        // are 100 times slower.
+        // Only swift-eventing makes all posts. The other peers serve only for comparison and make a
+        // twentieth, because some are 100 times slower.
         let share = peer.kind == .subject ? 1 : 20
         let posts = (configuration.isQuick ? 1_000_000 : 5_000_000) / share
         floods.append(

@@ -7,8 +7,9 @@ import CMeasure
 ///
 /// The posting threads measure the length of the queue themselves, every 256 posts, because they
 /// are running when the queue is longest. Each thread counts a chunk before it posts the chunk, so
-/// the measured queue is too long by at most a chunk for each thread. If a thread is preempted
-/// between reading the posts and, after them, the deliveries, the measured queue is too short.
+/// the measured queue is too long by at most a chunk for each thread. A measurement reads the
+/// number of posts, then the number of deliveries. If its thread is preempted in between, the
+/// measured queue is too short.
 struct FloodRun {
   struct Figures {
     var nanosecondsPerPost: Double

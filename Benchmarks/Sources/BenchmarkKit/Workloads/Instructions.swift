@@ -29,8 +29,8 @@ extension Harness {
     }
   }
 
-  /// Counts the instructions of a delivery to a handler that runs elsewhere, on the sender's and
-  /// the handler's side.
+  /// Counts the instructions of a delivery to a handler that runs elsewhere: those of the sender,
+  /// and those on the handler's side.
   ///
   /// The count includes the work of threads that wake each other, so it varies from run to run.
   private func countDeliveries(_ route: LiveRoute, _ callgrind: Callgrind) async {

@@ -1,5 +1,5 @@
-// Functions by which Swift uses boost::signals2: a signal of one integer. Each function performs a batch of the harness. The
-// loops around the library's calls are in C++, so no Swift code is measured.
+// Functions by which Swift uses boost::signals2: a signal of one integer. A function with a `count` performs a whole batch of
+// the harness: the loop around the library's calls is in C++, so no Swift code is measured.
 #ifndef BOOST_SIGNALS_H
 #define BOOST_SIGNALS_H
 

@@ -9,7 +9,7 @@ import NIOPosix
 /// sequence of that key's payloads. So:
 ///
 /// - All clients of a room receive its lines in one order.
-/// - A client receives every line that is sent after its welcome.
+/// - A client that reads fast enough receives every line that is sent after its welcome.
 /// - If a client reads slowly, up to `linesThatWait` lines wait for it. Beyond that, the oldest are
 ///   dropped. At the place where lines are missing, the client receives their number. Neither the
 ///   room nor the other clients wait.

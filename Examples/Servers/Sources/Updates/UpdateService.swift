@@ -2,8 +2,8 @@ public import Eventing
 public import Hummingbird
 import ServiceLifecycle
 
-/// Publishes updates over HTTP: `POST /updates` publishes one, and `GET /updates` streams all as
-/// Server-Sent Events.
+/// Publishes updates over HTTP: `POST /updates` publishes one, and `GET /updates` streams all later
+/// ones as Server-Sent Events.
 ///
 /// A stream iterates over a sequence of the event's payloads. The stream ends, and with it the
 /// sequence, in one of three ways: the client disconnects, the service shuts down, or the event is
@@ -37,8 +37,8 @@ public struct UpdateService: Sendable {
   }
 
   private func stream(for request: Request) -> Response {
-    // The sequence receives updates from now on. So a client that has the head of the response
-    // misses no update. If the client reads slowly, only the newest hundred updates wait.
+    // The sequence receives updates from now on. So a client that has received the head of the
+    // response misses no later update, unless it reads slowly: only the newest hundred wait for it.
     let payloads = updates.payloads(named: "stream", buffering: .newest(100))
     let body = ResponseBody { writer in
       try await withGracefulShutdownHandler {

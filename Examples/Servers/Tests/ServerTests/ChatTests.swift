@@ -83,8 +83,8 @@ import Testing
           }
         }
 
-        // Now the client reads the lines in their order, and the numbers of missing lines in
-        // between.
+        // Now the slow client reads the lines in their order. Where lines are missing, it reads
+        // their number.
         var (next, missing) = (0, 0)
         while next < lines {
           let words = try await slow.next().split(separator: " ")

@@ -4,8 +4,8 @@ import { edgeRateOf, eventName, handlerName, model } from "./model.js";
 const [width, height, gapX, gapY, margin, most] = [190, 40, 130, 16, 16, 150];
 
 /**
- * Returns the edges of the graph. A lane is shown if several handlers share it, each with an edge from its event: a lane
- * that serves one handler connects nothing.
+ * Returns the edges of the graph. A lane is shown only if several handlers share it, because a lane of one handler connects
+ * nothing. Each of these handlers gets an edge from its event.
  */
 function connections() {
   const [lanes, reached] = [new Map(), new Set()];

@@ -85,8 +85,8 @@ function forget() {
 }
 
 export function update(message) {
-  // Each time that a page was too slow, the inspector itself sends it the whole state as update 0. That may come between the
-  // lines of an update of the app, whose remaining lines must not make the page forget.
+  // To a page that is new or was too slow, the inspector itself sends the whole state as update 0. Update 0 may come between
+  // the lines of an update of the app. The remaining lines of that update must not make the page forget its rows.
   const number = message.n === 0 ? message.upTo : message.n;
   if (message.whole && (message.n === 0 || number !== model.number)) for (const part of parts) model[part].clear();
   if (number !== model.number) model.before = model.time;

@@ -67,9 +67,9 @@ private func eventing(
 
 /// Adds the handler whose calls are measured.
 ///
-/// The closures of this file are alike. The compiler keeps the body of one, in the function whose
-/// name comes first, and makes the other closures call it. If the kept body is not that in `add`,
-/// `check-exact` fails. (``hitting(_:)`` would need a thunk.)
+/// The closures of this file are alike, so the compiler keeps only one body: that of the closure in
+/// the function whose name comes first. The other closures call that body. If the kept body is not
+/// the one in `add`, `check-exact` fails. (A closure of ``hitting(_:)`` would need a thunk.)
 @inline(never) @discardableResult private func add(_ cell: Cell, to event: Event<Int>) -> HandlerToken {
   event.addHandler { cell.hit($0) }
 }

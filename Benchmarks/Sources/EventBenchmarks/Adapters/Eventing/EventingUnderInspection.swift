@@ -40,10 +40,10 @@ private func posting(to event: Event<Int>, during kept: (any AnyObject & Sendabl
   }
 }
 
-/// An inspection with a client, for which it polls the events 20 times a second, the most that an
+/// An inspection that polls the events for a client, 20 times a second, which is the most that an
 /// inspection allows. The inspection ends with this object.
 ///
-/// Under callgrind, which counts all threads, there is no client.
+/// Callgrind counts all threads, so under callgrind there is no client and no poll.
 private final class PolledInspection: Sendable {
   private static let greeting = """
     {"id":1,"do":"hello","protocol":1,"client":"benchmark","control":false}

@@ -28,9 +28,9 @@ func epochLimits() -> [Peer] {
 
 /// Sends to a published, immutable array of handlers.
 ///
-/// A send raises a counter of its stripe, walks the array, and lowers the counter. Each sender has
-/// a stripe of its own. A change publishes a new array and waits until no sender can still read the
-/// old one.
+/// Each sender has a stripe of its own: two counters, one for even epochs and one for odd ones. A
+/// send raises one of these counters, walks the array, and lowers the counter. A change publishes a
+/// new array and waits until no sender can still read the old one.
 // Safe: the words are atomic, a published array never changes, and changes happen under `changes`.
 final class EpochBus: @unchecked Sendable {
   private struct Handlers {
