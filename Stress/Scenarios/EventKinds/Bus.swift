@@ -66,8 +66,8 @@ struct Bus: Scenario {
 
   // MARK: All at once
 
-  /// Asks for all events of a bus at the start of the race, so that the workers race for each first
-  /// use.
+  /// Asks for the events of a bus, and adds handlers. All workers begin together, so they race for
+  /// the first use of each event.
   private func ask(_ worker: Worker, _ lot: Lot) {
     let find = lot.finds[worker.index]
     let canary = Canary(.handler)
@@ -99,7 +99,7 @@ struct Bus: Scenario {
       checks.expect(.g21, found.count == 1, "event \(number) of a bus was made \(found.count) times")
       checks.expect(.g21, lot.finds.allSatisfy { $0.events.count == 3 }, "an event of a bus was not found")
     }
-    // The first worker decided which payload type the contested event has. Requests with the other
+    // The first request decided which payload type the contested event has. Requests with the other
     // type must be refused.
     let contested = Set(lot.finds.compactMap { $0.contested.map { ObjectIdentifier($0) } })
     let winners = Set(lot.finds.indices.filter { lot.finds[$0].contested != nil }.map { $0 % 2 })
