@@ -46,8 +46,8 @@ struct Flood: Scenario {
       }
       log.lastOf[drop.senderLog].add()
       log.delivered.add()
-      // This handler throws, but never stalls. Posters do not wait for it, so a stall would grow
-      // the backlog beyond the bound that is checked here.
+      // This handler throws, but never stalls. Posters do not wait for it, so during a stall the
+      // backlog would grow beyond the bound that is checked here.
       var luck = Random(seed: fate &+ UInt64(drop.senderLog << 32 + drop.number))
       try checks.faults.fail(&luck)
     }

@@ -4,7 +4,8 @@ import Eventing
 ///
 /// Each event is made once, and all workers get that event (G21). A request with another payload
 /// type is refused (G24). If a new object is at the address of a released owner, it must not get
-/// the events of that owner (G10). Each use of the bus releases events of released owners (G22).
+/// the events of that owner (G10). Later uses of the bus release the events of released owners
+/// (G22).
 struct Bus: Scenario {
   static let name = "bus"
   static let summary =
@@ -41,8 +42,8 @@ struct Bus: Scenario {
   // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Find: @unchecked Sendable {
     var events: [any EventProtocol] = []
-    /// The event of the contested name, which half of the workers ask for with another payload
-    /// type. Nil if the request was refused.
+    /// The event of the contested name. The workers ask for it with two payload types, half of them
+    /// with each. Nil if the request was refused.
     var contested: (any EventProtocol)?
     var refusal: EventingError?
     let calls = Counter()
