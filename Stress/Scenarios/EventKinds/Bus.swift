@@ -4,8 +4,7 @@ import Eventing
 ///
 /// Each event is made once, and all workers get that event (G21). A request with another payload
 /// type is refused (G24). If a new object is at the address of a released owner, it must not get
-/// the events of that owner (G10). Later uses of the bus release the events of released owners
-/// (G22).
+/// the events of that owner (G10). Later uses of the bus release events of released owners (G22).
 struct Bus: Scenario {
   static let name = "bus"
   static let summary =
