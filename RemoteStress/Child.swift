@@ -14,7 +14,7 @@
     /// Starts a process.
     ///
     /// - Parameter arguments: A closure that returns the arguments for a start, given the number of
-    ///   that start.
+    ///   earlier starts.
     init(_ name: String, _ program: String, _ arguments: @escaping (Int) -> [String]) throws {
       (self.name, self.program, self.arguments) = (name, program, arguments)
       try start()

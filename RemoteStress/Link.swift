@@ -4,14 +4,14 @@
 
   /// A TCP proxy between one process and the broker. Each direction can be cut.
   ///
-  /// While a direction is cut, its bytes wait, and a new connection gets no answer. Healing
-  /// delivers the waiting bytes, as TCP does after a short partition, or resets the connections,
-  /// which loses the bytes.
+  /// While a direction is cut, its bytes wait, so no NATS client can complete a new connection.
+  /// Healing delivers the waiting bytes, as TCP does after a short partition, or resets the
+  /// connections, which loses the bytes.
   final class Link: Sendable {
     enum Direction: CaseIterable { case toBroker, fromBroker }
 
     /// A connection of the process and the matching connection to the broker. Both are closed when
-    /// the last reference is released.
+    /// the last reference to the pair is released.
     private final class Pair: Sendable {
       let process: Int32
       let broker: Int32

@@ -54,7 +54,7 @@
     }
 
     /// Disturbs the processes for the time of the run, and then checks the messages. Returns
-    /// whether no message was lost.
+    /// whether that check passed.
     func run() async throws -> Bool {
       let end = ContinuousClock.now + .seconds(options.seconds)
       while .now < end {
@@ -103,7 +103,7 @@
     }
 
     /// Cuts some processes, or all, from the broker for up to 6 s. Returns at once, so other
-    /// disturbances follow meanwhile.
+    /// disturbances can come during the cut.
     private func partition() {
       let count = Int.random(in: 0..<5, using: &random) == 0 ? links.count : Int.random(in: 1...3, using: &random)
       let some = Array(links.shuffled(using: &random).prefix(count))

@@ -159,8 +159,8 @@ struct HandlerVerifier {
 
   /// Checks a once handler.
   ///
-  /// If an occurrence had to reach the handler, there is exactly one call, with that occurrence or
-  /// an earlier one. Otherwise there is at most one call.
+  /// If an occurrence had to reach the handler, there is exactly one call; otherwise at most one.
+  /// An in-order handler is called with the first such occurrence or an earlier one.
   private mutating func judgeOnce(_ handlerLog: HandlerLog, _ heard: [Heard]) {
     checks.expect(.g8, heard.count <= 1, "\(handlerLog) was called \(heard.count) times")
     let first = (1..<max(1, all.sent.count)).first { place in

@@ -5,8 +5,8 @@ import Eventing
 struct Traveller: Sendable {
   let payload: StressPayload
   let origin: Int
-  /// The numbers of the marked edges, four bits each. The lowest four bits have the edge passed
-  /// last. The numbers count from 1; 0 stands for no edge.
+  /// The numbers of the marked edges, four bits each. The lowest four bits are the number of the
+  /// edge that was passed last. The numbers begin at 1; 0 stands for no edge.
   var trace: UInt64 = 0
 
   /// A unique number, which seeds random numbers.
@@ -162,8 +162,8 @@ final class Network: Sendable {
     return fill(to: node) ? path : nil
   }
 
-  /// Returns how often a payload that enters at `origin` arrives at each event, if every edge
-  /// exists. There is one arrival for each path that visits no event twice.
+  /// Returns how often the payload with this index, sent to `origin`, arrives at each event if
+  /// every edge exists: once by each path that visits no event twice and passes all filters.
   static func counts(of index: Int32, from origin: Int) -> [Int] {
     var counts = [Int](repeating: 0, count: size)
     var visited: Set<Int> = []

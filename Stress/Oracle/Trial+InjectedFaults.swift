@@ -3,7 +3,8 @@ import Eventing
 /// Adds faults that the witness, the trial's first handler, injects into its own event within a
 /// call.
 ///
-/// The witness is suited to this because it is called with every occurrence, one call at a time.
+/// The witness is suited to this because it is called with every occurrence that no event lock
+/// skips, one call at a time.
 extension AnyTrial {
   /// Returns a closure that injects faults in some calls of the witness. The random numbers that
   /// are passed to the closure choose the calls.
@@ -72,8 +73,8 @@ enum Trouble {
     deinit { isGone.add() }
   }
 
-  /// Releases an owner while the event delivers. The next occurrence is delivered after the
-  /// release, so the owner's handler must never be called.
+  /// Adds a handler with an owner during a delivery, and releases the owner. The next occurrence is
+  /// delivered after the release, so the handler must never be called.
   static func dropOwner(_ subject: any TrialSubject, _ checks: Checks) {
     let (canary, isGone) = (Canary(.handler), Counter())
     var owner: Owner? = Owner(isGone)

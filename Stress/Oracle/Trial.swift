@@ -55,9 +55,9 @@ final class Trial: AnyTrial, @unchecked Sendable {
 /// A test of one event, for one round. All operations on the event go through the trial, which
 /// verifies them at the end.
 ///
-/// The first handler is the *witness*. It is called with every occurrence, so the order of its
-/// calls is the order of the event. When the witness is called again, the occurrence before has
-/// reached all inline handlers.
+/// The first handler is the *witness*. It is called with every occurrence that no event lock skips,
+/// so the order of its calls is the order of the event. When the witness is called again, the
+/// previous occurrence has reached all inline handlers.
 // Safe: `extraHandlerLogs` changes only between races, `eventLocks` only on one worker. Each worker
 // accesses only its own parts.
 class AnyTrial: @unchecked Sendable {
@@ -70,8 +70,8 @@ class AnyTrial: @unchecked Sendable {
   var extraHandlerLogs: [HandlerLog] = []
   /// The records of handlers that post. Each such handler is a sender of its own.
   private(set) var extraSenderLogs: [SenderLog] = []
-  /// Whether locks hold the occurrences that they skip. If they do, a lock explains no missing
-  /// call.
+  /// The occurrences that all locks hold: none, or every one. If the locks hold occurrences, no
+  /// lock explains a missing call.
   var holding = Holding.nothing
   /// The times during which the event itself was locked.
   var eventLocks: [HandlerLog.LockSpan] = []

@@ -111,8 +111,8 @@ struct Verifier {
     return (unseen, unexcused)
   }
 
-  /// Checks the order against real time: if one send returned before another began, its occurrence
-  /// comes first.
+  /// Checks the order against real time: if one send returned before another began, the occurrence
+  /// of the earlier send comes first.
   private func keepsRealTime() -> Bool {
     var earliestEnd = UInt64.max
     for place in stride(from: last, to: 0, by: -1) {

@@ -54,8 +54,8 @@ struct FaultRates: Sendable {
 /// Decides when a fault is injected. Counts all faults, including the ones that a scenario makes by
 /// itself.
 ///
-/// Each decision uses the caller's random numbers. So the faults depend on the seed alone, and the
-/// operations of the workers do not depend on the faults.
+/// Each decision uses random numbers that the caller keeps for faults. So the faults depend on the
+/// seed alone, and the operations of the workers do not depend on the faults.
 final class Faults: Sendable {
   private let rates: FaultRates
   private let counts = Fault.allCases.map { _ in Counter() }

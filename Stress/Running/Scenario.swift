@@ -1,7 +1,7 @@
 /// A test in which workers race with operations on events, and which verifies the results.
 ///
-/// A scenario runs in short rounds. A round makes an event, lets all workers race, waits until the
-/// event is quiet, verifies the results, and releases everything.
+/// A scenario runs in short rounds. A round makes events, lets all workers race, waits until the
+/// events are quiet, verifies the results, and releases everything.
 protocol Scenario: Sendable {
   /// The name that `--scenario` takes.
   static var name: String { get }

@@ -88,7 +88,7 @@ final class ScenarioContext: @unchecked Sendable {
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 
-  /// Returns the seed of the faults of a handler that is added between races. See
+  /// Returns a seed for the faults of a handler that is added between races. See
   /// ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 

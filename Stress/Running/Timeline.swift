@@ -1,7 +1,7 @@
 /// Samples of the activity of a scenario, each of 0.1 s or more.
 ///
 /// The context adds samples between two rounds, when no worker runs. So the timeline can read the
-/// workers' own figures, and the workers spend no time on it.
+/// workers' own figures, and sampling costs the workers no time.
 struct Timeline: Sendable {
   struct Sample: Sendable {
     let time: Span

@@ -44,8 +44,8 @@ struct Churn: Scenario {
     await trial.finish()
   }
 
-  /// Adds a handler to the trial. Half of the handlers are inline, and half have no name and no
-  /// priority, as in most programs.
+  /// Adds a handler to the trial. About half of the handlers are inline, and half have no name and
+  /// no priority, as in most programs.
   static func addHandler(to trial: Trial, by worker: Worker, isOnce: Bool = false) {
     let place = worker.random.oneIn(2) ? HandlerPlace.inline : worker.random.pick(HandlerPlace.allCases)
     let isPlain = worker.random.oneIn(2)

@@ -46,8 +46,8 @@ struct Flood: Scenario {
       }
       log.lastOf[drop.senderLog].add()
       log.delivered.add()
-      // This handler throws, but never stalls. Posters do not wait for it, so a stall would grow
-      // the backlog beyond the bound that is checked here.
+      // This handler throws, but never stalls. Posters do not wait for it, so during a stall the
+      // backlog would grow beyond the bound that is checked here.
       var luck = Random(seed: fate &+ UInt64(drop.senderLog << 32 + drop.number))
       try checks.faults.fail(&luck)
     }
@@ -101,8 +101,8 @@ struct Flood: Scenario {
   /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So while
   /// the event delivers a batch, each poster adds one occurrence for every pause. The bound holds
   /// only if a delivery takes less than a pause divided by the number of posters. If a delivery
-  /// takes more than half of that time, nothing is checked. The system or the sanitizer may keep
-  /// the event from delivering while posters continue. So the bound grows with the longest gap
+  /// takes more than half of that time, the bound is not checked. The system or the sanitizer may
+  /// keep the event from delivering while posters continue. So the bound grows with the longest gap
   /// between deliveries.
   private func verify(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
     let perDelivery = Double(Clock.now - start) / Double(max(1, log.delivered.value))

@@ -3,10 +3,10 @@ import Eventing
 /// Locks the event and its handlers, with locks that hold the occurrences, while all workers send.
 /// No occurrence is lost, none is reordered, and no handler is called under a lock (G9).
 ///
-/// No handler is removed, and every lock holds all occurrences that it skips. So every handler must
-/// receive every occurrence. The trial takes the order of the event from its first handler, the
-/// witness. The event lock also holds the occurrences for the witness, so the order of the
-/// witness's calls remains the order of the event.
+/// No handler is removed, and every lock holds all occurrences that it keeps from a handler. So
+/// every handler must receive every occurrence. The trial takes the order of the event from its
+/// first handler, the witness. The event lock also holds the occurrences for the witness, so the
+/// order of the witness's calls remains the order of the event.
 struct HeldLocks: Scenario {
   static let name = "hold"
   static let summary = "locks that hold: the occurrences that they skip arrive later, all of them and in order"

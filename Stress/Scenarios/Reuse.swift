@@ -2,9 +2,9 @@ import Eventing
 
 /// Releases owners and events, and makes new ones at their addresses.
 ///
-/// A new owner must not get the handlers of the released one (G10). A token of a released event
-/// must not affect the new one (G11). Each worker has an event of its own, for exact checks. All
-/// workers share another event.
+/// A new owner must not get the handlers of the released owner at its address (G10). A token of a
+/// released event must not affect the new event there (G11). Each worker has an event of its own,
+/// for exact checks. All workers share another event.
 struct Reuse: Scenario {
   static let name = "reuse"
   static let summary = "owners and events at the addresses of dead ones: none is mistaken for another"
@@ -68,8 +68,8 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // A call of the shared event on another thread may still retain the first owner. Then that
-      // owner's handler of `event` is called, too, so exact checks are not possible.
+      // A call of the shared event on another thread may still retain the first owner. While it
+      // does, `event` also calls the handler of that owner, so exact checks are not possible.
       bench.own = Event("own")
       return
     }

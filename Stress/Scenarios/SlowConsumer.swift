@@ -4,8 +4,8 @@ import Synchronization
 
 /// Blocks two handlers until a gate opens: one on `.background`, and an asynchronous one.
 ///
-/// The senders, and the handlers on every other lane, must finish before the gate opens (G15). A
-/// `send` must not finish before that, because it awaits the blocked handlers (G16).
+/// The posters and all other handlers must finish before the gate opens (G15). A `send` must not
+/// return before that, because it awaits the blocked handlers (G16).
 struct SlowConsumer: Scenario {
   static let name = "slow"
   static let summary = "a handler that is blocked delays only itself"

@@ -26,8 +26,8 @@ struct Histogram: Sendable {
     return copy
   }
 
-  /// Returns the duration that this fraction of the entries does not exceed, or nil if there are
-  /// none.
+  /// Returns the duration that the fraction `part` of the entries does not exceed, or nil if there
+  /// are no entries.
   func quantile(_ part: Double) -> UInt64? {
     guard count > 0 else { return nil }
     var left = Int((Double(count) * part).rounded(.up))

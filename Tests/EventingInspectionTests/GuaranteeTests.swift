@@ -26,9 +26,9 @@ import Testing
     }
   }
 
-  /// Polls 1,000 events with 10 handlers each: first while no event changes, then while 50 events
-  /// change before each poll. The limits of the cost hold for a release build on an idle machine.
-  /// So they are checked only if EVENTING_COSTS is 1; otherwise there are 100 events.
+  /// Polls events with 10 handlers each: first while no event changes, then while 50 events change
+  /// before each poll. If EVENTING_COSTS is 1, polls 1,000 events and checks limits of the cost
+  /// that hold for a release build on an idle machine. Otherwise polls 100 events.
   @Test func aPollOfManyEventsIsCheap() throws {
     EventRegistry.start()
     defer { EventRegistry.stop() }

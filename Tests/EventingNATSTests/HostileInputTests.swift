@@ -196,8 +196,8 @@
       await listener.nats.close()
     }
 
-    /// A stream stores an id once. So if an earlier message has the id of a dead letter, the stream
-    /// refuses the letter. An incident says so, and the message that failed stays in its stream.
+    /// A stream accepts each id once. So if an earlier message has the id of a dead letter, the
+    /// stream refuses the letter. An incident says so, and the failed message stays in its stream.
     @Test func aMessageWithTheIDOfALetterIsNamed() async throws {
       let listener = try await Listener()
       listener.client.publish("test.a", block: "NATS/1.0\r\nNats-Msg-Id: first\r\n\r\n", body: "{")

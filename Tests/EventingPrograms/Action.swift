@@ -1,8 +1,8 @@
 /// An action of a program, performed at top level or inside a handler.
 ///
-/// The number in an action, modulo the size of the list, is an index into all handlers added so
-/// far, including removed ones. In `removeNamed` and `lockNamed` the list is the names, and in
-/// `post` the number is the payload.
+/// In `post` the number is the payload. In `removeNamed` and `lockNamed` it chooses a name, and in
+/// the other actions one of all handlers added so far, removed ones included. It chooses by index,
+/// modulo the number of names or handlers.
 enum Action: Sendable {
   case add(Kind)
   case addGroup([Kind])

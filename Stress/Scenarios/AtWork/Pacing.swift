@@ -1,8 +1,8 @@
 import Eventing
 import Synchronization
 
-/// Posts to throttled and debounced handlers. The occurrences that they skip are counted, the order
-/// stays, and the last occurrence is delivered (guarantee H6 of PROOF.md).
+/// Posts to throttled and debounced handlers. The occurrences that they leave out are counted, the
+/// order stays, and the last occurrence is delivered (guarantee H6 of PROOF.md).
 struct Pacing: Scenario {
   static let name = "pace"
   static let summary = "throttled and debounced handlers: all is counted, and the last is delivered"

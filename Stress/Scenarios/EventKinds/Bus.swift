@@ -4,7 +4,7 @@ import Eventing
 ///
 /// Each event is made once, and all workers get that event (G21). A request with another payload
 /// type is refused (G24). If a new object is at the address of a released owner, it must not get
-/// the events of that owner (G10). Each use of the bus releases events of released owners (G22).
+/// the events of that owner (G10). Later uses of the bus release events of released owners (G22).
 struct Bus: Scenario {
   static let name = "bus"
   static let summary =
@@ -41,8 +41,8 @@ struct Bus: Scenario {
   // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Find: @unchecked Sendable {
     var events: [any EventProtocol] = []
-    /// The event of the contested name, which half of the workers ask for with another payload
-    /// type. Nil if the request was refused.
+    /// The event of the contested name. The workers ask for it with two payload types, half of them
+    /// with each. Nil if the request was refused.
     var contested: (any EventProtocol)?
     var refusal: EventingError?
     let calls = Counter()
@@ -66,8 +66,8 @@ struct Bus: Scenario {
 
   // MARK: All at once
 
-  /// Asks for all events of a bus at the start of the race, so that the workers race for each first
-  /// use.
+  /// Asks for the events of a bus, and adds handlers. All workers begin together, so they race for
+  /// the first use of each event.
   private func ask(_ worker: Worker, _ lot: Lot) {
     let find = lot.finds[worker.index]
     let canary = Canary(.handler)
@@ -99,7 +99,7 @@ struct Bus: Scenario {
       checks.expect(.g21, found.count == 1, "event \(number) of a bus was made \(found.count) times")
       checks.expect(.g21, lot.finds.allSatisfy { $0.events.count == 3 }, "an event of a bus was not found")
     }
-    // The first worker decided which payload type the contested event has. Requests with the other
+    // The first request decided which payload type the contested event has. Requests with the other
     // type must be refused.
     let contested = Set(lot.finds.compactMap { $0.contested.map { ObjectIdentifier($0) } })
     let winners = Set(lot.finds.indices.filter { lot.finds[$0].contested != nil }.map { $0 % 2 })

@@ -151,8 +151,8 @@ final class BusTraffic: Sendable {
   }
 
   /// Makes two events of an owner, and posts to each. No other worker sends to these events. But
-  /// while a `quiesce` of the whole bus is inside one of them, a post returns before its handler is
-  /// called. So this method waits for the calls.
+  /// while a thread is inside one of them for a `quiesce` of the whole bus, a post returns before
+  /// its handler is called. So this method waits for the calls.
   private func listen(to owner: Bus.Owner, _ worker: Worker) -> [Event<StressPayload>] {
     let (checks, canary, heard) = (context.checks, Canary(.handler), Counter())
     var events: [Event<StressPayload>] = []

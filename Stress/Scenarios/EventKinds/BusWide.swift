@@ -3,8 +3,8 @@ import Eventing
 /// Lets all workers post to events of a bus, some of which are made meanwhile. One handler receives
 /// the payloads of a protocol from all events.
 ///
-/// The handler gets each payload once (G21), and the payloads of a worker to an event in their
-/// order (G2). The closure of a removed handler is not called after its release (G7).
+/// The handler gets each payload once (G21), and what one worker posts to one event in the order of
+/// the posts (G2). No closure of a removed handler is called after the closure's release (G7).
 struct BusWide: Scenario {
   static let name = "buswide"
   static let summary = "a handler of all payloads of a protocol, in every event of a bus: none is lost or doubled"
@@ -41,8 +41,8 @@ struct BusWide: Scenario {
     let (bus, owner) = (EventBus(), Owner())
     let (first, second, owned, wanted) = (Log(), Log(), Log(), Counter())
     let checks = context.checks
-    // Payloads for the event of the owner have sender numbers from `workers` on. By these the
-    // handler tells which of the two logs a `Second` belongs to.
+    // Payloads for the owner's event have sender numbers from `workers` on. The sender number tells
+    // the handler to which of the two logs a `Second` belongs.
     let workers = context.workers.count
     let token = bus.addHandler(forAll: (any Numbered).self) { payload in
       switch payload {

@@ -187,9 +187,9 @@ struct Forwarding: Scenario {
     desk.gone.append(WeakLook(object: event))
   }
 
-  /// Checks the guests. Guests with a weak forward must be deallocated, and their forwards must
-  /// have ended. Guests with a strong forward must have received everything, and be deallocated
-  /// when the forward ends.
+  /// Checks the events of the guests. The target of a weak forward must be deallocated, and the
+  /// forward must have ended. The target of a strong forward must have received everything, and be
+  /// deallocated when the forward ends.
   private func judgeGuests(_ desks: [Desk], _ network: Network, _ context: ScenarioContext) async {
     let (host, checks) = (network.nodes[Network.guestHouse].event, context.checks)
     let areGone = await eventually { desks.allSatisfy { $0.gone.allSatisfy { $0.object == nil } } }

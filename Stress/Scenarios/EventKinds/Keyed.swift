@@ -1,14 +1,14 @@
 import Eventing
 
-/// Sends to the keys of one event. A payload for a key reaches the handlers of that key and of any
-/// key, and no others (G21), in one order over all keys (G1).
+/// Sends to the keys of one event. A payload for a key reaches the handlers of that key and those
+/// of `anyKey`, and no others (G21), in one order over all keys (G1).
 ///
-/// Every handler is verified as in the scenario "churn", by the payloads for its own key. Handlers
-/// of every kind are added and removed, so keys gain their first handlers and lose their last ones.
-/// Some handlers are locked, others are called once.
+/// Every handler is verified as in the scenario "churn", by the payloads that must reach it.
+/// Handlers of every kind are added and removed, so keys gain their first handlers and lose their
+/// last ones. Some handlers are locked, others are called once.
 ///
 /// A second event has objects as keys. If an object is released and a new one gets its address, the
-/// new one must not receive payloads for the old one (G10).
+/// handlers of the new object must not receive payloads for the old one (G10).
 struct Keyed: Scenario {
   static let name = "keyed"
   static let summary =

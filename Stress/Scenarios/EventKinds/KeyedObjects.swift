@@ -137,9 +137,9 @@ extension Keyed {
       let report = await event.send(Letter(target: target.number), to: target)
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
-      // Each add examines two handlers, and removes the ones of released objects. After as many
-      // adds as there were handlers, all of these have been examined. Nine of them stay: eight of
-      // `target` and one of any key. The check allows 129 more, most of them from these adds.
+      // Each add examines two handlers, and removes those of released objects. So these adds
+      // examine every handler that is there now, and leave nine of them: eight of `target`, and one
+      // of `anyKey`. The check allows 129 more, most of them from these adds.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // A thread that is still inside the event delays the adds, and so the removal of handlers.
       await event.quiesce()

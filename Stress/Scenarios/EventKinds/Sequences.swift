@@ -1,7 +1,7 @@
 import Eventing
 
-/// Iterates over sequences with every buffering, and pauses after every eighth payload. Meanwhile
-/// other loops are started and cancelled, and handlers are added to an event with replay.
+/// Iterates over a sequence for each kind of buffering, and pauses after every eighth payload.
+/// Meanwhile other loops are started and cancelled, and handlers are added to an event with replay.
 ///
 /// The payloads that a loop receives, and the payloads that it reports as missing, add up to all
 /// that were sent (G15, G21). The payloads of each sender come in order (G2). When a cancelled loop

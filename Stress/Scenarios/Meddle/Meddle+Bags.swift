@@ -81,7 +81,7 @@ extension Meddle.World {
   }
 
   /// At random adds a handler that awaits the latest ticket, adds two forwards, or submits an
-  /// occurrence whose ticket handlers then await.
+  /// occurrence, whose ticket is then the latest.
   func meddleWithTickets(_ worker: Worker) {
     let (event, other, freight) = (triples.current, choices.current, worker.freight(Meddle.Pair.self))
     let canary = Canary(.handler)

@@ -105,8 +105,8 @@ extension Meddle.World {
 
   // MARK: Forwards
 
-  /// Forwards to another event, perhaps in a cycle. The number of forwards is limited to a few,
-  /// because each one may double the number of paths.
+  /// Adds a forward to another event, perhaps in a cycle, or removes forwards. The shelf keeps only
+  /// a few forwards, because each one may double the number of paths.
   private func forward<Payload: Meddle.Freight>(from event: Event<Payload>, _ worker: Worker) {
     let token: HandlerToken
     switch worker.random.below(7) {

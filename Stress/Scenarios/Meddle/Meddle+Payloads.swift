@@ -48,8 +48,7 @@ extension Meddle {
     }
   }
 
-  /// A payload of a long string, which is stored outside of its value, and the number in the
-  /// string.
+  /// A payload of a string that is too long to be stored inline, and the number in that string.
   struct Text: Freight {
     let line: String
     let number: Int

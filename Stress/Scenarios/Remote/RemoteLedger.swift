@@ -60,7 +60,7 @@ final class RemoteLedger: Sendable {
   func begin() { state.withLock { $0.running += 1 } }
   func end() { state.withLock { $0.running -= 1 } }
 
-  /// Publishes a number until the engine has stored it.
+  /// Publishes a number, and again after each error `mayBeStored`. Gives up after any other error.
   func store(_ number: Int, by event: RemoteEvent<[UInt8]>) async {
     while true {
       do {

@@ -78,8 +78,8 @@ import Testing
     try await recorder.expectNone()
   }
 
-  /// Forwarded payloads, posts with a delay, and posts by a handler of a held occurrence are
-  /// recorded with a cause. So the replay leaves them to the handlers.
+  /// Forwarded payloads, posts with a delay, and posts that a handler makes for a held occurrence
+  /// are recorded with a cause. So the replay does not send them: the handlers do.
   @Test func forwardsLaterPostsAndHeldOccurrencesAreCauses() async throws {
     func program() -> (asked: Event<Int>, passed: Event<Int>, later: Event<Int>, token: HandlerToken) {
       let (asked, passed, later) = (Event<Int>("asked"), Event<Int>("passed"), Event<Int>("later"))
@@ -207,8 +207,8 @@ import Testing
     try await recorder.expect([1, 3])
   }
 
-  /// Line 3 (number 2) is damaged, and number 7 is missing: no handlers run for these two payloads.
-  /// Unless `withCaused` is true, the replay also leaves out what such handlers sent.
+  /// Line 3 (number 2) is damaged, and number 7 is missing, so the replay sends neither payload.
+  /// Unless `withCaused` is true, it also leaves out, and names, all that these two caused.
   @Test(arguments: [false, true]) func causesThatAreNotSentAreNamed(withCaused: Bool) async throws {
     try write([
       header, line(1, "numbers", "1"), line(2, "numbers", "\"two\""), line(3, "numbers", "3", cause: "1"),

@@ -6,7 +6,7 @@
 
   /// A nats-server of one test, on a free port of the loopback interface, with a folder of its own.
   ///
-  /// The process is frozen and ended by its process number. It ends when this object is released.
+  /// The object sends signals to the process by its number, and ends it at the latest in `deinit`.
   final class NATSServer: Sendable {
     private let process = Guarded<Int32>(0)
     let port: Int

@@ -14,8 +14,7 @@
       #expect(core.stateWord.load(ordering: .relaxed) == own)
     }
 
-    /// Checks that a thread which cannot enter returns at once, whichever thread or drain is
-    /// inside.
+    /// Checks that a thread does not enter while any thread, itself included, or a drain is inside.
     ///
     /// Nor does a thread enter an event whose only bit is `mustEnqueue`, although that event is
     /// idle.

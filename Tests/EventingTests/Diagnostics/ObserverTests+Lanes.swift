@@ -119,7 +119,7 @@ extension ObserverTests {
     event.lock(token, holding: .upTo(.max))
     gate.open()
     await event.quiesce()
-    // A lane that searched all its waiting items for each new one would need about half a minute
+    // A lane that searched all its waiting items at each new item would need about half a minute
     // for this unlock.
     for number in 0..<20_000 { event.post(number) }
     event.unlock(token)

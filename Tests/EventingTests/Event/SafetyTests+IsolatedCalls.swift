@@ -11,8 +11,8 @@ extension SafetyTests {
   // MARK: Isolated calls
 
   @Test func anIsolatedCallNeverRunsOnTheThreadThatMakesIt() async {
-    // On the thread of the caller, the call would run inside `enqueue`, on the caller's stack. The
-    // caller may be on the main queue, or may hold any mutex.
+    // If the isolated call ran on the thread of its caller, it would run inside `enqueue`, on the
+    // caller's stack. The caller may be on the main queue, or may hold any mutex.
     let event = Event<Int>()
     let steps = StepExecutor()
     let (caller, callee) = (Recorder<ThreadNumber>(), Recorder<ThreadNumber>())

@@ -175,8 +175,8 @@ import Testing
       inner.record(await first.send(2))
     }
     #expect(await comesBack { await first.send(1) }?.delivered == 1)
-    // The inner send did not wait for the handler that made it. Its report counts only the forward,
-    // whose target accepted the occurrence.
+    // The inner send did not wait for the handler that made it. The report of that send counts only
+    // the forward, whose target accepted the occurrence.
     #expect(inner.values.map(\.delivered) == [1])
     #expect(inner.values.map(\.deferred) == [0])
     await second.quiesce()

@@ -46,7 +46,7 @@ final class History: Sendable {
 
   /// Yields or delays the thread at random.
   ///
-  /// Without delays on two cores, an operation usually ends before the other thread begins one. A
+  /// On two cores, without delays, an operation usually ends before the other thread begins one. A
   /// history without overlaps proves nothing.
   private func stumble(_ random: inout SeededGenerator) {
     switch random.next() % 8 {

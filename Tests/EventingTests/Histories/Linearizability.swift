@@ -8,8 +8,8 @@
 struct Linearizability {
   enum Verdict {
     case linearizable
-    /// The operations that the search had not performed yet in the state in which it came farthest,
-    /// and the event in that state.
+    /// The operations that are left, and the event, in the state in which the search had performed
+    /// the highest number of operations.
     case not(remaining: [Operation], SequentialEvent)
     /// The search ended without a result after `limit` states.
     case undecided

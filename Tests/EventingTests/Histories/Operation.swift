@@ -7,8 +7,8 @@ struct Operation: Sendable, CustomStringConvertible {
     case place(Int)
     /// A handler was added.
     case add(Handler)
-    /// A handler was removed. As for `lock` and `unlock`, the operation's `wasThere` tells whether
-    /// the handler was there.
+    /// A handler was removed. For this action, as for `lock` and `unlock`, the operation's
+    /// `wasThere` tells whether the handler was there.
     case remove(Int)
     case lock(Int)
     case unlock(Int)

@@ -32,9 +32,9 @@ struct SequentialEvent: Hashable {
 
   /// The numbers of handlers that a report must count as skipped, and may count as skipped.
   ///
-  /// A report does not count a handler that has ended before the occurrence comes to it. That
-  /// moment cannot be observed. So if a handler may have ended before the report, only its skips on
-  /// a lane are certain.
+  /// A report does not count a handler that has ended before the occurrence comes to it. The
+  /// history does not show when that is. So if a handler may have ended before the report, only its
+  /// skips on a lane are certain.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0

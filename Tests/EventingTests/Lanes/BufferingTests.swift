@@ -80,8 +80,8 @@ import Testing
     for number in 2...5 { event.post(number) }
     let quiet = Task { await event.quiesce() }
     for number in 6...9 { event.post(number) }  // may drop the calls that `quiesce` waits for
-    // While the task of `quiesce` delivers, a post returns before its own delivery. If the gate
-    // opened before that delivery, the lane would have room for the occurrence.
+    // Waits for the last delivery: while the task of `quiesce` delivers, a post returns earlier. If
+    // the gate opened before that delivery, the lane would have room for the occurrence.
     while await event.handlers.first?.droppedCount != 7 { await Task.yield() }
     gate.open()
     await comesBack { await quiet.value }

@@ -16,8 +16,8 @@ extension LaterPostTests {
     }
   }
 
-  /// Checks that the timer does not release the payload, the closure of the handler or the event.
-  /// Their `deinit` would delay all later posts of the clock.
+  /// Checks that the timer does not release the payload, the closure of the handler or the event. A
+  /// `deinit` of these would hold up all delayed work of the clock.
   @Test func noCodeOfTheUserRunsOnTheTimer() async {
     let (live, onTimer) = (LiveCount(), Counter())
     let check: @Sendable () -> Void = { unsafe withUnsafeCurrentTask { if unsafe $0 != nil { onTimer.add() } } }

@@ -2,8 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of later posts in simulations: every order of small programs, and the simulation's clock
-/// in place of the real ones.
+/// Tests of later posts in simulations: small programs in every order of their steps, and the
+/// simulation's clock in place of the real ones.
 extension LaterPostTests {
   private struct Wrong: Error, CustomStringConvertible {
     let description: String

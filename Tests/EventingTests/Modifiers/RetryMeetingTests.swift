@@ -105,7 +105,7 @@ import Testing
 
   // MARK: Locks that hold, and once
 
-  /// Checks that a once handler makes no further attempt after a lock with a holding buffer. Its
+  /// Checks that a once handler makes no further attempt after a lock with a holding buffer. The
   /// first attempt has used up the handler, so there is nothing for the buffer to hold.
   @Test(arguments: ["inOrder", "background", "concurrent"], [false, true])
   func aLockThatHoldsEndsTheAttemptsOfAOnceHandler(place: String, isOfEvent: Bool) async {

@@ -3,7 +3,7 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges and the package.
+/// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges, dependencies.
 ///
 /// Row 107 is in `SequenceTests`, and row 108 in `NextTests`.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BridgeRows {

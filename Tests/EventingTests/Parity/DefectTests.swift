@@ -7,7 +7,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefectTests {
   // MARK: 1. A once handler that sends its own event runs again (all three libraries)
   //
-  // Two concurrent sends run it twice.
+  // Two concurrent sends call the handler twice.
 
   @Test func onceHandlerThatSendsItsOwnEventDoesNotRunAgain() async {
     let event = Event<Int>()
@@ -133,7 +133,7 @@ import Testing
 
   // MARK: 7. A send from a worker blocks on the main thread (IKEvents)
   //
-  // If the main thread waits for that worker, they deadlock.
+  // If the main thread waits for that worker, the two deadlock.
 
   @MainActor @Test func workerThatMainWaitsForCanSend() async {
     let event = Event<Int>()

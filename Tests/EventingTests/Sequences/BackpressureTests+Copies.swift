@@ -4,8 +4,8 @@
 
   extension BackpressureTests {
     /// Checks a send that begins before the first iterator is made, and whose payload arrives
-    /// after. The send waits at the origin, the sequence's own buffer, and not at the copy of the
-    /// origin that the second iterator gets.
+    /// afterwards. The send waits at the origin, the sequence's own buffer, and not at the copy of
+    /// the origin that the second iterator gets.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

@@ -15,7 +15,7 @@
 
     /// Searches five times for a seed that shows the fault.
     ///
-    /// - Returns: The number of seeds that each search needed, and the failures that were reported.
+    /// - Returns: How many seeds each successful search needed, and the reported failures.
     private static func look(for mutant: Mutant) -> (needed: [Int], said: Set<String>) {
       let isModified = [.retryLosesItsPlace, .batchIsTooLarge, .paceForgetsTheLast, .keysOverlap, .sharedLaneOverlaps]
         .contains(mutant)

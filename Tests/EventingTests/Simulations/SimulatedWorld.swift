@@ -120,8 +120,8 @@ final class SimulatedWorld: @unchecked Sendable {
 
   /// Adds a handler.
   ///
-  /// The first handler is inline and called with every occurrence. So its calls show the order of
-  /// the event.
+  /// The first handler is inline, is never removed, and is locked only with the whole event. So its
+  /// calls show the order of the event.
   func add(_ place: HandlerKind, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
     let number = handlers.count
     handlers.append(Suspect(number: number, place: place, isOnce: once, reaction: reaction, addCall: tick()))

@@ -3,8 +3,8 @@ import Testing
 #if DEBUG
   @testable import Eventing
 
-  /// Tests of the checks in debug builds for guarantee G20. While a thread holds a mutex of the
-  /// package, it locks no other mutex, and releases no object of users.
+  /// Tests of the checks that debug builds make for guarantee G20: while a thread holds a mutex of
+  /// the package, the thread locks no other mutex, and releases no object of users.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MutexCheckTests {
     @Test func takingAMutexUnderAnotherStops() async {
       await #expect(processExitsWith: .failure) { UnfairMutex().withLock { UnfairMutex().withLock {} } }

@@ -49,9 +49,9 @@ import Testing
     #expect(seen.values == Array(0..<payload))
   }
 
-  /// Checks that a handler on a shared lane does not use a turn from before a lock for an
-  /// occurrence that is posted after the unlock. That occurrence would overtake the occurrences of
-  /// another handler.
+  /// Checks that an occurrence posted after an unlock does not use a turn that its handler had
+  /// before the lock. With that turn, the occurrence would overtake the occurrences of another
+  /// handler.
   @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
     let (lane, one, other, gate, seen) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
     let (first, isHeld) = (Gate(), Recorder<Bool>())

@@ -1,5 +1,5 @@
-// The declarations of Darwin that EventingInspection uses, as Apple's headers import them into
-// Swift: numbers of files, sockets and errors.
+// The declarations of Darwin that EventingInspection uses, for files, sockets and errors, as Swift
+// imports them from Apple's headers.
 
 public typealias uid_t = UInt32
 public typealias mode_t = UInt16

@@ -65,7 +65,7 @@ func sleepsOfThisThread() -> Int {
 /// share the caches, so the best of up to four attempts counts.
 ///
 /// - Parameters:
-///   - isEnough: A result that is good enough to stop after that attempt.
+///   - isEnough: The highest result after which no further attempt is made.
 ///   - work: A closure that returns the processor time of `count` items, in seconds.
 func growth(from few: Int, to many: Int, isEnough: Double, _ work: @escaping @Sendable (_ count: Int) -> Double) async
   -> Double

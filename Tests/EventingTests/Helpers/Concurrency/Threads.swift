@@ -102,7 +102,7 @@ func onThreads(
   }
 }
 
-/// Runs rounds on `count` threads: at least 1,000, and then more until `isEnough` returns true.
+/// Runs at least 1,000 rounds on `count` threads, and then more until `isEnough` returns true.
 ///
 /// In each round the first thread calls `prepare`, then all threads call `body` together. The race
 /// ends after two minutes at the latest.

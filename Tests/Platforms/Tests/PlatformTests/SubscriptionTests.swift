@@ -33,7 +33,7 @@ import Testing
     let (event, live, numbers) = (Event<(Int, Canary)>(), LiveCount(), ConditionLock<[Int]>([]))
     let subscriber = Demanding<(Int, Canary)>(.none) { subscriber, value in
       numbers.withLock { $0.append(value.0) }
-      // `request` makes this call, so the event is idle and delivers each post at once. The
+      // `request` calls this closure, so the event is idle and delivers each post at once: the
       // subscription enqueues the values.
       if value.0 == 0 { for number in 0..<count { event.post((number + 1, Canary(live))) } }
       // The subscriber is in the call with this value, and the others wait.
