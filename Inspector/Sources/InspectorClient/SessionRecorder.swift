@@ -61,14 +61,19 @@ public final class SessionRecorder: AppLinkDelegate {
   ///
   /// - Throws: The first error of a write.
   public func end() throws {
+    defer { continuation.finish() }
     try state.withLock { state in
       if let error = state.error { throw error }
       if state.hasEnded { return }
       state.hasEnded = true
-      try file.write(contentsOf: Data((#"{"end":true,"count":\#(state.count)}"# + "\n").utf8))
-      try file.synchronize()
+      do {
+        try file.write(contentsOf: Data((#"{"end":true,"count":\#(state.count)}"# + "\n").utf8))
+        try file.synchronize()
+      } catch {
+        state.error = error
+        throw error
+      }
     }
-    continuation.finish()
   }
 
   private func write(_ line: String, isUpdate: Bool) {

@@ -58,6 +58,11 @@ public final class TraceCollector: Sendable {
     if isLeft { _ = try? await stop(trace, of: session) }
   }
 
+  /// Removes the records of a trace, unless they are of another app's trace with this number.
+  private func take(_ trace: Int, of session: AppSession) -> Records? {
+    traces.withLock { traces in traces[trace]?.session === session ? traces.removeValue(forKey: trace) : nil }
+  }
+
   private func stop(_ trace: Int, of session: AppSession) async throws -> [JSONSlice] {
     try await session.request("trace", [("action", "\"stop\""), ("trace", "\(trace)")])
   }
@@ -81,13 +86,14 @@ public final class TraceCollector: Sendable {
   ///   bytes.
   public func stop(_ session: AppSession, trace: Int, events: [JSONSlice]) async throws -> TraceFile {
     traces.withLock { traces in
+      guard traces[trace]?.session === session else { return }
       traces[trace]?.limit?.cancel()
       traces[trace]?.limit = nil
     }
-    defer { traces.withLock { $0[trace] = nil } }
+    defer { _ = take(trace, of: session) }
     let answer = try await stop(trace, of: session)
     let overwritten = answer.last?.members?["overwritten"]?.int ?? 0
-    let records = traces.withLock { $0[trace] } ?? Records(session: session)
+    let records = take(trace, of: session) ?? Records(session: session)
     guard records.bytes <= Self.largest else { throw LinkError("the trace has more than \(Self.largest) bytes") }
     let lists = records.slices.compactMap { slice -> String? in
       let inner = String(decoding: slice.bytes.dropFirst().dropLast(), as: UTF8.self)

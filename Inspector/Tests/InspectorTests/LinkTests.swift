@@ -100,6 +100,21 @@ import Testing
     }
   }
 
+  /// Both sessions have a trace of number 1.
+  @Test func theEndOfAnOldTraceEndsNoTraceOfTheNextSession() async throws {
+    try await withLink { app, link, recorder in
+      let old = try #require(link.session)
+      _ = try await recorder.traces.start(old, events: [1], megabytes: 1)
+      app.hangUp()
+      try await eventually("no other session") { link.session.map { $0 !== old } ?? false }
+      let new = try #require(link.session)
+      let (trace, _) = try await recorder.traces.start(new, events: [1], megabytes: 1)
+      await #expect(throws: LinkError.self) { try await recorder.traces.stop(old, trace: trace, events: []) }
+      let file = try await recorder.traces.stop(new, trace: trace, events: [])
+      #expect(file.count > 0 && file.text.contains(#""cat":"call""#))
+    }
+  }
+
   @Test(arguments: [
     (#"{"push":"hello","protocol":2,"pid":1}"#, "version 2"),
     (#"{"push":"error","error":{"code":"busy","message":"Eight clients are there."}}"#, "Eight clients"),

@@ -129,6 +129,14 @@ import Testing
     #expect(recorder.count == 0)
   }
 
+  /// The last line does not fit, after a session without a line before it.
+  @Test(.timeLimit(.minutes(2))) func aFullDiskAtTheEndIsToldEachTime() async throws {
+    let recorder = try SessionRecorder(path: "/dev/full")
+    #expect(throws: (any Error).self) { try recorder.end() }
+    #expect(throws: (any Error).self) { try recorder.end() }
+    for await _ in recorder.happenings {}
+  }
+
   private let header =
     #"{"inspection":1,"hello":{"push":"hello","protocol":1,"pid":7,"program":"shop","control":true}}"#
   private func update(n: Int, at time: Int = 0) -> String {

@@ -40,7 +40,11 @@ extension InMemoryTransport {
       }
       if let delay = delivery.delay {
         try? await clock.sleep(for: delay)
-        if !state.withLock({ $0.isPending(delivery, of: subscription) }) { continue }
+        if !state.withLock({ $0.isPending(delivery, of: subscription) }) {
+          // The message comes again as another delivery. This verdict only makes room for it.
+          applyVerdict(delivery, of: subscription, .done)
+          continue
+        }
       }
       if delivery.isLost {
         applyVerdict(delivery, of: subscription, .release(after: InMemoryTransport.redelivery))

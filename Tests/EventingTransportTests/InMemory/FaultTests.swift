@@ -39,6 +39,25 @@ import Testing
     }
   }
 
+  /// The engine forgets a message while a fault delays its delivery. The listener has room for one
+  /// message, and gets it afterwards.
+  @Test func aForgottenDelayedMessageTakesNoRoom() throws {
+    try simulate { clock in
+      let bus = InMemoryTransport(seed: 5, faults: [.delay(upTo: .seconds(1))], clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let notes = Notes<Int>()
+      event.addHandler { notes.note($0) }
+      try await event.listen(as: "one", inFlight: 1)
+      try await event.publish(1)
+      try await clock.sleep(for: .nanoseconds(1))
+      bus.disconnect()
+      bus.reconnect(forgettingWhatIsInHand: true)
+      try await event.publish(2)
+      try await clock.sleep(for: .seconds(10))
+      try require(notes.values == [1, 2], "\(notes.values)")
+    }
+  }
+
   @Test func onPlainEachMessageComesOnceAtMost() throws {
     try simulate { clock in
       let bus = InMemoryTransport(seed: 9, faults: [.duplicate(0.5), .drop(0.3)], clock: clock)
