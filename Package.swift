@@ -2,8 +2,10 @@
 
 import PackageDescription
 
-// `EVENTING_TESTS=races` builds only the tests with races. The optimizer takes minutes for all
-// tests, and CI has the time to build them only once.
+// The environment variable EVENTING_TESTS selects what is built with the libraries, because all
+// tests take minutes to compile, and the optimizer takes many minutes for them. `races` leaves out
+// the tests of the module Eventing that have no races. `unoptimized` builds all, but does not
+// optimize the code of the tests in release builds.
 let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
@@ -20,17 +22,24 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-// `EVENTING_TESTS=none` leaves that target almost empty, to build the tests of other targets
-// faster. `documentation` builds only the tests of code in articles, and `payloads` those of how
-// payloads are kept and passed.
+// `documentation` builds only the tests of code in articles, and `payloads` those of how payloads
+// are kept and passed.
 let some = [
-  "races": races, "none": ["Helpers"], "documentation": ["Helpers", "Documentation"],
+  "races": races, "documentation": ["Helpers", "Documentation"],
   "payloads": [
     "Helpers", "Lanes/LaneQueueTests.swift", "Lanes/LaneTests.swift", "Lanes/LaneTests+Batches.swift",
     "Lanes/LaneTests+Memory.swift", "Lanes/LaneTests+Removing.swift", "Payloads", "Support/RuntimeSPITests.swift",
   ],
 ]
-let testedSources = Context.environment["EVENTING_TESTS"].flatMap { some[$0] }
+// `nats` builds only the tests of the engine NATS, and its stress test.
+let left = [
+  "documentation": ["EventingTests"], "payloads": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
+]
+let selection = Context.environment["EVENTING_TESTS"] ?? "all"
+if !["all", "races", "unoptimized", "documentation", "payloads", "nats"].contains(selection) {
+  fatalError(
+    "expected EVENTING_TESTS to be all, races, unoptimized, documentation, payloads or nats; got \(selection)")
+}
 
 let package = Package(
   name: "swift-eventing",
@@ -85,7 +94,7 @@ let package = Package(
       dependencies: [
         "Eventing", "EventingCombine", "EventingFoundation", "EventingPrograms", "EventingSwiftUI", "EventingTesting",
       ],
-      sources: testedSources),
+      sources: some[selection]),
     .testTarget(
       name: "EventingInspectionTests",
       dependencies: [
@@ -97,6 +106,14 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if let left = left[selection] {
+  package.targets.removeAll { target in
+    [.test, .executable].contains(target.type) && !left.contains(target.name)
+  }
+  let names = package.targets.map(\.name)
+  package.products.removeAll { !names.contains($0.name) }
+}
 
 // The compiler features of every target.
 for target in package.targets where target.type != .system && !target.name.hasPrefix("C") {
@@ -116,4 +133,7 @@ for target in package.targets where target.type != .system && !target.name.hasPr
     // SE-0458: every use of an unsafe construct is marked.
     .strictMemorySafety(),
   ]
+  if selection == "unoptimized", target.type == .test {
+    target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
+  }
 }

@@ -38,7 +38,7 @@ extension BusTests {
     }
     let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
     await inRounds(2) {
-      overlaps.count > 50
+      overlaps.count > 20
     } prepare: {
       let stage = Stage(isAsync)
       stages.record(stage)
@@ -61,7 +61,7 @@ extension BusTests {
     }
     let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
     await inRounds(3) {
-      overlaps.count > 50
+      overlaps.count > 20
     } prepare: {
       let stage = Stage()
       stages.record(stage)
@@ -85,7 +85,7 @@ extension BusTests {
     }
     let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
     await inRounds(3) {
-      overlaps.count > 50
+      overlaps.count > 20
     } prepare: {
       let stage = Stage()
       stages.record(stage)

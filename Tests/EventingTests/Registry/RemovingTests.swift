@@ -211,7 +211,7 @@ import Testing
     let overlaps = Overlaps()
     let added = Atomic<Int>(0)
     let removed = Atomic<Int>(0)
-    await inRounds(2, until: { overlaps.count > 100 }) {
+    await inRounds(2, until: { overlaps.count > 40 }) {
       added.wrappingAdd(50, ordering: .relaxed)
       return (0..<50).map { _ in event.addHandler { _ in } }
     } _: { _, tokens in
