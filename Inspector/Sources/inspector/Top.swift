@@ -7,9 +7,9 @@ final class Top: AppLinkDelegate {
   private let interval: Int
   private let state = Mutex((model: AppModel(), title: "not connected yet"))
 
-  /// Creates a table.
+  /// Creates what draws the table, which shows nothing until `run`.
   ///
-  /// - Parameter interval: The milliseconds between two tables, 250 at least.
+  /// - Parameter interval: The milliseconds between two drawings, 250 at least.
   init(interval: Int) { self.interval = interval }
 
   func connected(_ session: AppSession) {

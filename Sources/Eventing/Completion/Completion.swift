@@ -23,8 +23,8 @@ import Synchronization
   }
 
   @usableFromInline let purpose: Purpose
-  /// Whether the completion is part of the wait graph, because a cycle of waits could go through
-  /// it. While diagnostics look for stuck calls, each completion with a waiter is tracked.
+  /// Whether the completion is part of the wait graph: if a cycle of waits could go through it, or
+  /// if something waits for it while diagnostics look for stuck calls.
   let isTracked: Bool
   /// The mutex of a completion that is not tracked.
   private let ownMutex = UnfairMutex()

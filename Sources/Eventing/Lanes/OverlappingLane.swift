@@ -3,7 +3,7 @@ import Synchronization
 /// The part that a ``ConcurrentLane`` and a ``TaskLane`` share: the calls that run now, barriers
 /// that wait for them, and the pause under a lock that holds occurrences.
 // Safe: `mutex` guards the state that changes. `body` is cleared when no call can begin any more.
-@usableFromInline class OverlappingLane: HandlerLane, @unchecked Sendable {
+@safe @usableFromInline class OverlappingLane: HandlerLane, @unchecked Sendable {
   final let priority: UInt8?
   final let executor: (any TaskExecutor)?
   final let mutex = UnfairMutex()
@@ -12,21 +12,14 @@ import Synchronization
   @exclusivity(unchecked) final var items: LaneQueue
   /// The calls that run or are about to start, in no order. Each execution slot has the index of
   /// its call here. Guarded by: mutex.
-  @exclusivity(unchecked) private final var active: [ActiveCall] = []
+  // Safe: the invocation of the call keeps the slot until the call has ended, and is not active.
+  @exclusivity(unchecked) private final var active: [Unmanaged<ExecutionSlot>] = []
   /// The number (`turn`) that was given to a call last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) final var isEnding = false
   /// Whether a lock of the handler holds the items that wait. Guarded by: mutex.
   @exclusivity(unchecked) final var isPaused = false
-
-  private struct ActiveCall {
-    let executionSlot: ExecutionSlot
-    /// The place of the call in the order of the lane. No other call has this number.
-    var turn: UInt64
-    /// The completions that wait for this call to end.
-    var waiting: [Completion] = []
-  }
 
   init(
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType, priority: UInt8?
@@ -48,7 +41,7 @@ import Synchronization
   final override var waitingCount: Int { mutex.withLock { unsafe items.callCount } }
 
   final override var runningCalls: RunningCount? {
-    let oldest = mutex.withLock { unsafe active.lazy.map(\.turn).min() } ?? 0
+    let oldest = mutex.withLock { unsafe active.lazy.map { unsafe $0.takeUnretainedValue().turn }.min() } ?? 0
     return super.runningCalls.map { RunningCount(count: $0.count, oldest: oldest) }
   }
 
@@ -64,13 +57,14 @@ import Synchronization
   final func occupy(_ executionSlot: ExecutionSlot) {
     unsafe nextTurn += 1
     unsafe executionSlot.activeIndex = active.count
-    unsafe active.append(ActiveCall(executionSlot: executionSlot, turn: nextTurn))
+    unsafe executionSlot.turn = nextTurn
+    unsafe active.append(Unmanaged.passUnretained(executionSlot))
   }
 
   /// The number of an execution slot's call in the order of the lane's calls; `nil` if no call runs
   /// there. The caller holds `mutex`.
   final func turn(of executionSlot: ExecutionSlot) -> UInt64? {
-    unsafe executionSlot.activeIndex.map { unsafe active[$0].turn }
+    unsafe executionSlot.activeIndex == nil ? nil : unsafe executionSlot.turn
   }
 
   /// Ends the call of an execution slot. The caller holds `mutex`.
@@ -79,10 +73,14 @@ import Synchronization
   final func vacate(_ executionSlot: ExecutionSlot) -> [Completion] {
     guard let index = unsafe executionSlot.activeIndex else { return [] }
     unsafe executionSlot.activeIndex = nil
-    unsafe active.swapAt(index, active.count - 1)
-    let ended = unsafe active.removeLast()
-    if unsafe index < active.count { unsafe active[index].executionSlot.activeIndex = index }
-    return ended.waiting
+    let last = unsafe active.removeLast()
+    if unsafe index < active.count {
+      unsafe active[index] = last
+      unsafe last._withUnsafeGuaranteedRef { unsafe $0.activeIndex = index }
+    }
+    guard unsafe !executionSlot.waiting.isEmpty else { return [] }
+    defer { unsafe executionSlot.waiting = [] }
+    return unsafe executionSlot.waiting
   }
 
   /// Returns true once, when a lane that ends has run its last call. The caller holds `mutex`.
@@ -141,10 +139,27 @@ import Synchronization
     let body = unsafe body
     return await Context.invocation.withValue(unsafe invocation.takeUnretainedValue()) {
       let references = unsafe RuntimeSPI.references(to: invocation)
-      let outcome = await callNow(call.borrowed, body, call.completion, on: nil)
+      let outcome: HandlerOutcome
+      if isPlain, call.completion.map({ !$0.isBound }) ?? true, case .directAsync(let direct)? = body?.body {
+        outcome = await callDirect(call.borrowed, direct)
+      } else {
+        outcome = await callNow(call.borrowed, body, call.completion, on: nil)
+      }
       if unsafe RuntimeSPI.references(to: invocation) != references { isShared = true }
       return outcome
     }
+  }
+
+  /// Calls a closure that takes the payload alone, like `callNow(_:_:_:on:)`, whose frame is larger
+  /// than the first memory of a task.
+  @inline(__always) private final func callDirect(
+    _ payload: BorrowedPayload, _ body: ErasedAsyncHandler
+  ) async -> HandlerOutcome {
+    guard record.claim() else { return .skipped }
+    countCall()
+    defer { countEnd() }
+    do { try await body(payload, on: nil) } catch { return failure(error, payload, type) }
+    return .delivered
   }
 
   /// Lets a barrier pass when each call that runs now has ended.
@@ -154,15 +169,17 @@ import Synchronization
   ///
   /// - Parameter own: The execution slot that passes the barrier: it runs no call now.
   final func pass(_ completion: Completion, except own: ExecutionSlot?) {
-    let running = mutex.withLock { unsafe active.filter { $0.executionSlot !== own } }
-    for call in running { completion.expect(call.executionSlot) }
+    let running = mutex.withLock {
+      unsafe active.map { unsafe $0.takeUnretainedValue() }.filter { $0 !== own }.map { ($0, unsafe $0.turn) }
+    }
+    for (executionSlot, _) in running { completion.expect(executionSlot) }
     var ended: [ExecutionSlot] = []
     mutex.withLock {
-      for call in running {
-        if let index = unsafe call.executionSlot.activeIndex, unsafe active[index].turn == call.turn {
-          unsafe active[index].waiting.append(completion)
+      for (executionSlot, turn) in running {
+        if self.turn(of: executionSlot) == turn {
+          unsafe executionSlot.waiting.append(completion)
         } else {
-          ended.append(call.executionSlot)
+          ended.append(executionSlot)
         }
       }
     }

@@ -16,6 +16,14 @@ import Synchronization
     let invocation: Invocation
   }
 
+  /// The work of the task of a call.
+  private struct Work: TaskWork {
+    let lane: TaskLane
+    let call: TaskCall
+
+    @inline(__always) func run() async { await lane.runOnce(call) }
+  }
+
   @usableFromInline init(
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
@@ -79,7 +87,7 @@ import Synchronization
   }
 
   private func start(_ call: TaskCall) {
-    Scheduling.plainTask(priority: priority, on: executor) { await self.runOnce(call) }
+    Scheduling.task(priority: priority, on: executor, for: Work(lane: self, call: call))
   }
 
   /// Runs a call, and keeps it for another occurrence if nothing else refers to its invocation.

@@ -174,8 +174,8 @@ extension Observed {
       let isNested = noteChange()
       let memberships = push(new, completion)
       var reads = takeTrackedReads()
-      // Enqueued work comes first: it may be another change, or a new handler that must receive
-      // this one.
+      // Enqueued work comes first: it may be an earlier change, or a new handler that must receive
+      // the change made here.
       let isNext = unsafe pendingWork.mailbox.items.isEmpty
       if !isNext { append(change, to: pendingWork, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()

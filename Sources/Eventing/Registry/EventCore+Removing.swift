@@ -4,10 +4,10 @@ import Synchronization
 //
 // 1. *Deactivate* (`HandlerRecord.deactivate`): one atomic step, on any thread, effective at once.
 //    No call is claimed after it.
-// 2. *Unregister* (`unregister(_:)`): the slot and its closure go. Only the thread inside the core
-//    does this.
-// 3. *Retire* (`retire(_:)`): the lane ends after the items that it holds, and releases the
-//    handler's closure.
+// 2. *Unregister* (`unregister(_:)`): the slot goes, with the closure that the fast path calls.
+//    Only the thread inside the core does this.
+// 3. *Retire* (`retire(_:)`): the lane ends after the items that it holds, and releases the closure
+//    that its calls run.
 extension EventCore {
   // MARK: From any thread
 

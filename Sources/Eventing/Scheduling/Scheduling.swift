@@ -1,5 +1,10 @@
 public import Dispatch
 
+/// The work of a task that is started often.
+protocol TaskWork: Sendable {
+  func run() async
+}
+
 /// The only place in the package that starts tasks and schedules blocks.
 @usableFromInline package enum Scheduling {
   /// The executor for the tasks of handlers that are added while it is bound. Tests bind one.
@@ -24,16 +29,17 @@ public import Dispatch
   @usableFromInline package static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
-    plainTask(priority: priority, on: executor, body)
-  }
-
-  /// Starts a task, like ``task(priority:on:_:)``. Inlined, so that the task runs the closure of a
-  /// frequent caller itself, without another closure around it.
-  @inline(__always) static func plainTask(
-    priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
-  ) {
     if executor != nil || isSimulated { return placedTask(priority: priority, on: executor, body) }
     Task.detached(priority: priority.map(Self.priority)) { await body() }
+  }
+
+  /// Starts a task for some work, like ``task(priority:on:_:)``. The closure of the task holds the
+  /// work itself, and not another closure in memory of its own.
+  @inline(__always) static func task(
+    priority: UInt8?, on executor: (any TaskExecutor)?, for work: some TaskWork
+  ) {
+    if executor != nil || isSimulated { return placedTask(priority: priority, on: executor) { await work.run() } }
+    Task.detached(priority: priority.map(Self.priority)) { await work.run() }
   }
 
   @inline(never) private static func placedTask(

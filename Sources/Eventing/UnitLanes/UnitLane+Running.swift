@@ -237,7 +237,8 @@ extension UnitLane {
 
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
-  /// - Parameter cell: The cell of the attempt. It holds the call of the last occurrence.
+  /// - Parameter cell: The cell of the attempt. Afterwards it holds the call for the last traced
+  ///   occurrence of the unit.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in

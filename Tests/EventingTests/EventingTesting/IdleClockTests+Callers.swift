@@ -4,8 +4,8 @@ import Testing
 
 // The calls of `advanceWhenIdle` and of `quiesce` themselves.
 extension IdleClockTests {
-  /// Checks that the clock's probe for running calls leaves nothing behind in the lane: a
-  /// `quiesce()` that begins afterwards still waits for a call that sleeps.
+  /// Checks that the clock's probe for running calls leaves the lane as it was: a `quiesce()` that
+  /// begins afterwards still waits for a call that sleeps.
   @Test func quiesceStillWaitsForACallThatSleeps() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
     event.addHandler(on: .inOrder) { _ in
