@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import budget
+import time_budget
 from results import read, short
 
 ORDER = {"limit": 0, "subject": 1, "peer": 2}
@@ -170,7 +170,7 @@ def render(folder, only=None, beneath=None):
         if name in BASIS:
             print(f"In parentheses: the ratio to \"{BASIS[name]}\".\n")
         remarks(results)
-    rows = list(budget.table(measured))
+    rows = list(time_budget.table(measured))
     if rows:
         print("## The budget\n")
         table(["row", "what", "budget", "measured", "met", "to the limit", "to the best peer"], rows)

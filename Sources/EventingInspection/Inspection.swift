@@ -36,7 +36,7 @@ public final class Inspection: Sendable {
 
   private static let all = Guarded<[Inspection]>([])
 
-  private init(at path: String, control allowsControl: Bool, _ limits: Limits) throws(InspectionError) {
+  private init(at path: String, control allowsControl: Bool, _ limits: ClientLimits) throws(InspectionError) {
     file = try SocketFile(path)
     self.path = file.path
     self.allowsControl = allowsControl
@@ -64,11 +64,11 @@ public final class Inspection: Sendable {
   @discardableResult public static func serve(
     at path: String, control allowsControl: Bool = false
   ) throws(InspectionError) -> Inspection {
-    try serve(at: path, control: allowsControl, Limits())
+    try serve(at: path, control: allowsControl, ClientLimits())
   }
 
   static func serve(
-    at path: String, control allowsControl: Bool, _ limits: Limits
+    at path: String, control allowsControl: Bool, _ limits: ClientLimits
   ) throws(InspectionError) -> Inspection {
     let inspection = try Inspection(at: path, control: allowsControl, limits)
     EventRegistry.start()

@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  private func connection(_ ends: Ends, _ limits: Limits, lines: Int, of bytes: Int) -> Connection {
+  private func connection(_ ends: Ends, _ limits: ClientLimits, lines: Int, of bytes: Int) -> Connection {
     let connection = Connection(ends.ours, Poller(), limits, allowsControl: false, at: 1)
     connection.hasSaidHello = true
     for _ in 0..<lines {
@@ -54,7 +54,7 @@ import Testing
 
   @Test func aClientThatAsksMuchGetsAShareAtATime() throws {
     let ends = try Ends()
-    var limits = Limits()
+    var limits = ClientLimits()
     (limits.reply, limits.queue) = (4_096, 65_536)
     let connection = connection(ends, limits, lines: 16, of: 2_048)
     connection.flush(at: 1)
@@ -69,7 +69,7 @@ import Testing
 
   @Test func aClientThatReadsNothingIsClosedAfterTheIdleTime() throws {
     let ends = try Ends()
-    var limits = Limits()
+    var limits = ClientLimits()
     (limits.reply, limits.queue, limits.idleTime) = (65_536, 262_144, 1_000)
     // More than a socket takes.
     let connection = connection(ends, limits, lines: 1_000, of: 32_768)

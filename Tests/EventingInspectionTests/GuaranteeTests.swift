@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func aClientThatSaysNothingIsClosed() async throws {
-    var limits = Limits()
+    var limits = ClientLimits()
     limits.helloTime = 20_000_000
     try await Serving.with(limits: limits) { inspection in
       let client = try TestClient(inspection.path)

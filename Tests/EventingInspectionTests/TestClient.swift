@@ -158,11 +158,12 @@ enum Serving {
     return unsafe "/tmp/eventing-\(getpid())-\(last).sock"
   }
 
-  /// Limits with time for a client that gets no processor for minutes, beside all other tests.
-  static var limits: Limits {
-    var limits = Limits()
-    limits.helloTime = 600 * Limits.second
-    limits.idleTime = 600 * Limits.second
+  /// ClientLimits with time for a client that gets no processor for minutes, beside all other
+  /// tests.
+  static var limits: ClientLimits {
+    var limits = ClientLimits()
+    limits.helloTime = 600 * ClientLimits.second
+    limits.idleTime = 600 * ClientLimits.second
     return limits
   }
 
@@ -172,7 +173,7 @@ enum Serving {
 
   /// Runs a body with an inspection, and ends that.
   static func with(
-    control: Bool = false, limits: Limits = limits, _ body: (Inspection) async throws -> Void
+    control: Bool = false, limits: ClientLimits = limits, _ body: (Inspection) async throws -> Void
   ) async throws {
     let inspection = try Inspection.serve(at: path(), control: control, limits)
     defer { inspection.end() }

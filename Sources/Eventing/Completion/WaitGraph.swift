@@ -150,8 +150,8 @@ enum WaitNeeds {
   /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
   /// call runs. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var activeIndex: Int?
-  /// The place of that call in the order of the lane. No other call has this number. Guarded by: the
-  /// mutex of the lane.
+  /// The place of that call in the order of the lane. No other call has this number. Guarded by:
+  /// the mutex of the lane.
   @exclusivity(unchecked) var turn: UInt64 = 0
   /// The completions that wait for that call to end. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var waiting: [Completion] = []

@@ -4,7 +4,7 @@ import Eventing
 /// server uses a connection.
 final class Connection {
   let descriptor: Int32
-  let limits: Limits
+  let limits: ClientLimits
   let poller: Poller
   let allowsControl: Bool
 
@@ -37,7 +37,7 @@ final class Connection {
   /// The updates that this client missed.
   private(set) var missed = 0
 
-  init(_ descriptor: Int32, _ poller: Poller, _ limits: Limits, allowsControl: Bool, at now: UInt64) {
+  init(_ descriptor: Int32, _ poller: Poller, _ limits: ClientLimits, allowsControl: Bool, at now: UInt64) {
     self.descriptor = descriptor
     self.poller = poller
     self.limits = limits
@@ -63,7 +63,7 @@ final class Connection {
   func deadline(at now: UInt64) -> UInt64 {
     var next = hasSaidHello ? UInt64.max : openedAt + limits.helloTime
     if wantsToWrite { next = min(next, tookAt + limits.idleTime) }
-    if isOverBudget(at: now) { next = min(next, window.start + Limits.second) }
+    if isOverBudget(at: now) { next = min(next, window.start + ClientLimits.second) }
     return subscriptions.reduce(next) { min($0, $1.nextAt) }
   }
 
@@ -110,14 +110,15 @@ final class Connection {
     case .wouldBlock: return
     case .closed: isClosed = true
     case .bytes(let count):
-      if now >= window.start + Limits.second { window = (now, 0, 0) }
+      if now >= window.start + ClientLimits.second { window = (now, 0, 0) }
       window.bytes += count
       unsafe take(UnsafeRawBufferPointer(buffer)[..<count], at: now)
     }
   }
 
   private func isOverBudget(at now: UInt64) -> Bool {
-    now < window.start + Limits.second && (window.lines > limits.linesASecond || window.bytes > limits.bytesASecond)
+    now < window.start + ClientLimits.second
+      && (window.lines > limits.linesASecond || window.bytes > limits.bytesASecond)
   }
 
   private func take(_ bytes: Slice<UnsafeRawBufferPointer>, at now: UInt64) {
@@ -163,8 +164,8 @@ final class Connection {
     queued += line.count
   }
 
-  /// Sends what the socket takes, and stops when at least ``Limits/reply`` bytes are sent, so that
-  /// a client that asks for much does not delay others.
+  /// Sends what the socket takes, and stops when at least ``ClientLimits/reply`` bytes are sent, so
+  /// that a client that asks for much does not delay others.
   func flush(at now: UInt64) {
     var sentNow = 0
     while !isClosed, sentNow < limits.reply {

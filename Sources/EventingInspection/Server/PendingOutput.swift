@@ -46,7 +46,7 @@ struct PendingOutput {
   }
 
   /// Makes the next line, and returns whether it is the last.
-  mutating func makeLine(_ poller: Poller, _ limits: Limits) -> (line: [UInt8], isDone: Bool) {
+  mutating func makeLine(_ poller: Poller, _ limits: ClientLimits) -> (line: [UInt8], isDone: Bool) {
     let room = limits.reply - 64  // for the end of the line
     var line = JSONWriter()
     var isDone = true

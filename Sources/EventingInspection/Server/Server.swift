@@ -17,7 +17,7 @@ import Synchronization
 final class Server: Sendable {
   private let file: SocketFile
   private let allowsControl: Bool
-  private let limits: Limits
+  private let limits: ClientLimits
   private let pipe: (read: Int32, write: Int32)
   private let isOver = Atomic<Bool>(false)
 
@@ -29,7 +29,7 @@ final class Server: Sendable {
   /// The most bytes that ever waited for a client, for a test.
   let mostWaiting = Atomic<Int>(0)
 
-  init(_ file: SocketFile, allowsControl: Bool, _ limits: Limits) throws(InspectionError) {
+  init(_ file: SocketFile, allowsControl: Bool, _ limits: ClientLimits) throws(InspectionError) {
     self.file = file
     self.allowsControl = allowsControl
     self.limits = limits
@@ -110,7 +110,7 @@ final class Server: Sendable {
         if found & Int16(POLLIN | POLLHUP | POLLERR) != 0 { unsafe connection.receive(into: buffer, at: now) }
       }
       if mayAccept, descriptors[connections.count].revents != 0, !accept(&connections, poller, now) {
-        acceptsAt = now + Limits.second / 2
+        acceptsAt = now + ClientLimits.second / 2
       }
     }
     for connection in connections {
@@ -124,7 +124,7 @@ final class Server: Sendable {
 
   /// The polling interval: one second, or the shortest one that a subscription asks for.
   private func pollInterval(_ connections: [Connection]) -> UInt64 {
-    min(Limits.second, connections.compactMap(\.interval).min() ?? Limits.second)
+    min(ClientLimits.second, connections.compactMap(\.interval).min() ?? ClientLimits.second)
   }
 
   private func timeout(_ connections: [Connection], _ poller: Poller, _ now: UInt64) -> Int32 {

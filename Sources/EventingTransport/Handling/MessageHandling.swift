@@ -83,7 +83,7 @@ final class Listener: Sendable {
 
   /// Returns whether a message is a dead letter that a listening has made.
   ///
-  /// Another program may write any header. So ``Header/deadSubject`` is not enough: the id must
+  /// Another program may write any header. So ``HeaderName/deadSubject`` is not enough: the id must
   /// have the suffix of a dead letter, too (see ``letterSuffix(_:_:)``). A letter that was
   /// published to its first subject again is an ordinary message.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
@@ -135,10 +135,10 @@ final class Listener: Sendable {
     letter.headers = message.headers.filter { (try? checkHeaderSyntax([$0.key: $0.value])) != nil }
     let leftOut = message.headers.count - letter.headers.count
     if leftOut > 0 { reason += ". Without \(leftOut) headers of the message, which cannot be sent" }
-    letter.headers[Header.deadReason] = headerValue(reason)
-    letter.headers[Header.deadSubject] = message.subject
-    letter.headers[Header.deadGroup] = options.group
-    letter.headers[Header.deadAttempts] = "\(message.attempt)"
+    letter.headers[HeaderName.deadReason] = headerValue(reason)
+    letter.headers[HeaderName.deadSubject] = message.subject
+    letter.headers[HeaderName.deadGroup] = options.group
+    letter.headers[HeaderName.deadAttempts] = "\(message.attempt)"
     do {
       let receipt = try await transport.publish(letter, to: subject)
       hopeless.remove(message)

@@ -52,7 +52,7 @@ extension Codec where Payload: Codable {
       message.headers["ce-id"] = message.id
       message.id = message.boundedIdentity
       message.headers["ce-time"] = message.publishedAt.formatted(.iso8601)
-      message.headers[Header.contentType] = "application/json"
+      message.headers[HeaderName.contentType] = "application/json"
     } _: { message in
       let version = message.headers["ce-specversion"]
       guard version?.hasPrefix("1.") == true else {

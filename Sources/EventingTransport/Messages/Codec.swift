@@ -45,15 +45,15 @@ public struct Codec<Payload: Sendable>: Sendable {
   ) {
     self.encode = { payload, message in
       message.body = try encode(payload)
-      message.headers[Header.contentType] = contentType
-      if let type { message.headers[Header.type] = type }
-      if version != 1 { message.headers[Header.version] = "\(version)" }
+      message.headers[HeaderName.contentType] = contentType
+      if let type { message.headers[HeaderName.type] = type }
+      if version != 1 { message.headers[HeaderName.version] = "\(version)" }
     }
     self.decode = { message in
-      if let type, let found = message.headers[Header.type], found != type {
+      if let type, let found = message.headers[HeaderName.type], found != type {
         throw DecodingFailure("expected a message of the type \(type), got \(shown(found))")
       }
-      let found = message.headers[Header.version]
+      let found = message.headers[HeaderName.version]
       guard let number = found.map({ Int($0) }) ?? 1, number > 0 else {
         throw DecodingFailure("expected a version as a number, got \(shown(found ?? ""))")
       }

@@ -50,7 +50,7 @@ public struct RemoteMessage: Sendable {
 
 extension RemoteMessage {
   /// The subject that a dead letter was published to first; `nil` for other messages.
-  package var deadLetterOrigin: String? { headers[Header.deadSubject] }
+  package var deadLetterOrigin: String? { headers[HeaderName.deadSubject] }
 }
 
 /// Makes ids that are unique over all processes: a random part for each process, and a number.

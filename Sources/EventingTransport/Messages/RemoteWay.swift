@@ -22,7 +22,7 @@ struct RemoteWay: Sendable {
   /// Creates the path of a received message. The headers are decoded only if the message is
   /// forwarded.
   init(of message: RemoteMessage, over transport: String) {
-    last = (message.headers[Header.path], message.headers[Header.pathMarks], message.subject, transport)
+    last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
   }
 
   /// The last steps, the oldest first. A step contains no spaces.
@@ -69,9 +69,9 @@ struct RemoteWay: Sendable {
       length -= steps[first].utf8.count + 1
       first += 1
     }
-    headers[Header.path] = first == steps.count ? nil : steps[first...].joined(separator: " ")
+    headers[HeaderName.path] = first == steps.count ? nil : steps[first...].joined(separator: " ")
     // If the first header has all steps, marks are not needed.
-    headers[Header.pathMarks] = marks.count == steps.count - first ? nil : marks.text
+    headers[HeaderName.pathMarks] = marks.count == steps.count - first ? nil : marks.text
   }
 
   private static func step(_ subject: String, _ transport: String) -> String {

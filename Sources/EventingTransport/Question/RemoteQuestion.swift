@@ -121,9 +121,9 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
     let reply = try await transport.request(message, to: subject, within: limit)
     if let damage = reply.damage { throw TransportError(.notDecodable, "\(damage), in a reply to \(subject)") }
-    if let code = reply.headers[Header.failure] {
+    if let code = reply.headers[HeaderName.failure] {
       let known: TransportError.Code = code == TransportError.Code.noResponders.name ? .noResponders : .responderFailed
-      throw TransportError(known, headerValue(reply.headers[Header.failureReason] ?? "no reason was given"))
+      throw TransportError(known, headerValue(reply.headers[HeaderName.failureReason] ?? "no reason was given"))
     }
     do { return try answers.decode(reply) } catch {
       throw TransportError(
@@ -169,7 +169,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       let isUnanswered = (error as? EventingError)?.code == .unanswered
       let code: TransportError.Code = isUnanswered ? .noResponders : .responderFailed
       reply.body = []
-      reply.headers = [Header.failure: code.name, Header.failureReason: headerValue("\(error)")]
+      reply.headers = [HeaderName.failure: code.name, HeaderName.failureReason: headerValue("\(error)")]
     }
     return reply
   }

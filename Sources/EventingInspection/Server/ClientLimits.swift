@@ -1,7 +1,7 @@
 import Eventing
 
 /// The limits for clients: see section 6 of `Inspector/PROTOCOL.md`.
-struct Limits: Sendable {
+struct ClientLimits: Sendable {
   static let second: UInt64 = 1_000_000_000
 
   /// The largest number of bytes of a line that a client sends.

@@ -1,5 +1,5 @@
 /// The names of the headers that the library writes.
-enum Header {
+enum HeaderName {
   /// The media type of the body.
   static let contentType = "Content-Type"
   /// The name of the payload's type for other programs.
