@@ -108,7 +108,15 @@ import Synchronization
   private func start(_ slot: FreeSlot) {
     let executionSlot = slot.executionSlot
     if slot.isNew { WaitGraph.mutex.withLock { unsafe executionSlots.append(executionSlot) } }
-    Scheduling.task(priority: priority, on: executor) { await self.drain(on: executionSlot) }
+    Scheduling.task(priority: priority, on: executor, for: Work(lane: self, executionSlot: executionSlot))
+  }
+
+  /// The work of the task of a slot.
+  private struct Work: TaskWork {
+    let lane: ConcurrentLane
+    let executionSlot: ExecutionSlot
+
+    @inline(__always) func run() async { await lane.drain(on: executionSlot) }
   }
 
   /// Drains the lane on one slot, until no item is left for it.

@@ -10,9 +10,10 @@ extension InMemoryTransport {
   /// Starts the pump of a subscription, because the subscription may be ready now.
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
-      state.members[subscription.id]?.isUnready = false
-      state.list(subscription.id)
-      return state.wake(subscription.id)
+      guard let member = state.members[subscription.id] else { return false }
+      member.isUnready = false
+      state.list(member)
+      return member.wake()
     }
     if mustStart { startPump(subscription) }
   }
@@ -116,7 +117,7 @@ extension InMemoryTransport {
     await withCheckedContinuation { continuation in
       let mustWait = state.withLock { state in
         guard let member = state.members[subscription.id], !member.isIdle else { return false }
-        state.members[subscription.id]?.drainers.append(continuation)
+        member.drainers.append(continuation)
         return true
       }
       if !mustWait { continuation.resume() }
@@ -159,8 +160,8 @@ extension InMemoryTransport {
           kind: .reconnected, stream: streamName, reason: "the engine is there again after it was disconnected"))
     }
     for repetition in repetitions {
-      let filter = repetition.group.filter.text
-      let group = repetition.group.key.map { "the group \($0.name)" } ?? "a listener without a group"
+      let filter = repetition.filter.text
+      let group = repetition.name.map { "the group \($0)" } ?? "a listener without a group"
       tell(
         TransportIncident(
           kind: .repeated, subject: filter, event: filter, stream: streamName,
@@ -190,7 +191,7 @@ extension InMemoryTransport {
     let (subscriptions, responders) = state.withLock { state in
       state.isClosing = true
       return (
-        state.members.values.map(\.subscription).sorted { $0.id < $1.id },
+        state.members.values.compactMap(\.subscription).sorted { $0.id < $1.id },
         state.responders.values.flatMap(\.values).sorted { $0.id < $1.id }
       )
     }

@@ -91,7 +91,7 @@ public final class InMemoryTransport: Transport {
       throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
     }
     try checkHeaderSyntax(message.headers)
-    try await reach(subject)
+    if state.withLock({ $0.reach }) != .open { try await reach(subject) }
     var message = message
     message.subject = subject
     guard stored != nil else {
@@ -132,10 +132,10 @@ public final class InMemoryTransport: Transport {
 
   /// Waits until the engine is reachable. Returns false after the limit.
   func reach(_ subject: String, within limit: Duration) async throws -> Bool {
-    func isAway() -> Bool { state.withLock { !$0.isClosed && !$0.isConnected } }
-    if isAway() { await waitForConnection(limit) }
-    if state.withLock({ $0.isClosed }) { throw InMemoryTransport.closed(subject) }
-    return !isAway()
+    if state.withLock({ $0.reach }) == .away { await waitForConnection(limit) }
+    let reach = state.withLock { $0.reach }
+    if reach == .closed { throw InMemoryTransport.closed(subject) }
+    return reach == .open
   }
 
   static func closed(_ subject: String) -> TransportError {
@@ -175,8 +175,8 @@ public final class InMemoryTransport: Transport {
     let subscription = state.withLock { state in
       let group = stored == nil ? nil : state.group(options, filter)
       let chance = group == nil ? state.newChance(options, filter) : 0
-      let subscription = MemorySubscription(state.newID(), filter, options, group: group, self, begin)
-      state.add(subscription, chance: chance)
+      let subscription = MemorySubscription(state.newID(), filter, options, group: group?.id, self, begin)
+      state.add(subscription, to: group, chance: chance)
       return subscription
     }
     wake(subscription)

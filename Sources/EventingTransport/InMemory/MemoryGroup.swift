@@ -4,9 +4,9 @@ import Eventing
 ///
 /// Each message that the group has not handled is in exactly one of ``waiting``, ``again``,
 /// ``pending`` and ``delayed``.
-struct MemoryGroup: Sendable {
+final class MemoryGroup {
   /// One delivery of one message. Each redelivery of the message has a new number.
-  struct Pending: Sendable {
+  struct Pending {
     let delivery: UInt64
     let member: UInt64
   }
@@ -23,14 +23,16 @@ struct MemoryGroup: Sendable {
   let filter: SubjectFilter
   /// The number of the group in random decisions: see ``Chances``.
   let chance: UInt64
+  /// Whether the group was a subscription without a group, which has ended.
+  var isGone = false
   /// The messages that no member has taken, in order.
   private(set) var waiting = Deque<UInt64>()
   /// The messages to be redelivered, in descending order.
   private var again: [UInt64] = []
   /// The number of failed attempts of each message.
   var failures: [UInt64: Int] = [:]
-  /// The number of deliveries of each message that is not handled.
-  private(set) var deliveries: [UInt64: UInt64] = [:]
+  /// The number of deliveries of each message that came again, or is to be redelivered.
+  private var deliveries: [UInt64: UInt64] = [:]
   /// The messages that a member has begun, without a verdict.
   var pending: [UInt64: Pending] = [:]
   /// The messages that a fault has repeated. Each is repeated once at most.
@@ -39,7 +41,7 @@ struct MemoryGroup: Sendable {
   var delayed: Set<UInt64> = []
   /// The members that may have room for a message, in the order in which they are chosen. Members
   /// whose subscription has ended may still be among them.
-  var available = Deque<UInt64>()
+  var available = Deque<MemoryState.Member>()
 
   init(_ id: UInt64, _ key: Key?, _ filter: SubjectFilter, chance: UInt64) {
     self.id = id
@@ -60,18 +62,18 @@ struct MemoryGroup: Sendable {
   var hasWork: Bool { !again.isEmpty || !waiting.isEmpty }
 
   /// Adds a new message.
-  mutating func append(_ position: UInt64) { waiting.append(position) }
+  func append(_ position: UInt64) { waiting.append(position) }
 
   /// Removes the next message. Returns its position and the number of this delivery; `nil` if there
   /// is none.
-  mutating func next() -> (position: UInt64, delivery: UInt64)? {
+  func next() -> (position: UInt64, delivery: UInt64)? {
     guard let position = again.popLast() ?? waiting.popFirst() else { return nil }
-    deliveries[position, default: 0] += 1
-    return (position, deliveries[position] ?? 1)
+    return (position, (deliveries[position] ?? 0) + 1)
   }
 
   /// Puts a message back for redelivery, at its place in the order.
-  mutating func giveBack(_ position: UInt64) {
+  func giveBack(_ position: UInt64) {
+    deliveries[position, default: 0] += 1
     var (low, high) = (0, again.count)
     while low < high {
       let middle = (low + high) / 2
@@ -81,14 +83,14 @@ struct MemoryGroup: Sendable {
   }
 
   /// Removes the record of a handled message.
-  mutating func forget(_ position: UInt64) {
-    failures[position] = nil
-    deliveries[position] = nil
-    repeated.remove(position)
+  func forget(_ position: UInt64) {
+    if !failures.isEmpty { failures[position] = nil }
+    if !deliveries.isEmpty { deliveries[position] = nil }
+    if !repeated.isEmpty { repeated.remove(position) }
   }
 
   /// Puts all messages without a verdict back for redelivery. Returns their number.
-  mutating func giveBackPending() -> Int {
+  func giveBackPending() -> Int {
     defer { pending = [:] }
     for position in pending.keys { giveBack(position) }
     return pending.count

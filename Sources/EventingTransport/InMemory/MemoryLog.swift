@@ -4,27 +4,38 @@
 struct MemoryLog: Sendable {
   private struct Stored: Sendable {
     var message: RemoteMessage
+    /// The hash of the id.
+    let hash: UInt64
     /// The number of groups that have not handled the message.
     var needs: Int
   }
 
   /// The number of the last messages that are always kept.
   private let limit: UInt64
-  private var stored: [UInt64: Stored] = [:]
-  /// The position of each stored id.
-  private var positions: [String: UInt64] = [:]
+  /// The last messages: a ring, in which a position has one place.
+  private var recent: [Stored] = []
+  /// The messages before, which some group has not handled.
+  private var older: [UInt64: Stored] = [:]
+  /// The position of each stored id, by the hash of the id. If two ids have one hash, by a chance of
+  /// 2⁻⁶⁴, a repetition of the first is not recognized.
+  private var positions: [UInt64: UInt64] = [:]
   /// The position of the next message.
   private(set) var end: UInt64 = 1
 
   init(keeping limit: Int) { self.limit = UInt64(limit) }
 
-  var count: Int { stored.count }
+  var count: Int { recent.count + older.count }
 
   /// The message at a position; `nil` if it was dropped, or not appended yet.
-  subscript(position: UInt64) -> RemoteMessage? { stored[position]?.message }
+  subscript(position: UInt64) -> RemoteMessage? {
+    isRecent(position) ? recent[place(position)].message : older[position]?.message
+  }
 
   /// Returns the position of a stored id.
-  func position(of id: String) -> UInt64? { positions[id] }
+  func position(of id: String) -> UInt64? {
+    guard let position = positions[stableHash(id)], self[position]?.id == id else { return nil }
+    return position
+  }
 
   /// Appends a message.
   ///
@@ -35,41 +46,62 @@ struct MemoryLog: Sendable {
   mutating func append(_ message: RemoteMessage, needs: Int) -> UInt64 {
     let position = end
     end += 1
-    var message = message
-    message.position = position
-    message.attempt = 1
-    stored[position] = Stored(message: message, needs: needs)
-    positions[message.id] = position
-    if position > limit { drop(position - limit) }
+    let hash = stableHash(message.id)
+    var new = Stored(message: message, hash: hash, needs: needs)
+    new.message.position = position
+    new.message.attempt = 1
+    positions[hash] = position
+    if recent.count < limit {
+      recent.append(new)
+    } else if limit == 0 {
+      keep(new, position)
+    } else {
+      swap(&recent[place(position)], &new)
+      keep(new, position - limit)
+    }
     return position
   }
 
   /// Counts one more group that must handle a message.
-  mutating func retain(_ position: UInt64) { stored[position]?.needs += 1 }
+  mutating func retain(_ position: UInt64) {
+    if isRecent(position) { recent[place(position)].needs += 1 } else { older[position]?.needs += 1 }
+  }
 
   /// Counts one group fewer that must handle a message.
   mutating func release(_ position: UInt64) {
-    stored[position]?.needs -= 1
-    if position + limit < end { drop(position) }
+    if isRecent(position) { return recent[place(position)].needs -= 1 }
+    guard var old = older.removeValue(forKey: position) else { return }
+    old.needs -= 1
+    keep(old, position)
   }
 
-  /// Drops a message that no group needs.
-  private mutating func drop(_ position: UInt64) {
-    guard let old = stored[position], old.needs == 0 else { return }
-    stored[position] = nil
-    if positions[old.message.id] == position { positions[old.message.id] = nil }
+  private func isRecent(_ position: UInt64) -> Bool {
+    position > 0 && position < end && end - position <= UInt64(recent.count)
+  }
+
+  /// The index of a position in the ring.
+  private func place(_ position: UInt64) -> Int { Int((position - 1) % limit) }
+
+  /// Keeps a message that is not among the last ones if some group needs it. Otherwise drops it.
+  private mutating func keep(_ old: Stored, _ position: UInt64) {
+    if old.needs > 0 {
+      older[position] = old
+    } else if positions[old.hash] == position {
+      positions[old.hash] = nil
+    }
   }
 
   /// Returns the positions of the messages with which a listening begins, in order. O(*n* log *n*)
   /// for *n* stored messages, and O(1) if the listening begins with new messages.
   func positions(from start: StartPosition, _ filter: SubjectFilter) -> [UInt64] {
+    if case .new = start.kind { return [] }
+    let all = older.keys.sorted() + ((end - UInt64(recent.count))..<end)
     let first: UInt64
     switch start.kind {
-    case .new: return []
-    case .first: first = 1
+    case .new, .first: first = 1
     case .position(let number): first = number
-    case .time(let time): first = stored.filter { $1.message.publishedAt >= time }.keys.min() ?? end
+    case .time(let time): first = all.first { self[$0].map { $0.publishedAt >= time } ?? false } ?? end
     }
-    return stored.filter { $0 >= first && filter.matches($1.message.subject) }.keys.sorted()
+    return all.filter { $0 >= first && filter.matches(self[$0]?.subject ?? "") }
   }
 }

@@ -4,18 +4,18 @@ import Eventing
 // messages.
 extension MemoryState {
   /// Returns the group of a new subscription to the stream. If there is none, makes one.
-  mutating func group(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
+  mutating func group(_ options: SubscribeOptions, _ filter: SubjectFilter) -> MemoryGroup {
     let key = options.group.map { MemoryGroup.Key(name: $0, filter: filter) }
-    if let key, let id = groupIDs[key] { return id }
-    var group = MemoryGroup(newID(), key, filter, chance: newChance(options, filter))
+    if let key, let group = durableGroups[key] { return group }
+    let group = MemoryGroup(newID(), key, filter, chance: newChance(options, filter))
     for position in log.positions(from: options.start, filter) {
       group.append(position)
       log.retain(position)
     }
     groups[group.id] = group
-    groupOrder.append(group.id)
-    if let key { groupIDs[key] = group.id }
-    return group.id
+    groupOrder.append(group)
+    if let key { durableGroups[key] = group }
+    return group
   }
 
   /// Returns a number that gives a group, or a subscription without a group, random faults of its
@@ -26,9 +26,10 @@ extension MemoryState {
     return stableHash(filter.text) &+ lastListener
   }
 
-  mutating func add(_ subscription: MemorySubscription, chance: UInt64) {
-    members[subscription.id] = Member(subscription: subscription, chance: chance)
-    if subscription.group == nil { plainMembers.append(subscription.id) } else { list(subscription.id) }
+  mutating func add(_ subscription: MemorySubscription, to group: MemoryGroup?, chance: UInt64) {
+    let member = Member(subscription, group, chance: chance)
+    members[subscription.id] = member
+    if group == nil { plainMembers.append(member) } else { list(member) }
   }
 
   /// Removes a subscription, and puts its messages without a verdict back into its group. O(*n*)
@@ -38,38 +39,41 @@ extension MemoryState {
   ///   members whose pump must be started.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Member?, woken: [MemorySubscription]) {
     guard let gone = members.removeValue(forKey: subscription.id) else { return (nil, []) }
-    guard let id = subscription.group else {
+    gone.end()
+    guard let group = gone.group else {
       goneMembers += 1
       if goneMembers > 16, goneMembers > plainMembers.count / 2 {
-        plainMembers.removeAll { members[$0] == nil }
+        plainMembers.removeAll(where: \.isGone)
         goneMembers = 0
       }
       return (gone, [])
     }
     if subscription.options.group == nil {
-      removeGroup(id)
+      removeGroup(group)
       return (gone, [])
     }
-    for position in gone.taken where groups[id]?.pending[position]?.member == subscription.id {
-      groups[id]?.pending[position] = nil
-      groups[id]?.giveBack(position)
+    let taken = group.pending.filter { $0.value.member == subscription.id }.keys
+    for position in taken {
+      group.pending[position] = nil
+      group.giveBack(position)
     }
     // Wakes up to one member for each message that was put back, and one more: the removed
     // subscription may have been woken for a message that it then did not take.
     var woken: [MemorySubscription] = []
-    for _ in 0...gone.taken.count where groups[id]?.hasWork == true {
-      if let other = wakeOne(id) { woken.append(other) }
+    for _ in 0...taken.count where group.hasWork {
+      if let other = wakeOne(group) { woken.append(other) }
     }
     return (gone, woken)
   }
 
   /// Removes the private group of a subscription that was made without one.
-  private mutating func removeGroup(_ id: UInt64) {
-    guard let group = groups.removeValue(forKey: id) else { return }
+  private mutating func removeGroup(_ group: MemoryGroup) {
+    group.isGone = true
+    groups[group.id] = nil
     for position in group.unhandled { log.release(position) }
     goneGroups += 1
     if goneGroups > 16, goneGroups > groupOrder.count / 2 {
-      groupOrder.removeAll { groups[$0] == nil }
+      groupOrder.removeAll(where: \.isGone)
       goneGroups = 0
     }
   }
@@ -91,35 +95,34 @@ extension MemoryState {
     _ delivery: Delivery, of subscription: MemorySubscription, _ verdict: Verdict, _ faults: MemoryFaults
   ) -> VerdictResult {
     var result = VerdictResult()
-    let id = subscription.id
-    if case .release(let delay) = verdict, delay > .zero, subscription.options.inFlight == 1, subscription.group != nil,
-      members[id] != nil
-    {
-      members[id]?.isPaused = true
+    guard let member = members[subscription.id] else {
+      // The group has the message back already.
+      if subscription.group == nil, case .reject(let reason) = verdict { result.rejection = reason }
+      return result
+    }
+    if case .release(let delay) = verdict, delay > .zero, subscription.options.inFlight == 1, member.group != nil {
+      member.isPaused = true
       result.pause = delay
     }
-    if members[id] != nil {
-      members[id]?.inHand -= 1
-      if members[id]?.isOpen == false, members[id]?.isIdle == true {
-        result.drainers = members[id]?.drainers ?? []
-        members[id]?.drainers = []
-      }
-      list(id)
-      if wake(id) { result.woken.append(subscription) }
+    member.inHand -= 1
+    if !member.isOpen, member.isIdle {
+      result.drainers = member.drainers
+      member.drainers = []
     }
-    guard let group = subscription.group else {
+    list(member)
+    if member.wake() { result.woken.append(subscription) }
+    guard let group = member.group else {
       if case .reject(let reason) = verdict { result.rejection = reason }
       return result
     }
-    guard let position = delivery.message.position, let found = groups[group]?.pending[position],
+    guard let position = delivery.message.position, let found = group.pending[position],
       found.delivery == delivery.number
     else { return result }
-    groups[group]?.pending[position] = nil
-    members[id]?.taken.remove(position)
+    group.pending[position] = nil
     switch verdict {
     case .done:
       if mustRepeat(position, group, faults) {
-        groups[group]?.repeated.insert(position)
+        group.repeated.insert(position)
         result.woken += comeAgain(position, group)
       } else {
         end(position, group)
@@ -128,7 +131,7 @@ extension MemoryState {
       result.rejection = reason
       end(position, group)
     case .retry(let delay):
-      groups[group]?.failures[position, default: 0] += 1
+      group.failures[position, default: 0] += 1
       result.delay = delay
     // With `inFlight` 1, a member handles messages in order. So the member pauses for the delay,
     // and the released message stays before all others. Another member may take it at once.
@@ -136,7 +139,7 @@ extension MemoryState {
     }
     guard let delay = result.delay else { return result }
     if delay > .zero {
-      groups[group]?.delayed.insert(position)
+      group.delayed.insert(position)
     } else {
       result.delay = nil
       result.woken += comeAgain(position, group)
@@ -145,34 +148,35 @@ extension MemoryState {
   }
 
   /// Ends the pause of a subscription. Returns whether its pump must be started.
-  mutating func endPause(_ id: UInt64) -> Bool {
-    members[id]?.isPaused = false
-    list(id)
-    return wake(id)
+  func endPause(_ id: UInt64) -> Bool {
+    guard let member = members[id] else { return false }
+    member.isPaused = false
+    list(member)
+    return member.wake()
   }
 
   /// Returns whether a fault repeats a handled message.
-  private func mustRepeat(_ position: UInt64, _ group: UInt64, _ faults: MemoryFaults) -> Bool {
-    guard faults.duplicate > 0, let group = groups[group], !group.repeated.contains(position) else { return false }
+  private func mustRepeat(_ position: UInt64, _ group: MemoryGroup, _ faults: MemoryFaults) -> Bool {
+    guard faults.duplicate > 0, !group.repeated.contains(position) else { return false }
     var generator = chances.generator(.duplicate, position, group.chance)
     return generator.chance(faults.duplicate)
   }
 
   /// Removes a message that a group has handled.
-  private mutating func end(_ position: UInt64, _ group: UInt64) {
-    groups[group]?.forget(position)
+  private mutating func end(_ position: UInt64, _ group: MemoryGroup) {
+    group.forget(position)
     log.release(position)
   }
 
-  private mutating func comeAgain(_ position: UInt64, _ group: UInt64) -> [MemorySubscription] {
-    groups[group]?.giveBack(position)
+  private func comeAgain(_ position: UInt64, _ group: MemoryGroup) -> [MemorySubscription] {
+    group.giveBack(position)
     return wakeOne(group).map { [$0] } ?? []
   }
 
   /// Puts a message whose delay is over back for redelivery. Returns the members whose pump must be
   /// started.
-  mutating func bringBack(_ position: UInt64, in group: UInt64) -> [MemorySubscription] {
-    guard groups[group]?.delayed.remove(position) != nil else { return [] }
+  func bringBack(_ position: UInt64, in group: UInt64) -> [MemorySubscription] {
+    guard let group = groups[group], group.delayed.remove(position) != nil else { return [] }
     return comeAgain(position, group)
   }
 }

@@ -1,12 +1,21 @@
 import Eventing
 
-/// The state of an engine in memory. Guarded by the mutex of its ``InMemoryTransport``.
-struct MemoryState: Sendable {
+/// The state of an engine in memory. Guarded by the mutex of its ``InMemoryTransport``, and so are
+/// its members and groups, which are objects so that a change copies nothing.
+struct MemoryState {
   /// The state of a subscription.
-  struct Member: Sendable {
-    let subscription: MemorySubscription
+  final class Member {
+    /// The subscription; `nil` when it has ended. Groups keep its member for some time, and must not
+    /// release a closure of the user under the mutex.
+    private(set) var subscription: MemorySubscription?
+    let filter: SubjectFilter
+    let inFlight: Int
+    let groupName: String?
+    /// The group in the stream; `nil` without a stream.
+    let group: MemoryGroup?
     /// The number that stands for a subscription without a stream in random decisions.
     let chance: UInt64
+    var isGone: Bool { subscription == nil }
     /// The number of messages that the subscription has taken and that have no verdict yet.
     var inHand = 0
     /// Whether the subscription takes new messages.
@@ -22,9 +31,6 @@ struct MemoryState: Sendable {
     var isUnready = false
     /// Whether the group's list of members with room has this member.
     var isListed = false
-    /// The positions of the messages that the subscription has taken from a stream and that have no
-    /// verdict yet.
-    var taken: Set<UInt64> = []
     /// The waiting messages of a subscription without a stream, with their numbers.
     var queue = Deque<(message: RemoteMessage, number: UInt64)>()
     /// The number of messages that a subscription without a stream has lost since the last incident
@@ -33,13 +39,27 @@ struct MemoryState: Sendable {
     /// The tasks that wait in `drain(within:)`.
     var drainers: [CheckedContinuation<Void, Never>] = []
 
+    init(_ subscription: MemorySubscription, _ group: MemoryGroup?, chance: UInt64) {
+      self.subscription = subscription
+      filter = subscription.filter
+      (inFlight, groupName) = (subscription.options.inFlight, subscription.options.group)
+      self.group = group
+      self.chance = chance
+    }
+
+    /// Ends the subscription, which the caller keeps until the unlock, and drops its waiting messages.
+    func end() {
+      subscription = nil
+      queue = Deque()
+    }
+
     /// Whether a drain need not wait.
     var isIdle: Bool { inHand == 0 && queue.isEmpty }
     /// Whether one more message may begin.
-    var hasRoom: Bool { inHand < subscription.options.inFlight && !isPaused }
+    var hasRoom: Bool { inHand < inFlight && !isPaused }
 
     /// Records that there may be a message to take. Returns whether the pump must be started.
-    mutating func wake() -> Bool {
+    func wake() -> Bool {
       if isPumping { mustLook = true }
       defer { isPumping = true }
       return !isPumping
@@ -47,12 +67,12 @@ struct MemoryState: Sendable {
 
     /// Adds a message to the queue of a subscription without a stream. If the queue is full, counts
     /// the message as lost.
-    mutating func enqueue(_ message: RemoteMessage, _ number: UInt64) {
-      if queue.count < subscription.options.inFlight { queue.append((message, number)) } else { lost += 1 }
+    func enqueue(_ message: RemoteMessage, _ number: UInt64) {
+      if queue.count < inFlight { queue.append((message, number)) } else { lost += 1 }
     }
 
     /// Counts a message that begins. Returns the number of messages that were lost before it.
-    mutating func begin() -> Int {
+    func begin() -> Int {
       inHand += 1
       defer { lost = 0 }
       return lost
@@ -73,17 +93,17 @@ struct MemoryState: Sendable {
   }
 
   var log: MemoryLog
-  /// The groups of the stream.
+  /// The groups of the stream, by their ids.
   var groups: [UInt64: MemoryGroup] = [:]
-  /// The ids of the groups, in the order in which they were made. Some may have been removed.
-  var groupOrder: [UInt64] = []
+  /// The groups in the order in which they were made. Some may have been removed.
+  var groupOrder: [MemoryGroup] = []
   var goneGroups = 0
-  /// The ids of the durable groups.
-  var groupIDs: [MemoryGroup.Key: UInt64] = [:]
+  /// The durable groups.
+  var durableGroups: [MemoryGroup.Key: MemoryGroup] = [:]
   var members: [UInt64: Member] = [:]
   /// The subscriptions without a stream, in the order in which they were made. Some may have been
   /// removed.
-  var plainMembers: [UInt64] = []
+  var plainMembers: [Member] = []
   var goneMembers = 0
   /// The number of subscriptions without a group that were made.
   var lastListener: UInt64 = 0
@@ -100,6 +120,9 @@ struct MemoryState: Sendable {
   var isClosed = false
   /// Whether the engine is reachable.
   var isConnected = true
+  /// Whether messages can be published and requests can be made.
+  var reach: Reach { isClosed ? .closed : isConnected ? .open : .away }
+  enum Reach { case open, away, closed }
   /// The publishers that wait until the engine is reachable.
   var publishers: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
@@ -118,12 +141,12 @@ struct MemoryState: Sendable {
   /// Stores a message. Returns the receipt, and the subscriptions whose pump must be started.
   mutating func store(_ message: RemoteMessage) -> (Receipt, [MemorySubscription]) {
     if let position = log.position(of: message.id) { return (Receipt(position: position, isDuplicate: true), []) }
-    let matching = groupOrder.filter { groups[$0]?.filter.matches(message.subject) == true }
-    let position = log.append(message, needs: matching.count)
+    func matches(_ group: MemoryGroup) -> Bool { !group.isGone && group.filter.matches(message.subject) }
+    let position = log.append(message, needs: groupOrder.count(where: matches))
     var woken: [MemorySubscription] = []
-    for id in matching {
-      groups[id]?.append(position)
-      if let subscription = wakeOne(id) { woken.append(subscription) }
+    for group in groupOrder where matches(group) {
+      group.append(position)
+      if let subscription = wakeOne(group) { woken.append(subscription) }
     }
     return (Receipt(position: position), woken)
   }
@@ -131,27 +154,25 @@ struct MemoryState: Sendable {
   /// Adds a message to the queues of subscriptions without a stream. Returns the subscriptions
   /// whose pump must be started.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
-    var groups: [String: [UInt64]] = [:]
-    var chosen: [UInt64] = []
+    var groups: [String: [Member]] = [:]
+    var chosen: [Member] = []
     lastPlain += 1
-    for id in plainMembers {
-      guard let member = members[id], member.isOpen, member.subscription.filter.matches(message.subject) else {
-        continue
-      }
-      if let group = member.subscription.options.group {
-        groups[group, default: []].append(id)
+    for member in plainMembers {
+      guard !member.isGone, member.isOpen, member.filter.matches(message.subject) else { continue }
+      if let group = member.groupName {
+        groups[group, default: []].append(member)
       } else {
-        chosen.append(id)
+        chosen.append(member)
       }
     }
     for group in groups.keys.sorted() {
       var generator = chances.generator(.member, lastPlain, stableHash(group))
-      if let id = groups[group]?.randomElement(using: &generator) { chosen.append(id) }
+      if let member = groups[group]?.randomElement(using: &generator) { chosen.append(member) }
     }
     var woken: [MemorySubscription] = []
-    for id in chosen {
-      members[id]?.enqueue(message, lastPlain)
-      if wake(id), let subscription = members[id]?.subscription { woken.append(subscription) }
+    for member in chosen {
+      member.enqueue(message, lastPlain)
+      if member.wake(), let subscription = member.subscription { woken.append(subscription) }
     }
     return woken
   }

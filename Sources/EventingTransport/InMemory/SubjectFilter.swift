@@ -12,6 +12,7 @@ struct SubjectFilter: Hashable, Sendable {
 
   func matches(_ subject: String) -> Bool {
     if isPlain { return text == subject }
+    if text == ">" { return !subject.isEmpty }
     let found = subject.split(separator: ".")
     for (index, word) in words.enumerated() {
       if word == ">" { return found.count > index }

@@ -55,9 +55,12 @@ struct TraceJSON {
     for record in records where !named.contains(record.row) { faults.append("row \(record.row) has no name") }
     let times = records.filter { $0.phase != "M" }.map(\.begin)
     if times != times.sorted() { faults.append("records are out of order") }
+    var covers: [Int: Cover] = [:]
     for (row, spans) in Dictionary(grouping: spans, by: \.row) {
+      let spans = spans.sorted { ($0.begin, -$0.end) < ($1.begin, -$1.end) }
+      covers[row] = Cover(spans)
       var open: [Record] = []
-      for span in spans.sorted(by: { ($0.begin, -$0.end) < ($1.begin, -$1.end) }) {
+      for span in spans {
         while let last = open.last, last.end <= span.begin { open.removeLast() }
         if let last = open.last, span.end > last.end {
           faults.append("row \(row): \(span.name) ends after \(last.name)")
@@ -71,11 +74,36 @@ struct TraceJSON {
         faults.append("the arrow \(id) has \(ends.count) ends")
         continue
       }
-      for end in ends
-      where !spans.contains(where: { $0.row == end.row && $0.begin <= end.begin && end.begin <= $0.end }) {
+      for end in ends where covers[end.row]?.contains(end.begin) != true {
         faults.append("the end of the arrow \(id) lies in no span")
       }
     }
     return faults
+  }
+
+  /// The times that the spans of one row cover, for searches in O(log *n*): a trace has thousands of
+  /// arrows.
+  private struct Cover {
+    private let begins: [Int]
+    /// For each span, the latest end of it and of all spans that begin before.
+    private let latestEnds: [Int]
+
+    init(_ sorted: [Record]) {
+      begins = sorted.map(\.begin)
+      var latest = Int.min
+      latestEnds = sorted.map { span in
+        latest = max(latest, span.end)
+        return latest
+      }
+    }
+
+    func contains(_ time: Int) -> Bool {
+      var (low, high) = (0, begins.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if begins[middle] <= time { low = middle + 1 } else { high = middle }
+      }
+      return low > 0 && time <= latestEnds[low - 1]
+    }
   }
 }
