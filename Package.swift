@@ -4,8 +4,7 @@ import PackageDescription
 
 // The environment variable EVENTING_TESTS selects what is built with the libraries, because all
 // tests take minutes to compile, and the optimizer takes many minutes for them. `races` leaves out
-// the tests of the module Eventing that have no races. `unoptimized` builds all, but does not
-// optimize the code of the tests in release builds.
+// the tests of the module Eventing that have no races.
 let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
@@ -36,9 +35,8 @@ let left = [
   "documentation": ["EventingTests"], "payloads": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
 ]
 let selection = Context.environment["EVENTING_TESTS"] ?? "all"
-if !["all", "races", "unoptimized", "documentation", "payloads", "nats"].contains(selection) {
-  fatalError(
-    "expected EVENTING_TESTS to be all, races, unoptimized, documentation, payloads or nats; got \(selection)")
+if !["all", "races", "documentation", "payloads", "nats"].contains(selection) {
+  fatalError("expected EVENTING_TESTS to be all, races, documentation, payloads or nats; got \(selection)")
 }
 
 let package = Package(
@@ -133,7 +131,4 @@ for target in package.targets where target.type != .system && !target.name.hasPr
     // SE-0458: every use of an unsafe construct is marked.
     .strictMemorySafety(),
   ]
-  if selection == "unoptimized", target.type == .test {
-    target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
-  }
 }

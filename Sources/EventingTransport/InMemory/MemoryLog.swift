@@ -16,8 +16,8 @@ struct MemoryLog: Sendable {
   private var recent: [Stored] = []
   /// The messages before, which some group has not handled.
   private var older: [UInt64: Stored] = [:]
-  /// The position of each stored id, by the hash of the id. If two ids have one hash, by a chance of
-  /// 2⁻⁶⁴, a repetition of the first is not recognized.
+  /// The position of each stored id, by the hash of the id. If two ids have one hash, by a chance
+  /// of 2⁻⁶⁴, a repetition of the first is not recognized.
   private var positions: [UInt64: UInt64] = [:]
   /// The position of the next message.
   private(set) var end: UInt64 = 1

@@ -5,8 +5,8 @@ import Eventing
 struct MemoryState {
   /// The state of a subscription.
   final class Member {
-    /// The subscription; `nil` when it has ended. Groups keep its member for some time, and must not
-    /// release a closure of the user under the mutex.
+    /// The subscription; `nil` when it has ended. Groups keep its member for some time, and must
+    /// not release a closure of the user under the mutex.
     private(set) var subscription: MemorySubscription?
     let filter: SubjectFilter
     let inFlight: Int
@@ -47,7 +47,8 @@ struct MemoryState {
       self.chance = chance
     }
 
-    /// Ends the subscription, which the caller keeps until the unlock, and drops its waiting messages.
+    /// Ends the subscription, which the caller keeps until the unlock, and drops its waiting
+    /// messages.
     func end() {
       subscription = nil
       queue = Deque()

@@ -81,8 +81,8 @@ struct TraceJSON {
     return faults
   }
 
-  /// The times that the spans of one row cover, for searches in O(log *n*): a trace has thousands of
-  /// arrows.
+  /// The times that the spans of one row cover, for searches in O(log *n*): a trace has thousands
+  /// of arrows.
   private struct Cover {
     private let begins: [Int]
     /// For each span, the latest end of it and of all spans that begin before.
