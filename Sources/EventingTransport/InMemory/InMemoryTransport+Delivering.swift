@@ -99,7 +99,7 @@ extension InMemoryTransport {
   // MARK: The end of a subscription
 
   func cancel(_ subscription: MemorySubscription) {
-    // `gone` is released after the unlock: its closures' captures may run user code in `deinit`.
+    // The messages in `gone` are released after the unlock.
     let (gone, woken) = state.withLock { $0.remove(subscription) }
     for drainer in gone?.drainers ?? [] { drainer.resume() }
     for other in woken { startPump(other) }

@@ -32,15 +32,22 @@ extension MemoryState {
     if group == nil { plainMembers.append(member) } else { list(member) }
   }
 
+  /// The messages that a subscription without a stream had not handled, and the tasks that wait for
+  /// its end.
+  struct Gone {
+    let drainers: [CheckedContinuation<Void, Never>]
+    let queue: Deque<(message: RemoteMessage, number: UInt64)>
+  }
+
   /// Removes a subscription, and puts its messages without a verdict back into its group. O(*n*)
   /// for each of these messages, for *n* messages to be redelivered.
   ///
-  /// - Returns: The state of the subscription, which must be released after the unlock, and the
-  ///   members whose pump must be started.
-  mutating func remove(_ subscription: MemorySubscription) -> (gone: Member?, woken: [MemorySubscription]) {
-    guard let gone = members.removeValue(forKey: subscription.id) else { return (nil, []) }
-    gone.end()
-    guard let group = gone.group else {
+  /// - Returns: What the caller must release after the unlock, with the tasks that wait in `drain`,
+  ///   and the members whose pump must be started.
+  mutating func remove(_ subscription: MemorySubscription) -> (gone: Gone?, woken: [MemorySubscription]) {
+    guard let member = members.removeValue(forKey: subscription.id) else { return (nil, []) }
+    let gone = Gone(drainers: member.drainers, queue: member.end())
+    guard let group = member.group else {
       goneMembers += 1
       if goneMembers > 16, goneMembers > plainMembers.count / 2 {
         plainMembers.removeAll(where: \.isGone)

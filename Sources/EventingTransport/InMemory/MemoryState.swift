@@ -11,8 +11,9 @@ struct MemoryState {
     let filter: SubjectFilter
     let inFlight: Int
     let groupName: String?
-    /// The group in the stream; `nil` without a stream.
-    let group: MemoryGroup?
+    /// The group in the stream; `nil` without a stream. Not retained, because the group refers to
+    /// its members. The state keeps it until its last subscription has ended.
+    unowned let group: MemoryGroup?
     /// The number that stands for a subscription without a stream in random decisions.
     let chance: UInt64
     var isGone: Bool { subscription == nil }
@@ -47,11 +48,12 @@ struct MemoryState {
       self.chance = chance
     }
 
-    /// Ends the subscription, which the caller keeps until the unlock, and drops its waiting
-    /// messages.
-    func end() {
+    /// Ends the subscription, which the caller keeps until the unlock. Returns the waiting
+    /// messages, which the caller releases then.
+    func end() -> Deque<(message: RemoteMessage, number: UInt64)> {
       subscription = nil
-      queue = Deque()
+      defer { queue = Deque() }
+      return queue
     }
 
     /// Whether a drain need not wait.

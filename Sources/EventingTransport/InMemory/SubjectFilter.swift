@@ -12,7 +12,7 @@ struct SubjectFilter: Hashable, Sendable {
 
   func matches(_ subject: String) -> Bool {
     if isPlain { return text == subject }
-    if text == ">" { return !subject.isEmpty }
+    if text == ">" { return subject.utf8.contains { $0 != UInt8(ascii: ".") } }
     let found = subject.split(separator: ".")
     for (index, word) in words.enumerated() {
       if word == ">" { return found.count > index }

@@ -28,6 +28,36 @@ import Testing
     }
   }
 
+  /// A listener's closure is released with its subscription, or else with the engine.
+  @Test(arguments: [true, false], [nil, "one"]) func anEngineLeavesNothing(isCancelled: Bool, group: String?)
+    async throws
+  {
+    final class Canary: Sendable {}
+    weak var last: Canary?
+    do {
+      let bus = InMemoryTransport()
+      let canary = Canary()
+      last = canary
+      var options = SubscribeOptions()
+      options.group = group
+      for transport in [bus, bus.plain] {
+        let subscription = try await transport.subscribe("numbers", options) { _ in
+          withExtendedLifetime(canary) {}
+          return Handled()
+        }
+        _ = try await transport.publish(RemoteMessage(), to: "numbers")
+        if isCancelled { subscription.cancel() }
+      }
+    }
+    for _ in 0..<1_000_000 where last != nil { await Task.yield() }  // the tasks of the deliveries end
+    #expect(last == nil)
+  }
+
+  private struct Handled: BegunMessage {
+    var knownVerdict: Verdict? { .done }
+    var verdict: Verdict { get async { .done } }
+  }
+
   /// The engine keeps a message that no handler has seen, but not the messages after it.
   @Test func oneUnhandledMessageDelaysNoOther() throws {
     try simulate(1...2) { clock in
