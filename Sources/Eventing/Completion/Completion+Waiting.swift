@@ -8,7 +8,7 @@ extension Completion {
   ///
   /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
   @usableFromInline func wait() async -> SendReport {
-    WaitingSends.begin(self)
+    let isNoted = WaitingSends.begin(self)
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // a send is waiter 1 from the start
     var wake = await nextWake(id)
     if case .children = wake {
@@ -26,7 +26,7 @@ extension Completion {
     guard case .finished(let report) = wake else { preconditionFailure("children are started in a group") }
     reportCycle(id)
     removeWaiter(id)
-    WaitingSends.end(self)
+    WaitingSends.end(self, wasNoted: isNoted)
     return report
   }
 
@@ -46,11 +46,11 @@ extension Completion {
   ///
   /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {
-    WaitingSends.begin(self)
+    let isNoted = WaitingSends.begin(self)
     let id = addWaiter(Invocation.current)
     defer {
       removeWaiter(id)
-      WaitingSends.end(self)
+      WaitingSends.end(self, wasNoted: isNoted)
     }
     while true {
       let (isDone, hasGivenUp) = withMutex { (isReady(waiter(id)), waiters[waiter(id)].hasGivenUp) }

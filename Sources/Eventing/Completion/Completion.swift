@@ -266,7 +266,7 @@ import Synchronization
       })
   }
 
-  /// Completes the delivery by the event.
+  /// Records that the event has delivered the occurrence, and wakes the waiters that are ready.
   ///
   /// - Parameter outcomes: The outcomes that the event decided itself.
   @usableFromInline func finishDelivery(_ outcomes: SendReport) {
@@ -283,7 +283,7 @@ import Synchronization
       })
   }
 
-  /// Completes the delivery by an event that the occurrence was forwarded to.
+  /// Records that an event to which the occurrence was forwarded has delivered it.
   private func finishForward() {
     unsafe wake(
       withMutex {

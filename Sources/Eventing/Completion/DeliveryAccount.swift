@@ -82,7 +82,7 @@ package struct BegunSend: Sendable {
   /// The outcome, if every handler has finished; otherwise `nil`.
   package var knownOutcome: DeliveryOutcome? {
     guard let report = completion.finishedReport else { return nil }
-    WaitingSends.end(completion)
+    WaitingSends.end(completion, wasNoted: false)
     return account.outcome(report)
   }
 

@@ -44,8 +44,12 @@ enum WaitingSends {
   /// Notes that a task waits for a completion.
   ///
   /// Does nothing unless inspections or diagnostics watch: see ``EventRegistry``.
-  static func begin(_ completion: Completion) {
-    if isWatched { note(completion, nil, waiters: 1) }
+  ///
+  /// - Returns: Whether the wait was noted.
+  static func begin(_ completion: Completion) -> Bool {
+    guard isWatched else { return false }
+    note(completion, nil, waiters: 1)
+    return true
   }
 
   @inline(never) private static func note(_ completion: Completion, _ anchor: EventAnchor?, waiters: Int) {
@@ -62,14 +66,16 @@ enum WaitingSends {
     if isNew { count.wrappingAdd(1, ordering: .relaxed) }
   }
 
-  /// Forgets that a task waits for a completion.
-  static func end(_ completion: Completion) {
+  /// Forgets that a task waits for a completion. The end of a wait that was not noted removes only
+  /// a note of ``expect(_:at:)``, and no note of another task.
+  static func end(_ completion: Completion, wasNoted: Bool) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let gone = entries.withLock { entries -> Entry? in
       let id = ObjectIdentifier(completion)
       guard let entry = entries[id] else { return nil }
-      if entry.waiters > 1 {
-        entries[id]?.waiters -= 1
+      let left = entry.waiters - (wasNoted ? 1 : 0)
+      if left > 0 {
+        entries[id]?.waiters = left
         return nil
       }
       return entries.removeValue(forKey: id)

@@ -6,8 +6,8 @@ extension EventSource {
   ///
   /// A forward is a handler: it has a place in the order and a token, and can be locked and
   /// removed. An occurrence enters the target, or is queued there, before the next handler of this
-  /// event is called. The occurrence keeps its sender, and the occurrences of one sender keep their
-  /// order.
+  /// event is called. The occurrence keeps its sender (`from:`), and the occurrences that one
+  /// thread or task sends keep their order.
   ///
   /// - Effective on return. Callable from any thread and inside a handler.
   /// - An occurrence never enters an event that it came through, so a cycle ends. If two paths lead

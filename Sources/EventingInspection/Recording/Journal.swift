@@ -96,8 +96,8 @@ final class Journal: Sendable {
     }
   }
 
-  /// The number of bytes after which one call takes no further line. As a rule, a post waits for
-  /// one such call at most.
+  /// The number of bytes after which a batch takes no further line. A batch is written in one call.
+  /// As a rule, a post waits for one such call at most.
   private static let batch = 262_144
 
   /// The bytes that wait for the file at most.

@@ -41,8 +41,9 @@ extension Conformance {
     }
   }
 
-  /// Checks that the messages of a forward begin in the order of its event. A forward publishes
-  /// each message when the engine says that the message before it has entered.
+  /// Checks that a subscription gets the messages of a forward in the order in which its event
+  /// delivers them. The forward publishes a message when the engine has decided the place of the
+  /// message before.
   func forward() async throws {
     guard first.promises.keepsOrder else { return }
     let (log, local) = (MessageLog(), Event<[UInt8]>("local"))

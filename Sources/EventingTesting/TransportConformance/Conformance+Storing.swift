@@ -165,8 +165,8 @@ extension Conformance {
     last.cancel()
   }
 
-  /// Checks that a drain takes no new message, waits for verdicts, and gives the rest back within
-  /// its limit.
+  /// Checks that `drain(within:)` lets the subscription take no new message, waits for verdicts
+  /// until the limit, and gives all messages without a verdict back to the engine.
   func drain() async throws {
     guard redelivers else { return }
     let (log, rest) = (MessageLog(isHolding: true), MessageLog())

@@ -4,8 +4,9 @@ import Eventing
 ///
 /// Each change starts from the value that the previous one ended with (G1, G13). A handler that
 /// asks for the initial value misses no change after that value (G6). The last change is to the
-/// final value (G1), and no update is lost (G21). If one thread alone sets the value, a handler
-/// gets no call between the call before a change and the call after that change.
+/// final value (G1), and no update is lost (G21). With `.prior`, a handler is called before and
+/// after each change. If one thread alone sets the value, no other call of the handler comes
+/// between these two.
 struct Observing: Scenario {
   static let name = "observed"
   static let summary =

@@ -103,8 +103,8 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // The event is busy with the call of this handler. So the submitted occurrence is queued
-        // while handlers await its ticket.
+        // While this handler runs, its event is busy, so the submitted occurrence is queued.
+        // Meanwhile the two posts let handlers of `event` and `other` await its ticket.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))

@@ -65,6 +65,28 @@ import Testing
       }
     }
 
+    /// The first wait begins before the diagnostics, and is cancelled. The second stays noted.
+    @Test func aWaitThatWasNotNotedRemovesNoNoteOfAnother() async {
+      await #expect(processExitsWith: .success) {
+        endProcessIfItHangs()
+        let (event, gate) = (Event<Int>(), Gate())
+        event.addHandler(on: .background) { (_: Int) in gate.wait() }
+        let ticket = event.submit(1)
+        let first = Task { await ticket.completion.waitUnlessCancelled() }
+        while !ticket.completion.withMutex({ ticket.completion.waiters.count == 1 }) { await Task.yield() }
+        let observation = event.observe(with: EventDiagnostics(stuckAfter: .seconds(3_600)) { _ in })
+        let second = Task { await ticket.report }
+        while WaitingSends.noted == 0 { await Task.yield() }
+        first.cancel()
+        let isDone = await first.value
+        precondition(!isDone && WaitingSends.noted == 1)
+        gate.open()
+        _ = await second.value
+        precondition(WaitingSends.noted == 0)
+        observation.end()
+      }
+    }
+
     @Test func thereIsOneTimerAndNoneWithoutAWatcher() async {
       await #expect(processExitsWith: .success) {
         func expect(_ watchers: Int) {

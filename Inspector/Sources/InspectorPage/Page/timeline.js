@@ -1,6 +1,6 @@
 import { el, number, setText } from "./dom.js";
 import { eventName, handlerName, model, rateOf, warningsByEvent } from "./model.js";
-import { TimelinePicture } from "./picture.js";
+import { TimelinePicture } from "./timeline-picture.js";
 import { post } from "./server.js";
 
 /** Records a trace of some events for some seconds, shows it, and saves it. */

@@ -1,0 +1,40 @@
+import Eventing
+
+// The faults that a worker injects between its operations: see ``Faults``.
+extension Worker {
+  /// Returns the seed of the faults of a worker's handler. See ``HandlerLog/fate``.
+  func makeFate() -> UInt64 { luck.next() }
+
+  /// Between two operations of a thread, yields the core or sleeps if a fault is due.
+  func rest() {
+    guard faults.strikes(.preempt, &luck) else { return }
+    if luck.oneIn(8) { RawThread.nap() } else { RawThread.giveWay() }
+  }
+
+  /// Between two operations of a task, yields if a fault is due.
+  func restInTask() async { if faults.strikes(.preempt, &luck) { await Task.yield() } }
+
+  /// Yields because the scenario asks for it, and counts the yield as a fault.
+  func giveWayInTask() async {
+    faults.count(.preempt)
+    await Task.yield()
+  }
+
+  /// Counts a fault because the scenario releases a last reference.
+  func lost() { faults.count(.drop) }
+
+  /// Keeps a ticket, so that its report is verified. If a fault is due, drops the ticket instead.
+  func keep(_ ticket: Ticket, of payload: StressPayload) {
+    if !faults.strikes(.drop, &luck) { senderLog.keep(ticket, of: payload) }
+  }
+
+  /// Awaits `body`. If a fault is due, awaits it in a task of its own and cancels that task early,
+  /// which must not change the result.
+  func awaiting<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+    guard faults.strikes(.cancel, &luck) else { return await body() }
+    let task = Task { await body() }
+    for _ in 0..<luck.below(4) { await Task.yield() }
+    task.cancel()
+    return await task.value
+  }
+}
