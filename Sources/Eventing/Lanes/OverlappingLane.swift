@@ -12,7 +12,7 @@ import Synchronization
   @exclusivity(unchecked) final var items: LaneQueue
   /// The calls that run or are about to start, in no order. Each execution slot has the index of
   /// its call here. Guarded by: mutex.
-  // Safe: the invocation of the call keeps the slot until the call has ended, and is not active.
+  // Safe: the task of the call keeps the slot until `vacate(_:)` has removed the slot from here.
   @exclusivity(unchecked) private final var active: [Unmanaged<ExecutionSlot>] = unsafe []
   /// The number (`turn`) that was given to a call last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
