@@ -24,6 +24,20 @@ public import Synchronization
   /// Marks the calls as over.
   @usableFromInline func end() { isOver.publish(true) }
 
+  /// Ends an invocation if a call has left a task that holds it. Returns whether it has.
+  ///
+  /// Called before the call is concluded. Otherwise the sender could learn of the end of the call,
+  /// and the task could send, while the task still counts as part of the call.
+  ///
+  /// - Parameter references: The number of references before the call.
+  @usableFromInline @inline(__always) static func endIfShared(
+    _ invocation: Unmanaged<Invocation>, since references: UInt
+  ) -> Bool {
+    guard unsafe RuntimeSPI.references(to: invocation) != references else { return false }
+    unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
+    return true
+  }
+
   /// The invocation that the calling task belongs to: calls of a handler, or a loop over a
   /// sequence.
   static var current: Invocation? {

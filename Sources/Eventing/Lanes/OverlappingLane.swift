@@ -145,7 +145,7 @@ import Synchronization
       } else {
         outcome = await callNow(call.borrowed, body, call.completion, on: nil)
       }
-      if unsafe RuntimeSPI.references(to: invocation) != references { isShared = true }
+      if unsafe Invocation.endIfShared(invocation, since: references) { isShared = true }
       return outcome
     }
   }

@@ -82,14 +82,17 @@ extension SerialLane {
         let isBound = if let completion { completion.isBound } else { false }
         let outcome =
           isBound ? await callNow(payload, body, completion, on: place) : await callDirect(payload, direct, on: place)
+        let isShared = unsafe Invocation.endIfShared(invocation, since: references)
         guard conclude(outcome, payload, completion) else { return false }
-        if unsafe RuntimeSPI.references(to: invocation) != references { return true }
+        if isShared { return true }
       }
       return false
     }
     while let (payload, completion) = next(&quota) {
-      guard conclude(await callNow(payload, body, completion, on: place), payload, completion) else { return false }
-      if unsafe RuntimeSPI.references(to: invocation) != references { return true }
+      let outcome = await callNow(payload, body, completion, on: place)
+      let isShared = unsafe Invocation.endIfShared(invocation, since: references)
+      guard conclude(outcome, payload, completion) else { return false }
+      if isShared { return true }
     }
     return false
   }
@@ -103,20 +106,28 @@ extension SerialLane {
     var quota = DrainQuota(isMain: isOnMainQueue)
     while let (payload, completion) = next(&quota) {
       let invocation = Invocation(executionSlot)
-      let goesOn = await Context.invocation.withValue(invocation) { await callOnOwner(payload, completion) }
+      let goesOn = await Context.invocation.withValue(invocation) {
+        await callOnOwner(payload, completion, invocation)
+      }
       invocation.end()
       if !goesOn { return }
     }
   }
 
-  private func callOnOwner(_ payload: BorrowedPayload, _ completion: Completion?) async -> Bool {
-    if let actor = record.options.owner?.actor { return await call(payload, completion, on: actor) }
+  private func callOnOwner(
+    _ payload: BorrowedPayload, _ completion: Completion?, _ invocation: Invocation
+  ) async -> Bool {
+    if let actor = record.options.owner?.actor { return await call(payload, completion, invocation, on: actor) }
     record.set(HandlerFlags.removed)
     return conclude(.skipped, payload, completion)
   }
 
-  private func call(_ payload: BorrowedPayload, _ completion: Completion?, on actor: isolated any Actor) async -> Bool {
-    unsafe conclude(await callNow(payload, body, completion, on: actor), payload, completion)
+  private func call(
+    _ payload: BorrowedPayload, _ completion: Completion?, _ invocation: Invocation, on actor: isolated any Actor
+  ) async -> Bool {
+    let outcome = unsafe await callNow(payload, body, completion, on: actor)
+    invocation.end()  // before the sender learns of the end of the call
+    return conclude(outcome, payload, completion)
   }
 
   /// Concludes a call, or a refused claim. Returns false if the lane has paused.

@@ -74,6 +74,7 @@ extension SerialLane {
       } else {
         outcome = await callNow(payload, body, completion, on: nil)
       }
+      let isShared = unsafe Invocation.endIfShared(invocation, since: references)
       if case .skipped = outcome {
         switch refused(payload, completion, isTaken: true) {
         case .skip: break
@@ -86,7 +87,7 @@ extension SerialLane {
       }
       unsafe batch.destroyTaken()
       conclude(outcome, completion, at: self)
-      if unsafe RuntimeSPI.references(to: invocation) != references { break }
+      if isShared { break }
     }
     if left == 0, unsafe batch.isEmpty { restIfEmpty() }
     return left

@@ -1,5 +1,10 @@
 import Eventing
+import Synchronization
 import Testing
+
+private final class Flag: Sendable {
+  let isSet = Atomic<Bool>(false)
+}
 
 extension SendCompletionTests {
   // MARK: Tasks that outlive their call
@@ -25,6 +30,33 @@ extension SendCompletionTests {
     #expect(reports.values.map(\.delivered) == [1])
     #expect(reports.values.map(\.deferred) == [0])
     #expect(finished.values == [1, 2])
+  }
+
+  /// The task sends as soon as the sender of its call knows that the call is over.
+  @Test(arguments: 0..<3) func aCallIsOverBeforeItsSenderKnows(kind: Int) async {
+    let deliveries: [AsyncDelivery] = [.inOrder, .task, .concurrent(limit: 2)]
+    let reports = Recorder<SendReport>()
+    for _ in 0..<2_000 {
+      let event = Event<Int>()
+      let isOver = Flag()
+      let done = Gate()
+      event.addHandler(on: deliveries[kind]) { number async in
+        guard number == 1 else { return }
+        Task {
+          var spins = 0
+          while !isOver.isSet.load(ordering: .acquiring) {
+            spins += 1
+            if spins > 10_000 { await Task.yield() }  // other tests need this thread of the pool
+          }
+          reports.record(await event.send(2))
+          done.open()
+        }
+      }
+      await event.send(1)
+      isOver.isSet.store(true, ordering: .releasing)
+      await done.opened()
+    }
+    #expect(reports.values.allSatisfy { $0.delivered == 1 && $0.deferred == 0 })
   }
 
   @Test func taskThatOutlivesItsCallIsWaitedForNormallyDuringTheNextCall() async {
