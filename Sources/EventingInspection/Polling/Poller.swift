@@ -23,6 +23,8 @@ final class Poller {
   /// The last tick whose gone rows are not all in ``gone``.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
+  /// The indices of each handler's event and of the handler there; `nil` until a title is needed.
+  private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
   /// The largest number of gone rows that are remembered. If a client needs a forgotten row, its
   /// next update is whole.
@@ -61,7 +63,9 @@ final class Poller {
     noteDurations()
     pollWaits()
     pollBuses()
+    handlerPlaces = nil
     warnings.find(in: self)
+    handlerPlaces = nil
     if gone.count > Self.mostGone {
       let surplus = gone.count - Self.mostGone / 2
       forgottenTick = gone[surplus - 1].version
@@ -90,10 +94,20 @@ final class Poller {
 
   /// Returns the name of a handler; without one, its file and line, or its number.
   func title(ofHandler id: UInt64) -> String {
-    for polled in events {
-      if let handler = polled.handlers.first(where: { $0.reading.id == id }) { return Warnings.title(handler) }
+    let places = handlerPlaces ?? findHandlerPlaces()
+    guard let place = places[id] else { return "handler \(id)" }
+    return Warnings.title(events[place.event].handlers[place.handler])
+  }
+
+  /// Notes the place of each handler. O(handlers), once a poll: a search for each title would take
+  /// minutes beside a thousand waits and a million handlers.
+  private func findHandlerPlaces() -> [UInt64: (event: Int, handler: Int)] {
+    var places: [UInt64: (event: Int, handler: Int)] = [:]
+    for (event, polled) in events.enumerated() {
+      for (handler, row) in polled.handlers.enumerated() { places[row.reading.id] = (event, handler) }
     }
-    return "handler \(id)"
+    handlerPlaces = places
+    return places
   }
 
   func noteGone(_ row: GoneRow.Row, of event: UInt64) {
