@@ -21,8 +21,8 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-// `documentation` builds only the tests of code in the articles of the module Eventing, and `payloads` those of how payloads
-// are kept and passed.
+// `documentation` builds only the tests of the code in the articles of the module Eventing.
+// `payloads` builds only the tests of how payloads are kept and passed.
 let some = [
   "races": races, "documentation": ["Helpers", "Documentation"],
   "payloads": [
