@@ -8,7 +8,7 @@ import PackageDescription
 let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
-  "Diagnostics/DiagnosticsTests.swift", "Event/InspectingTests.swift", "Event/SafetyTests.swift",
+  "Diagnostics/DiagnosticsTests.swift", "Event/IsolatedCallTests.swift", "Event/SafetyTests.swift",
   "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "EventBus/BusTests+AllPayloads.swift",
   "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift", "KeyedEvent", "LaterPosts",
   "Lanes/LaneTests.swift", "Lanes/LaneTests+Removing.swift", "Locking/LockTests.swift",

@@ -77,7 +77,8 @@ class AnyTrial: @unchecked Sendable {
   var eventLocks: [HandlerLog.LockSpan] = []
   /// Whether the witness receives every occurrence.
   var losesNothing: Bool { eventLocks.isEmpty || holding != .nothing }
-  /// The number of removal blocks that still have to run on queues.
+  /// The number of blocks that have not finished removing a handler, each on the queue or the actor
+  /// of that handler.
   let errands = Counter()
   /// The span of the final `quiesce`, after which no handler runs.
   private(set) var settled = Span.open

@@ -76,7 +76,8 @@ import Synchronization
   }
 }
 
-/// The calls of isolated methods that no block of the pool has taken out.
+/// The queue of the calls of isolated methods. A block on Dispatch's pool takes them out and runs
+/// them; there is one such block at a time.
 struct IsolatedCalls {
   private var jobs = Deque<UnownedJob>()
   /// Whether a block that runs the calls is scheduled or running.

@@ -30,6 +30,7 @@ extension EventCore {
     }
     let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
     if unheard === made { change { self.updateMustEnqueue() } }
+    // An event has one type of payload, so whichever thread made this event, its type is this one.
     return unheard.event as! Event<Occurrence<Payload>>
   }
 

@@ -1,7 +1,8 @@
 /// The events of owners on a bus, by owner and name.
 ///
-/// A value without synchronization. Guarded by: EventBus.mutex. No weak reference is read here: the
-/// bus finds the owner of a box outside of the mutex.
+/// A value without synchronization. Guarded by: EventBus.mutex. An `Owner` has a weak reference to
+/// the owner. No code here reads it, because under a mutex the read could run the owner's `deinit`.
+/// The bus reads it outside of the mutex.
 struct OwnedEvents: Sendable {
   /// The events of one owner, in the order in which they were made.
   struct Entry: Sendable {

@@ -3,9 +3,9 @@ import Synchronization
 /// Holds the number of the call that runs now in a delivery, or on a lane. An occurrence that is
 /// sent meanwhile finds its cause here.
 ///
-/// One cell is bound for a delivery, and not one for each call: a binding takes about 40 ns. So a
-/// task that an inline handler starts, and that posts after the handler has returned, finds the
-/// call that runs then, or none.
+/// One cell is bound for a delivery, and not one for each call, because a binding costs more than a
+/// call. So a task that an inline handler starts, and that posts after the handler has returned,
+/// finds the call that runs then, or none.
 final class CallCell: Sendable {
   /// The number of the call; 0 if none runs.
   let call = Atomic<UInt64>(0)

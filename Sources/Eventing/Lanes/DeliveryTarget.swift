@@ -14,9 +14,10 @@ public import Synchronization
   // read.
   /// Whether no call will begin any more.
   @usableFromInline final let over = Atomic<Bool>(false)
-  /// The number of calls that have begun.
+  /// The number of calls that have begun. A batch counts once for each payload.
   @usableFromInline final let calls = Atomic<Int>(0)
-  /// The number of calls that have ended; 0 for a target whose calls take no time, such as a sink.
+  /// The number of calls that have ended, counted in the same way; 0 for a target that does not
+  /// count ends: a sink, or a pace before an inline handler.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)

@@ -42,8 +42,9 @@ public import Synchronization
   /// The shared lane whose drain makes the calls; `nil` if the lane has drains of its own.
   let shared: Lane?
   /// The number of times that this lane, on a shared lane, has resumed after a lock. Turns of an
-  /// earlier era are void: the lock held their items, which have new turns now. Isolation: core, to
-  /// change it under `mutex`.
+  /// earlier era are void: the lock held their items, which got new turns when the lane resumed.
+  /// Only the core changes it, under `mutex`. The core also reads it without the mutex; a drain
+  /// reads it under `mutex`.
   @exclusivity(unchecked) var era = 0
   /// The number of turns in the last entry of the shared lane's queue, if the entry is of this lane
   /// and takes more turns; otherwise 0.

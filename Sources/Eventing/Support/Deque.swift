@@ -2,21 +2,21 @@
 ///
 /// A value without synchronization. Complexity: O(1), amortized, unless a method says otherwise.
 package struct Deque<Element> {
-  @usableFromInline var elements: ContiguousArray<Element?> = []
-  @usableFromInline var head = 0
+  var elements: ContiguousArray<Element?> = []
+  var head = 0
 
-  @inlinable package init() {}
+  package init() {}
 
-  @inlinable package var count: Int { elements.count - head }
-  @inlinable package var isEmpty: Bool { head == elements.count }
+  package var count: Int { elements.count - head }
+  package var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
   /// The number of elements that fit without a new allocation.
   var capacity: Int { elements.capacity }
 
-  @inlinable package mutating func append(_ element: Element) { elements.append(element) }
+  package mutating func append(_ element: Element) { elements.append(element) }
 
   /// Removes and returns the first element; `nil` if there is none.
-  @inlinable package mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     guard !isEmpty else { return nil }
     var element: Element?
     swap(&element, &elements[head])
@@ -61,7 +61,7 @@ package struct Deque<Element> {
   }
 
   /// Changes the last element, if there is one.
-  @inlinable package mutating func updateLast(_ change: (inout Element) -> Void) {
+  package mutating func updateLast(_ change: (inout Element) -> Void) {
     guard head < elements.count, var last = elements[elements.count - 1] else { return }
     elements[elements.count - 1] = nil
     change(&last)
@@ -69,7 +69,7 @@ package struct Deque<Element> {
   }
 
   /// Calls a closure with each element, in order. O(n).
-  @inlinable package func forEach(_ body: (Element) -> Void) {
+  package func forEach(_ body: (Element) -> Void) {
     for i in head..<elements.count { if let element = elements[i] { body(element) } }
   }
 

@@ -160,7 +160,8 @@ extension UnitLane {
     if let key { unsafe key.gathering = batch } else { unsafe gathering = batch }
   }
 
-  /// Adds a batch to `openBatches`, and returns it. The caller holds `scheduler.mutex`.
+  /// Adds a batch to `openBatches`, and returns it. If the array has grown long, first removes the
+  /// batches that gather no longer. The caller holds `scheduler.mutex`.
   private func noteOpen(_ batch: LaneUnit) -> LaneUnit {
     if unsafe openBatches.count > 64 + 2 * liveCount { unsafe openBatches.removeAll { unsafe $0.stage != .gathering } }
     unsafe openBatches.append(batch)

@@ -161,7 +161,8 @@ public struct EventReplay: Sendable {
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// The lost cause of each occurrence that is left out with one.
+    /// By the number of an occurrence that is left out: the first cause in its chain that was not
+    /// sent.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
     // A cause stands before what it led to.

@@ -41,10 +41,12 @@ struct SenderNumbers {
   }
 }
 
-/// The recorded occurrence that each call handles, by which a post from that call finds its cause.
+/// For each recent call, the number of the recorded occurrence that it handles. In the file, that
+/// occurrence is the cause of each post that the call makes.
 ///
-/// At least the last 500,000 occurrences and the last 500,000 calls are known. If more of either
-/// began while a post waited for its delivery, the cause of the post may be lost.
+/// At least the last 500,000 occurrences and the last 500,000 calls are known. So a cause may be
+/// lost if more occurrences begin before the call does, or if more calls begin between the call and
+/// the delivery of its post.
 struct CauseNumbers {
   private struct Occurrence: Hashable {
     let event: UInt64

@@ -17,7 +17,8 @@ public struct RemoteMessage: Sendable {
   public var attempt: Int
   /// The position in the stream; `nil` if the engine stores nothing.
   public var position: UInt64?
-  /// The time at which the message was published or stored.
+  /// The time at which the message was published. A message of a NATS stream has the time at which
+  /// the server stored it; one over NATS without a stream, the time at which it arrived.
   public var publishedAt: Date
   /// The reason why the engine could not read the headers, which then are missing; otherwise `nil`.
   /// A damaged message reaches no handler.
@@ -32,7 +33,7 @@ public struct RemoteMessage: Sendable {
   ///   - body: The encoded payload.
   ///   - attempt: The number of this attempt to handle the message. The first is 1.
   ///   - position: The position in the stream; `nil` if the engine stores nothing.
-  ///   - publishedAt: The time at which the message was published or stored.
+  ///   - publishedAt: The time at which the message was published: see ``publishedAt``.
   public init(
     id: String? = nil, subject: String = "", headers: [String: String] = [:], body: [UInt8] = [], attempt: Int = 1,
     position: UInt64? = nil, publishedAt: Date = Date()

@@ -15,7 +15,8 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   public let attempt: Int
   /// The position of the message in its stream; `nil` if it is not stored.
   public let position: UInt64?
-  /// The time at which the message was published or stored.
+  /// The time at which the message was published. A message of a NATS stream has the time at which
+  /// the server stored it; one over NATS without a stream, the time at which it arrived.
   public let publishedAt: Date
 
   init(_ payload: Payload, _ message: RemoteMessage) {

@@ -12,7 +12,9 @@ public struct TransportError: Error, Sendable {
     /// Creates a kind that an engine adds.
     public init(_ name: String) { self.name = name }
 
-    /// A subject does not consist of words that are joined by dots, or no stream stores it.
+    /// A subject is not allowed, or no stream stores it. A subject consists of words that are
+    /// joined by dots, of at most 255 bytes in all, without wildcards. Subjects of the engine
+    /// itself are refused, too.
     public static var badSubject: Code { Code("badSubject") }
     /// A group name is too long, or has other characters than letters, digits, `-` and `_`.
     public static var badGroup: Code { Code("badGroup") }

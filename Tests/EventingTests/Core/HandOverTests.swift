@@ -184,7 +184,8 @@ import Testing
   }
 
   @MainActor @Test func nothingBeginsAfterARemovalOnTheMainActorWhileOthersPost() async {
-    // Uses no `StepExecutor`: the real thread pool chooses the moment of each call, in 300 rounds.
+    // No `StepExecutor` forces an interleaving here: the system decides when each call begins on
+    // the main actor. So there are 300 rounds, with a random number of yields before the removals.
     let late = Counter()
     for _ in 0..<300 {
       let event = Event<Int>()

@@ -2,7 +2,8 @@ import Eventing
 import Testing
 
 extension MigratingTests {
-  /// An event with three handlers: a method and two closures.
+  /// An event with three handlers. The tag of each says what it stands for in AFFEvent: one stands
+  /// for a method of the ledger, two for blocks.
   private struct World {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()

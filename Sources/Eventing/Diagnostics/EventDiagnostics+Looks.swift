@@ -1,8 +1,9 @@
-// Finding stuck calls. The timer fires at intervals of half the limit for stuck calls, and each
-// time it looks at the running calls. A call that is reported was running at three looks in a row,
-// so it has run for at least the limit, and for less than twice the limit. Looks are counted and no
-// clock is read. The timer does not fire while a debugger stops the process or the computer sleeps,
-// so such a pause does not make a call count as stuck.
+// Looks for stuck calls and growing lanes. The timer fires at intervals of half the limit for stuck
+// calls, and each time it looks at the running calls and at what waits on the lanes. A call that is
+// reported was running at three looks in a row, so it has run for at least the limit, and for less
+// than twice the limit. Looks are counted and no clock is read. The timer does not fire while a
+// debugger stops the process or the computer sleeps, so such a pause does not make a call count as
+// stuck.
 
 extension EventDiagnostics {
   /// The calls and lanes at the last look.
