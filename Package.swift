@@ -21,6 +21,9 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
+// `memory` leaves out the tests that only show calls, and the tests of the libraries without unsafe
+// code: the optimizer can hardly cause a wrong access to memory there.
+let callsOnly = ["CallSites", "Documentation", "Parity"]
 // `documentation` builds only the tests of the code in the articles of the module Eventing.
 // `payloads` builds only the tests of how payloads are kept and passed.
 let some = [
@@ -32,11 +35,12 @@ let some = [
 ]
 // `nats` builds only the tests of the engine NATS, and its stress test.
 let left = [
-  "documentation": ["EventingTests"], "payloads": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
+  "memory": ["EventingTests", "stress"], "documentation": ["EventingTests"], "payloads": ["EventingTests"],
+  "nats": ["EventingNATSTests", "remote-stress"],
 ]
 let selection = Context.environment["EVENTING_TESTS"].flatMap { $0.isEmpty ? nil : $0 } ?? "all"
-if !["all", "races", "documentation", "payloads", "nats"].contains(selection) {
-  fatalError("expected EVENTING_TESTS to be all, races, documentation, payloads or nats; got \(selection)")
+if !["all", "races", "memory", "documentation", "payloads", "nats"].contains(selection) {
+  fatalError("expected EVENTING_TESTS to be all, races, memory, documentation, payloads or nats; got \(selection)")
 }
 
 let package = Package(
@@ -92,7 +96,7 @@ let package = Package(
       dependencies: [
         "Eventing", "EventingCombine", "EventingFoundation", "EventingPrograms", "EventingSwiftUI", "EventingTesting",
       ],
-      sources: some[selection]),
+      exclude: selection == "memory" ? callsOnly : [], sources: some[selection]),
     .testTarget(
       name: "EventingInspectionTests",
       dependencies: [
