@@ -63,6 +63,9 @@ final class BusHandler: Sendable {
     if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
   }
 
+  /// Whether the handler has an owner that has been released. Never read under a mutex.
+  var hasLostOwner: Bool { token.record.details?.options.owner.map { $0.object == nil } ?? false }
+
   /// Ends the handler in all events.
   ///
   /// - Returns: Whether this call ended it.

@@ -2,8 +2,9 @@
 extension EventBus {
   /// Adds a handler to all events, and to each event that is made later.
   func add(_ handler: BusHandler) {
+    sweepHandlers()
     let events = mutex.withLock {
-      unsafe everywhere.append(handler)
+      unsafe everywhere.all.append(handler)
       return allEvents
     }
     for event in events { handler.join(event) }
@@ -16,15 +17,26 @@ extension EventBus {
   /// Removes the bus handlers that match from the bus.
   func forget(where isForgotten: (BusHandler) -> Bool) {
     let before = mutex.withLock {
-      let before = unsafe everywhere
-      unsafe everywhere = before.filter { !isForgotten($0) }
+      let before = unsafe everywhere.all
+      unsafe everywhere.all = before.filter { !isForgotten($0) }
       return before
     }
     withExtendedLifetime(before) {}  // released outside of the mutex
   }
 
+  /// Checks two bus handlers, and ends those whose owner is gone.
+  func sweepHandlers() {
+    Sweep.step {
+      mutex.withLock { unsafe everywhere.nextToSweep() }
+    } isGone: { handler in
+      handler.hasLostOwner
+    } remove: { handler in
+      handler.end()
+    }
+  }
+
   /// The bus handlers, each of which takes the payloads of all events.
-  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.map { $0 } } }
+  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.all.map { $0 } } }
 
   /// Publishes a new event once it has exactly the bus handlers that the bus has. Until then, lets
   /// bus handlers join or leave the event, outside of the mutex, and compares again.
@@ -40,8 +52,8 @@ extension EventBus {
     while true {
       var current: [BusHandler] = []
       let result = mutex.withLock { () -> Result? in
-        if unsafe everywhere.isEmpty && known.isEmpty { return insert() }
-        current = unsafe everywhere.map { $0 }
+        if unsafe everywhere.all.isEmpty && known.isEmpty { return insert() }
+        current = unsafe everywhere.all.map { $0 }
         return current.elementsEqual(known, by: ===) ? insert() : nil
       }
       if let result { return result }
@@ -54,5 +66,22 @@ extension EventBus {
   /// Removes the bus handlers from events that do not belong to the bus any more.
   func leave(_ events: [any EventProtocol]) {
     for handler in busHandlers { for event in events { handler.leave(event) } }
+  }
+}
+
+/// The handlers of all events of a bus.
+///
+/// A value without synchronization. Guarded by: EventBus.mutex.
+struct BusHandlers: Sendable {
+  /// The handlers, in the order in which they were added.
+  var all: [BusHandler] = []
+  /// The index in `all` of the handler that was swept last.
+  private var swept = 0
+
+  /// Returns the handler that is swept next, round and round; `nil` if there is none.
+  mutating func nextToSweep() -> BusHandler? {
+    if all.isEmpty { return nil }
+    swept = (swept + 1) % all.count
+    return all[swept]
   }
 }

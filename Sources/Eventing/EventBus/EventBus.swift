@@ -11,7 +11,8 @@
 /// it.
 ///
 /// An owner is held weakly. After an owner has been released its events are never found again, not
-/// even for a new object at its address. The bus releases them little by little as it is used.
+/// even for a new object at its address. The bus releases them little by little as it is used, and
+/// so it does with the owner's handlers of all events.
 public final class EventBus: Sendable {
   /// A bus for the whole process.
   public static let shared = EventBus()
@@ -24,7 +25,7 @@ public final class EventBus: Sendable {
   /// The events of owners. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
   /// The handlers of all events, in the order in which they were added. Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) var everywhere: [BusHandler] = []
+  @exclusivity(unchecked) nonisolated(unsafe) var everywhere = BusHandlers()
 
   /// Creates a bus without events.
   public init() {}
@@ -156,7 +157,7 @@ public final class EventBus: Sendable {
   /// - Complexity: O(events), and for each event O(handlers).
   public func finish() {
     let (types, owned, handlers) = mutex.withLock {
-      defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), []) }
+      defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), BusHandlers()) }
       return unsafe (byType, ofOwners, everywhere)
     }
     for event in types.values { event.finish() }
@@ -213,9 +214,10 @@ public final class EventBus: Sendable {
     return mutex.withLock { unsafe ofOwners.with(box, body) }
   }
 
-  /// Sweeps the owners. If one has been released, releases its events.
+  /// Sweeps the owners, and the bus handlers. If an owner has been released, releases its events.
   private func sweep() {
-    var candidates = mutex.withLock { unsafe ofOwners.nextToSweep() }
+    var (candidates, hasHandlers) = mutex.withLock { unsafe (ofOwners.nextToSweep(), !everywhere.all.isEmpty) }
+    if hasHandlers { sweepHandlers() }
     if candidates.isEmpty { return }
     Sweep.step {
       candidates.popLast()

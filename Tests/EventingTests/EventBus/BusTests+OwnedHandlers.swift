@@ -1,4 +1,4 @@
-import Eventing
+@testable import Eventing
 import Testing
 
 extension BusTests {
@@ -37,5 +37,33 @@ extension BusTests {
     bus.post(Placed())
     try bus.event(EventKey<Int>("n"), of: owner).post(1)
     #expect(calls.value == 0)
+  }
+
+  // MARK: Handlers of all events
+
+  /// No event is made after the owner's end, and no payload of the type is sent.
+  @Test func usesOfTheBusReleaseTheHandlersOfAllEventsWhoseOwnerIsGone() {
+    let (bus, live) = (EventBus(), LiveCount())
+    let event = bus.event(for: Int.self)
+    var view: View? = View()
+    bus.addHandler(forAll: Placed.self) { _ in }
+    for _ in 0..<8 {
+      let canary = Canary(live)
+      bus.addHandler(forAll: Placed.self, owner: view!) { _, _ in canary.sing() }
+    }
+    for _ in 0..<20 { bus.post(1) }
+    #expect(live.alive == 8 && bus.busHandlers.count == 9 && event.handlerCount == 9)
+    view = nil
+    for _ in 0..<20 { bus.post(1) }
+    #expect(live.alive == 0 && bus.busHandlers.count == 1 && event.handlerCount == 1)
+  }
+
+  @Test func addingHandlersOfAllEventsReleasesThoseWhoseOwnerIsGone() {
+    let (bus, live) = (EventBus(), LiveCount())
+    for _ in 0..<1_000 {
+      let (view, canary) = (View(), Canary(live))
+      bus.addHandler(forAll: Placed.self, owner: view) { _, _ in canary.sing() }
+    }
+    #expect(live.alive < 10 && bus.busHandlers.count < 10)
   }
 }
