@@ -181,7 +181,8 @@ public final class EventBus: Sendable {
     let box = Owner(owner)
     var known: [BusHandler] = []
     var stale: OwnedEvents.Entry?
-    defer { withExtendedLifetime(stale) {} }  // released outside the mutex
+    // Released outside the mutex. The events may be held elsewhere, and lose the bus handlers.
+    defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
       let newOwner = seen?.isSame(as: owner) == true ? nil : box

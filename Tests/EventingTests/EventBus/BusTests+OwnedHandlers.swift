@@ -66,4 +66,26 @@ extension BusTests {
     }
     #expect(live.alive < 10 && bus.busHandlers.count < 10)
   }
+
+  /// The bus finds the new owner before it sweeps the old one.
+  @Test func anEventWhoseOwnersAddressIsUsedAgainLosesTheHandlersOfAllEvents() throws {
+    let (bus, others) = (EventBus(), (0..<20).map { _ in Owner() })
+    for other in others { _ = try bus.event(Self.number, of: other) }
+    bus.addHandler(forAll: Int.self) { _ in }
+    var reused = 0
+    for _ in 0..<500 where reused < 5 {
+      var owner: Owner? = Owner()
+      let address = ObjectIdentifier(owner!)
+      let old = try bus.event(Self.number, of: owner!)
+      owner = nil
+      let newer = (0..<100).map { _ in Owner() }
+      guard let later = newer.first(where: { ObjectIdentifier($0) == address }) else { continue }
+      reused += 1
+      #expect(try bus.event(Self.number, of: later) !== old)
+      #expect(old.handlerCount == 0)
+      withExtendedLifetime(newer) {}
+    }
+    #expect(reused > 0, "an address was used again")
+    withExtendedLifetime(others) {}
+  }
 }
