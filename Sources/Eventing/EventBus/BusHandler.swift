@@ -56,11 +56,13 @@ final class BusHandler: Sendable {
   var isOver: Bool { token.record.has(HandlerFlags.ended) }
 
   /// Claims a call; false if the handler was removed, or is used up.
-  func claim() -> Bool { token.record.claim() }
-
-  /// Ends the handler after a call that used it up.
-  func endIfUsedUp() {
+  ///
+  /// A call that uses the handler up ends it in all events at once. So the calls that wait on its
+  /// lanes in other events are skipped, and no report counts them as delivered.
+  func claim() -> Bool {
+    guard token.record.claim() else { return false }
     if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
+    return true
   }
 
   /// Whether the handler has an owner that has been released. Never read under a mutex.

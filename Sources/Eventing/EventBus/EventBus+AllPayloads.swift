@@ -43,7 +43,6 @@ extension EventBus {
     addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
-        defer { handler.endIfUsedUp() }
         try body(payload)
       }
     }
@@ -59,7 +58,6 @@ extension EventBus {
     addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
-        defer { handler.endIfUsedUp() }
         try await body(payload)
       }
     }
@@ -75,7 +73,6 @@ extension EventBus {
     addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
-        defer { handler.endIfUsedUp() }
         try body(payload)
       }
     }
@@ -91,7 +88,6 @@ extension EventBus {
     addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
       Handler(on: delivery) { payload in
         guard handler.claim() else { return }
-        defer { handler.endIfUsedUp() }
         try await body(payload)
       }
     }
@@ -126,7 +122,6 @@ extension EventBus {
         delivery.place,
         .sync { arguments in
           guard handler.claim() else { return }
-          defer { handler.endIfUsedUp() }
           try body(arguments.owner(), arguments.payload.payload())
         })
     }
@@ -144,7 +139,6 @@ extension EventBus {
         delivery.place,
         .async { arguments in
           guard handler.claim() else { return }
-          defer { handler.endIfUsedUp() }
           try await body(arguments.owner(), arguments.payload.payload())
         })
     }
@@ -163,7 +157,6 @@ extension EventBus {
         .sync(
           RuntimeSPI.withoutMainActor { arguments in
             guard handler.claim() else { return }
-            defer { handler.endIfUsedUp() }
             try body(arguments.owner(), arguments.payload.payload())
           }))
     }
@@ -181,7 +174,6 @@ extension EventBus {
         delivery.place,
         .mainAsync { arguments in
           guard handler.claim() else { return }
-          defer { handler.endIfUsedUp() }
           try await body(arguments.owner(), arguments.payload.payload())
         })
     }

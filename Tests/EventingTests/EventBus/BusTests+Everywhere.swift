@@ -22,6 +22,25 @@ extension BusTests {
     #expect(bus.event(for: Double.self).handlerCount == 0)
   }
 
+  /// Both calls are queued before one of them begins.
+  @MainActor @Test func ofTwoQueuedCallsOfAOnceHandlerOneCounts() async throws {
+    let (bus, owner, began, goesOn, seen) = (EventBus(), Owner(), Gate(), Gate(), Recorder<Int>())
+    let events = try (0..<2).map { try bus.event(EventKey<Int>("\($0)"), of: owner) }
+    bus.addHandler(forAll: Int.self, on: .main, once: true) { number async in
+      seen.record(number)
+      began.open()
+      await goesOn.opened()
+    }
+    let tickets = (0..<2).map { events[$0].submit($0) }
+    await began.opened()
+    let first = seen.values[0]
+    let other = await tickets[1 - first].report
+    goesOn.open()
+    let report = await tickets[first].report
+    #expect(report.delivered == 1 && other.delivered == 0 && other.skipped == 1 && seen.count == 1)
+    #expect(events.allSatisfy { !$0.hasHandlers })
+  }
+
   @Test(arguments: [false, true]) func ofTwoEventsThatRaceOneCallsAOnceHandler(isAsync: Bool) async {
     final class Stage: Sendable {
       let (bus, calls) = (EventBus(), Counter())
