@@ -52,17 +52,29 @@ public import Synchronization
   deinit {
     // No thread is inside: senders, drains and waiters retain the core. Lanes still run the calls
     // that wait there.
+    var paced: [PacedTarget] = []
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
       unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
+      if let target = unsafe record.details?.runner?.lane as? PacedTarget { paced.append(target) }
       retire(record)
       reportHandler(record, isAdded: false)
     }
+    if !paced.isEmpty { deliverLeft(of: paced) }
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
     }
     unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
+  }
+
+  /// Delivers the occurrences that are left for inline handlers with a pace after the event's end.
+  private func deliverLeft(of paced: [PacedTarget]) {
+    let left = paced.filter { $0.isLeft }
+    if left.isEmpty { return }
+    // One block for all: inline handlers of an event do not overlap.
+    let observers = unsafe anchorReference.load()?.observers
+    Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }
 
   /// The pending work. It is created when it is first needed.

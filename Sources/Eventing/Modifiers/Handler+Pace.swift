@@ -40,8 +40,8 @@ extension Handler {
   /// bound.
   ///
   /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
-  /// If the handler is inline, calls that come later than their occurrence run on the event's own
-  /// queue.
+  /// After a call that `quiesce()` makes, the interval begins anew. If the handler is inline, calls
+  /// that come later than their occurrence run on the event's own queue.
   ///
   /// - Parameters:
   ///   - interval: The shortest time between two calls.

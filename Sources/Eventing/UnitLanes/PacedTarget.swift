@@ -13,6 +13,8 @@ import Synchronization
   private let lane: DeliveryTarget?
   private let queue: any DelayQueueing
   private let type: PayloadType
+  /// Whether the payloads are those of the event. A view may make others of them.
+  private let isOfEvent: Bool
   /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// The timer that runs; `nil` if the next occurrence is the first of a burst.
@@ -29,6 +31,7 @@ import Synchronization
     self.inner = inner
     lane = inner.lane
     self.type = type
+    isOfEvent = anchor.core.map { $0.type == type } ?? false
     queue = DelayQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)
     super.init(record, anchor)
@@ -150,42 +153,64 @@ import Synchronization
     }
     if mutant(.paceForgetsTheLast) { return dropPending() }
     let core = anchor.core
-    deliverPending(in: core)
+    deliverPending(for: unsafe anchor.observers)
     core?.unregisterDead()
   }
 
-  /// Delivers the occurrence that waits. The caller unregisters the handlers that are found dead.
-  /// Isolation: core.
-  private func deliverPending(in core: EventCore?) {
-    guard unsafe !pending.isEmpty, core == nil || !holdPending() else { return }
+  /// Delivers the occurrence that waits, unless a lock holds it. The caller unregisters the
+  /// handlers that are found dead. Isolation: core.
+  ///
+  /// - Parameters:
+  ///   - observers: The observers of the event.
+  ///   - isEnding: Whether the handler ends, so that no lock holds the occurrence.
+  private func deliverPending(for observers: Observers?, isEnding: Bool = false) {
+    guard unsafe !pending.isEmpty, isEnding || !holdPending() else { return }
     var taken = PayloadQueue<PacedOccurrence>(type)
     unsafe swap(&taken, &pending)
     let occurrence = taken.takeFirst()
-    if let context = occurrence.completion?.context {
-      context.run { deliver(taken.taken, occurrence, in: core) }
-    } else {
-      deliver(taken.taken, occurrence, in: core)
-    }
-    taken.destroyTaken()
+    let payload = taken.taken
+    let isHeld =
+      if let context = occurrence.completion?.context {
+        context.run { deliver(payload, occurrence, for: observers, isEnding) }
+      } else {
+        deliver(payload, occurrence, for: observers, isEnding)
+      }
+    guard isHeld else { return taken.destroyTaken() }
+    // Nothing has come meanwhile: the handler was not called, and this thread is inside the core.
+    taken.untake(occurrence)
+    unsafe swap(&taken, &pending)
+    noteHeld()
   }
 
   /// Decides once more, as the event did when the occurrence came, whether the handler may be
   /// called. If so, passes the occurrence to the handler.
   ///
   /// The payload may be one that a view made, so the event must not visit the handler with it.
-  private func deliver(_ payload: BorrowedPayload, _ occurrence: PacedOccurrence, in core: EventCore?) {
-    var tally = occurrence.tally(anchor.core?.type == type ? payload : nil)
-    tally.observed = core?.observed(occurrence.sequence)
+  ///
+  /// - Returns: Whether a lock, which has just begun, holds the occurrence.
+  private func deliver(
+    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ isEnding: Bool
+  ) -> Bool {
+    var tally = occurrence.tally(isOfEvent ? payload : nil)
+    tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
     let box = record.options.owner
     let owner = box?.object
     if box != nil, owner == nil { record.set(HandlerFlags.removed) }
-    if record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {
-      tally.report.skipped += 1
-      counters.countSkipped(occurrence.completion)
+    attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {
+      // A lock that is seen here ends inside the core, and so after this. Then resume() is called.
+      switch refusal(isEnding: isEnding) {
+      case .retry: continue
+      case .pause: return true
+      case .skip:
+        tally.report.skipped += 1
+        counters.countSkipped(occurrence.completion)
+        break attempts
+      }
     }
-    if record.has(HandlerFlags.ended) { core?.noteDead(record) }
-    guard let completion = occurrence.completion, completion.isAwaited else { return }
+    if record.has(HandlerFlags.ended), !isEnding { anchor.core?.noteDead(record) }
+    guard let completion = occurrence.completion, completion.isAwaited else { return false }
     completion.arrive(self, outcome(of: tally))
+    return false
   }
 
   /// Passes an occurrence to the handler, with its `CallCell` bound if it is traced.
@@ -202,10 +227,15 @@ import Synchronization
     let flags = record.state.load(ordering: .acquiring)
     guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0
     else { return false }
+    noteHeld()
+    return true
+  }
+
+  /// Reports that a lock holds the occurrence that waits, and lets its waiters go on.
+  private func noteHeld() {
     let occurrence = unsafe pending.takeFirst()
     if let completion = occurrence.completion, completion.isToBeTold { reportHeld(completion, at: self) }
     unsafe pending.untake(occurrence.withoutWaiting)
-    return true
   }
 
   /// Returns the outcome for a report; `nil` if the handler's lane will tell it, or has told it.
@@ -221,16 +251,11 @@ import Synchronization
   @usableFromInline override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
-    if lane == nil, anchor.core == nil, unsafe !pending.isEmpty {
-      // The event is gone. The thread that released it must not run the handler.
-      Scheduling.concurrentBlock {
-        self.deliverPending(in: nil)
-        self.record.set(HandlerFlags.removed)
-      }
+    if isLeft {
       over.publish(true)
       return true
     }
-    deliverPending(in: nil)
+    deliverPending(for: unsafe anchor.observers, isEnding: true)
     guard let lane else {
       record.set(HandlerFlags.removed)
       over.publish(true)
@@ -239,10 +264,26 @@ import Synchronization
     return lane.finish()
   }
 
+  /// Whether an occurrence waits for an inline handler of an event that is gone. The `deinit` of
+  /// the core has it delivered: the thread that released the event must not run the handler.
+  var isLeft: Bool { unsafe lane == nil && anchor.core == nil && !pending.isEmpty }
+
+  /// Delivers an occurrence that is left after the event's end: see ``isLeft``.
+  func deliverLeft(for observers: Observers?) {
+    deliverPending(for: observers, isEnding: true)
+    record.set(HandlerFlags.removed)
+  }
+
   /// Delivers the occurrence that waits, unless the completion is a probe's, and sends the
-  /// completion behind it. Isolation: core.
+  /// completion behind it. The interval of a throttle begins anew. Isolation: core.
   @usableFromInline override func sendBarrier(_ completion: Completion) {
-    if completion.purpose != .probe, unsafe !pending.isEmpty { deliverPending(in: anchor.core) }
+    if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
+      if case .throttle(let interval) = pace.kind {
+        unsafe timer?.cancel()
+        startTimer(after: interval)
+      }
+      deliverPending(for: unsafe anchor.observers)
+    }
     lane?.sendBarrier(completion)
   }
 
@@ -251,7 +292,7 @@ import Synchronization
   override func resume() {
     if unsafe timer == nil, unsafe !pending.isEmpty {
       if case .throttle(let interval) = pace.kind { startTimer(after: interval) }
-      deliverPending(in: anchor.core)
+      deliverPending(for: unsafe anchor.observers)
     }
     lane?.resume()
   }

@@ -1,0 +1,95 @@
+import EventingTesting
+import Testing
+
+@testable import Eventing
+
+/// Tests of guarantee H6 where something ends the waiting of a pace: the event's end, `finish()`,
+/// `quiesce()` or a lock.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceEndTests {
+  struct Refused: Error {}
+
+  /// Each call gives other threads time to begin another call.
+  @Test func theEventsEndDeliversToOneInlineHandlerAfterTheOther() async {
+    let (clock, running, seen) = (ManualClock(), RunningCalls(), Recorder<Int>())
+    var event: Event<Int>? = Event()
+    for number in 0..<3 {
+      event?.add(
+        Handler { (_: Int) in
+          running.begin()
+          for _ in 0..<5_000 where running.most == 1 { giveWay() }
+          seen.record(number)
+          running.end()
+        }.debounced(for: .seconds(1), clock: clock))
+    }
+    event?.post(1)
+    event = nil
+    #expect(await eventually { seen.count == 3 })
+    #expect(seen.values == [0, 1, 2] && running.most == 1)
+  }
+
+  /// The dead letter comes before the failure.
+  @Test func theEventsEndMakesADeadLetter() async {
+    let (clock, letters, failures) = (ManualClock(), Recorder<Int>(), Recorder<Int>())
+    var event: Event<Int>? = Event()
+    event?.deadLetters.addHandler { letters.record($0.payload) }
+    event?.failures.addHandler { failures.record($0.attempts) }
+    event?.add(Handler { (_: Int) in throw Refused() }.debounced(for: .seconds(1), clock: clock))
+    event?.post(7)
+    event = nil
+    #expect(await eventually { failures.count == 1 })
+    #expect(letters.values == [7])
+  }
+
+  @Test func observersSeeTheCallThatFinishMakes() {
+    let (event, clock, notes) = (Event<Int>("e"), ManualClock(), ObserverTests.Notes())
+    event.add(Handler { (_: Int) in }.named("a").debounced(for: .seconds(1), clock: clock))
+    event.observe(with: notes)
+    event.post(1)
+    event.finish()
+    #expect(notes.lines.values.filter { $0.hasSuffix("1") } == ["e 1", "began a 1", "ended a 1"])
+  }
+
+  @Test func theIntervalOfAThrottleBeginsAnewWithTheCallThatQuiesceMakes() async {
+    let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
+    event.add(Handler { (_: Int) in seen.record(clock.now.offset) }.throttled(to: .seconds(10), clock: clock))
+    event.post(1)
+    await clock.advanceWhenIdle(by: .seconds(6))
+    event.post(2)
+    await event.quiesce()
+    event.post(3)
+    await clock.advanceWhenIdle(by: .seconds(9))
+    #expect(seen.values == [.zero, .seconds(6)])
+    await clock.advanceWhenIdle(by: .seconds(9))
+    await clock.waitUntilIdle()
+    #expect(seen.values == [.zero, .seconds(6), .seconds(16)])
+  }
+}
+
+#if DEBUG
+  extension SyncPointTests {
+    /// The lock begins when the pace has found the handler free, and is about to claim its call.
+    @Test func aLockHoldsTheLastOfABurstThatIsAboutToBeDelivered() async {
+      let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+      let token = event.attach(Handler { seen.record($0) }.throttled(to: .seconds(1), clock: clock))
+      event.post(1)
+      let ticket = event.submit(2)
+      event.lock(token, holding: .upTo(9))
+      await clock.advanceWhenIdle(by: .seconds(1))
+      #expect(await ticket.report.deferred == 1)
+      var isLocked = false
+      SyncPoints.watch({ edge in
+        guard edge == .claiming, !isLocked else { return }
+        isLocked = true
+        event.lock(token, holding: .upTo(9))
+      }) {
+        event.unlock(token)
+      }
+      await event.quiesce()
+      #expect(isLocked && seen.values == [1])
+      event.unlock(token)
+      await event.quiesce()
+      #expect(seen.values == [1, 2])
+      #expect(await event.handlers.map(\.skippedCount) == [0])
+    }
+  }
+#endif
