@@ -89,6 +89,7 @@ extension UnitScheduler {
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
       var turn: LaneTurn? = first
+      var isShared = false
       while let current = turn {
         if quota.isOver {
           run(current, on: slot)
@@ -102,18 +103,23 @@ extension UnitScheduler {
           if let (body, payload) = lane.beginDirect(unit, slot) {
             do {
               try await body(payload, on: place)
+              isShared = unsafe Invocation.endIfShared(invocation, since: references)
               turn = lane.finishDelivered(unit, slot)
             } catch {
+              isShared = unsafe Invocation.endIfShared(invocation, since: references)
               turn = lane.finish(unit, .ended(lane.failure(error, unit)), slot)
             }
           } else {
-            turn = lane.finish(unit, await lane.run(unit, slot, on: place), slot)
+            let result = await lane.run(unit, slot, on: place)
+            isShared = unsafe Invocation.endIfShared(invocation, since: references)
+            turn = lane.finish(unit, result, slot)
           }
         case .calls(let turns):
           let left = await unsafe turns.lane.drain(turns, invocation, references, &quota)
           turn = left > 0 ? .calls(turns.withCount(left)) : next(on: slot)
+          isShared = unsafe RuntimeSPI.references(to: invocation) != references
         }
-        if unsafe RuntimeSPI.references(to: invocation) != references { break }
+        if isShared { break }
       }
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
       return turn
