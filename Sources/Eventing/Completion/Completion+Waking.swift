@@ -69,6 +69,7 @@ extension Completion {
       defer { children = [] }
       return .children(children)
     }
+    waiters[waiter].hasGivenUp = true
     var report = report
     report.deferred += deferred(waiter)
     report.sortFailures()

@@ -47,7 +47,7 @@ import Synchronization
   @usableFromInline let path: ForwardingPath?
   /// The completion in the event from which the occurrence was first forwarded, if something waits.
   /// The root waits for the handlers of every target, and its report does not count them.
-  private let root: Completion?
+  let root: Completion?
   /// The account of what the report does not tell apart, locks and forwards; `nil` unless a
   /// transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
@@ -81,7 +81,7 @@ import Synchronization
     var deferredNodes: Set<ObjectIdentifier> = []
     /// The continuation of the task while it is suspended.
     var continuation: UnsafeContinuation<Void, Never>?
-    /// Whether the task was cancelled and has given up the wait.
+    /// Whether the task waits no more: it was cancelled and has given up, or it has its report.
     var hasGivenUp = false
   }
   /// The outstanding work at one node.
@@ -290,11 +290,5 @@ import Synchronization
         open -= 1
         return unsafe readyWaiters()
       })
-  }
-
-  /// Adds a `.task` handler of a `send`, which the sender runs as a child task.
-  @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
-    if let root { return root.adopt(priority: priority, body) }
-    withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 }

@@ -93,13 +93,22 @@ extension UnitLane {
   /// Returns the turn of the next step of a slot, which may spin for one.
   private func turn(_ next: UnitScheduler.Next, _ slot: ExecutionSlot) -> LaneTurn? {
     switch next {
-    case .run(let turn): return turn
+    case .run(let turn): return keys != nil && wasAdopted(turn, slot) ? nil : turn
     case .end: return nil
     case .search:
       var ended: [LaneUnit] = []
       Thread.spin(Thread.spinLimit)
       return scheduler.mutex.withLock { scheduler.takeFound(slot, &ended) }
     }
+  }
+
+  /// Lets a sender run a call of a `.task` handler that waited for its key, as a child task.
+  /// Returns false if that is not such a call, or the sender does not wait any more.
+  private func wasAdopted(_ turn: LaneTurn, _ slot: ExecutionSlot) -> Bool {
+    guard case .task(let priority) = record.place, let unit = turn.unit, let completion = unsafe unit.completions.first,
+      completion.purpose == .send
+    else { return false }
+    return completion.adoptLate(priority: priority) { await self.scheduler.runAsChild(unit, on: slot) }
   }
 
   /// Tells the observers and the waiters of a unit's occurrences the outcome, and destroys the

@@ -25,4 +25,45 @@ import Testing
     #expect(wasInCall.values == [false])
     goesOn.open()
   }
+
+  @TaskLocal static var request = 0
+
+  /// The call waits for its key, and begins when the call of another sender ends.
+  @Test(arguments: [false, true]) func aCallThatWaitedForItsKeyIsAChildOfItsSend(isRetried: Bool) async {
+    let (event, began, goesOn, seen) = (Event<Int>(), Gate(), Gate(), Recorder<[Int]>())
+    let handler = Handler<Int>(on: .task) { number async throws in
+      began.open()
+      if number == 1 { await goesOn.opened() }
+      seen.record([number, Self.request, Task.isCancelled ? 1 : 0])
+    }.inOrder { $0 % 1 }
+    event.add(isRetried ? handler.retrying(.immediately(attempts: 2)) : handler)
+    let first = Self.$request.withValue(1) { Task { await event.send(1) } }
+    await began.opened()
+    let others = (2...3).map { number in
+      Self.$request.withValue(number) {
+        Task {
+          unsafe withUnsafeCurrentTask { if number == 3 { unsafe $0?.cancel() } }
+          return await event.send(number)
+        }
+      }
+    }
+    while await event.handlers[0].waitingCount < 2 { await Task.yield() }
+    goesOn.open()
+    #expect(await first.value.delivered == 1)
+    for other in others { #expect(await other.value.delivered == 1) }
+    #expect(Set(seen.values) == [[1, 1, 0], [2, 2, 0], [3, 3, 1]])
+  }
+
+  /// The send does not wait for the call, which therefore cannot be its child.
+  @Test func aCallThatItsSenderDoesNotWaitForRunsAllTheSame() async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    event.add(
+      Handler<Int>(on: .task) { number async throws in
+        if number == 1 { seen.record(10 * (await event.send(2).deferred)) }
+        seen.record(number)
+      }.inOrder { $0 % 1 })
+    #expect(await event.send(1).delivered == 1)
+    await event.quiesce()
+    #expect(seen.values == [10, 1, 2])
+  }
 }
