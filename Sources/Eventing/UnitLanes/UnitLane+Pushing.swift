@@ -69,6 +69,8 @@ extension UnitLane {
     var mayStartMore = false
     var detached: [DetachedUnit] = []
     var start: UnitScheduler.Start?
+    /// The timers of batches that wait no longer.
+    var timers: [UnitTimer] = []
     /// The unit whose place the new one takes, if the handler restarts, and its attempt.
     var replaced: (unit: LaneUnit, attempt: CancellableAttempt?)?
   }
@@ -126,24 +128,29 @@ extension UnitLane {
       if open == nil {
         add(batch)
         setGathering(batch, key)
-        if batchQueue == nil { enqueue(batch) } else { timed = noteOpen(batch) }
+        if batchQueue == nil { close(batch, &effects) } else { timed = noteOpen(batch) }
       }
       if unsafe batch.count >= rule.count + (mutant(.batchIsTooLarge) ? 1 : 0) {
         setGathering(nil, key)
-        enqueue(batch)
+        close(batch, &effects)
       }
       // A full lane takes nothing more, so its batches must not wait.
       if buffering.isBounded, buffering.isFull(waiting: unsafe waitingPayloads) {
-        closeBatches()
+        closeBatches(&effects.timers)
         effects.mayStartMore = true
       }
       if unsafe isEnding || batch.stage != .gathering { timed = nil }
-      if unsafe isEnding { enqueue(batch) }
+      if unsafe isEnding { close(batch, &effects) }
     }
     complete(&effects, completion)
     scheduler.mutex.unlock()
     if let timed { startTimer(of: timed) }
     return finish(effects, completion, at: key ?? self, key)
+  }
+
+  /// Puts a batch into the queue. The caller holds `scheduler.mutex`.
+  private func close(_ batch: LaneUnit, _ effects: inout Effects) {
+    if let timer = enqueue(batch) { effects.timers.append(timer) }
   }
 
   /// Runs a turn on its slot. A call of a `.task` handler for a `send` is a child task of the
@@ -172,7 +179,7 @@ extension UnitLane {
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = UnitTimer(queue, delaying: [batch, batch.node]) {
-      batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
+      _ = batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }  // this timer, which has fired
       batch.lane.scheduler.startUnits()
     }
     let isNeeded = scheduler.mutex.withLock { () -> Bool in
@@ -240,6 +247,7 @@ extension UnitLane {
       unit.clear()
       unit.arriveBarriers()
     }
+    for timer in effects.timers { timer.cancel() }  // before the batch may run
     if let start = effects.start { begin(start, completion) }
     if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)

@@ -142,6 +142,7 @@ import Synchronization
     var (ended, skipped): ([LaneUnit], [LaneUnit]) = ([], [])
     // They refer to the lane.
     unsafe spareUnits = []
+    var timers: [UnitTimer] = []
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
       unsafe swap(&ended, &endedSpares)
@@ -149,7 +150,7 @@ import Synchronization
       // not end the delays between its attempts.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
       if endsDelays { unsafe self.endsDelays = true }
-      closeBatches()
+      closeBatches(&timers)
       if unsafe isPaused {
         unsafe units.forEach { if unsafe $0.stage == .waiting { skipped.append($0) } }
         for unit in skipped { endEarly(unit, &ended) }
@@ -158,6 +159,7 @@ import Synchronization
       }
       return unsafe (liveCount == 0, endsDelays)
     }
+    for timer in timers { timer.cancel() }
     for unit in skipped { skip(unit) }
     if endsDelays { delays?.end() }
     scheduler.startUnits()
@@ -177,8 +179,9 @@ import Synchronization
   @usableFromInline override func sendBarrier(_ completion: Completion) {
     completion.expect(self)
     var waiting: [LaneUnit] = []
+    var timers: [UnitTimer] = []
     scheduler.mutex.withLock {
-      if completion.purpose != .probe { closeBatches() }
+      if completion.purpose != .probe { closeBatches(&timers) }
       // A barrier does not wait for units that a lock holds.
       unsafe units.forEach { unit in
         if unsafe unit.stage != .ended, unsafe !isPaused || unit.stage != .waiting {
@@ -187,6 +190,7 @@ import Synchronization
         }
       }
     }
+    for timer in timers { timer.cancel() }
     if !mutant(.barrierOvertakes) {
       for unit in waiting { completion.expect(unit) }
       let late = scheduler.mutex.withLock {
@@ -231,17 +235,23 @@ import Synchronization
   }
 
   /// Puts the batches that gather into the queue. The caller holds `scheduler.mutex`.
-  func closeBatches() {
-    for batch in unsafe openBatches { enqueue(batch) }
+  ///
+  /// - Parameter timers: Gets the timers of the batches, which are cancelled after the mutex.
+  func closeBatches(_ timers: inout [UnitTimer]) {
+    for batch in unsafe openBatches { if let timer = enqueue(batch) { timers.append(timer) } }
     unsafe openBatches = []
   }
 
   /// Puts a batch into the queue, where it still takes payloads until it begins or is full. The
   /// caller holds `scheduler.mutex`.
-  func enqueue(_ batch: LaneUnit) {
-    guard unsafe batch.stage == .gathering else { return }
+  ///
+  /// - Returns: The timer of the batch, which is cancelled after the mutex. Until then, a clock of
+  ///   a test takes the batch for one that waits.
+  func enqueue(_ batch: LaneUnit) -> UnitTimer? {
+    guard unsafe batch.stage == .gathering else { return nil }
     unsafe batch.stage = .waiting
     scheduler.append(batch)
+    return unsafe batch.timer.take()
   }
 
   /// Ends a unit that waits, and that a queue of its scheduler may still have. The caller holds
