@@ -59,7 +59,8 @@
     case (.concurrent, let body, _) where !modifiers.needsUnits:
       self = .concurrent(ConcurrentLane(record, anchor, body, type))
     case (.lane, let body, _), (.restarting, let body, _): self = .units(UnitLane(record, anchor, body, type))
-    case (_, let body, _) where modifiers.needsUnits: self = .units(UnitLane(record, anchor, body, type))
+    case (.concurrent, let body, _), (.task, let body, _): self = .units(UnitLane(record, anchor, body, type))
+    case (_, let body, _) where modifiers.needsUnitsInOrder: self = .units(UnitLane(record, anchor, body, type))
     case (_, let body, _): self = .serial(SerialLane(record, anchor, body, type))
     }
   }

@@ -11,8 +11,11 @@ struct HandlerModifiers: Sendable {
   /// Whether a new occurrence cancels the call that runs.
   var isRestarting = false
 
-  /// Whether the handler needs a ``UnitLane``.
-  var needsUnits: Bool { batch != nil || key != nil || retry != nil || timeLimit != nil || isRestarting }
+  /// Whether the handler needs a ``UnitLane`` where calls may overlap.
+  var needsUnits: Bool { key != nil || needsUnitsInOrder }
+  /// Whether the handler needs a ``UnitLane`` where calls come one at a time. There, a key changes
+  /// nothing.
+  var needsUnitsInOrder: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
 }
 
 /// When a failed call is tried again.

@@ -52,7 +52,7 @@ extension UnitLane {
     refillSpareUnits()
     let start = scheduler.mayStart ? scheduler.takeStart(&ended) : nil
     scheduler.mutex.unlock()
-    if let start { scheduler.run(start) }
+    if let start { run(start) }
   }
 
   /// The steps of a push that come after the unlock.
@@ -153,12 +153,18 @@ extension UnitLane {
     if let timer = enqueue(batch) { effects.timers.append(timer) }
   }
 
+  /// Runs a turn on its slot: at once if the handler is a synchronous one for the main actor, and
+  /// the event delivers on the main queue. Isolation: core.
+  private func run(_ start: UnitScheduler.Start) {
+    if mayRunHere, Scheduling.isOnMainQueue { scheduler.runHere(start) } else { scheduler.run(start) }
+  }
+
   /// Runs a turn on its slot. A call of a `.task` handler for a `send` is a child task of the
   /// sender.
   private func begin(_ start: UnitScheduler.Start, _ completion: Completion?) {
     guard case .task(let priority) = record.place, let completion, completion.purpose == .send,
       let unit = start.turn.unit, unsafe unit.completions.first === completion
-    else { return scheduler.run(start) }
+    else { return run(start) }
     scheduler.register(start)
     completion.adopt(priority: priority) { await self.scheduler.runAsChild(unit, on: start.slot) }
   }

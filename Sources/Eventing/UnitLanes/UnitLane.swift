@@ -33,6 +33,9 @@ import Synchronization
   /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
   /// nor replaces another one.
   let isUnbounded: Bool
+  /// Whether a call may run where the event delivers, if that is the main queue. Not for batches,
+  /// which take what waits.
+  let mayRunHere: Bool
   let layout: PayloadLayout
   /// Ended units, each with the memory of its payload, for the next payloads. Isolation: core.
   @exclusivity(unchecked) var spareUnits: [LaneUnit] = []
@@ -96,6 +99,7 @@ import Synchronization
     isDirect =
       record.options.owner == nil && modifiers.retry == nil && modifiers.timeLimit == nil && !modifiers.isRestarting
     isUnbounded = !buffering.isBounded && !modifiers.isRestarting
+    mayRunHere = if case .mainBlocks = scheduler.driver { modifiers.batch == nil } else { false }
     layout = PayloadLayout(type)
     super.init(record, anchor, body, type)
     shared?.insert(self)

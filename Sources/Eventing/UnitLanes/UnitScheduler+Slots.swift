@@ -26,6 +26,13 @@ extension UnitScheduler {
     run(start.turn, on: start.slot)
   }
 
+  /// Runs the turn of a start, and the turns that follow it, on the main queue, in the calling
+  /// block. If they take long, leaves the rest to a block of its own.
+  func runHere(_ start: Start) {
+    register(start)
+    drain(start.turn, start.slot, isMain: true)
+  }
+
   /// Adds the slot of a start to the wait graph, if the slot is new.
   func register(_ start: Start) {
     if start.isNew { WaitGraph.mutex.withLock { unsafe slots.append(start.slot) } }
