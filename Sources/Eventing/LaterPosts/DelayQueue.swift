@@ -152,6 +152,21 @@ final class DelayQueue: DelayQueueing, Sendable {
         return state.beginSetting(stops)
       })
     for work in due { work.fire() }
-    return due.count
+    let count = due.count
+    release(&due)
+    return count
+  }
+
+  /// Releases work that has been fired.
+  ///
+  /// The reference may be the last one by now, and work may retain the user's objects. So the
+  /// thread of the timer leaves the release to a block.
+  private func release(_ due: inout [any DelayedWork]) {
+    // In a simulation everything runs on one thread.
+    if due.isEmpty || Scheduling.isSimulated { return }
+    due.removeAll { $0.releasesItself }
+    if due.isEmpty { return }
+    Scheduling.concurrentBlock { [due] in withExtendedLifetime(due) {} }
+    due = []
   }
 }

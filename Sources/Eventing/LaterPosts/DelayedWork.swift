@@ -7,6 +7,9 @@ protocol DelayedWork: AnyObject, Sendable {
   /// The place of the work in its queue, -1 outside of it. Only the queue touches it, under its
   /// mutex.
   var heapIndex: Int { get set }
+  /// Whether work that has been fired retains nothing of the user, so that any thread may release
+  /// it.
+  var releasesItself: Bool { get }
   /// Does the work, unless it was cancelled.
   ///
   /// Called on the thread of the clock's timer, under no mutex, one work after the other in the

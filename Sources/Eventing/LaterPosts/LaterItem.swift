@@ -47,6 +47,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }
   var isWaiting: Bool { stage == .waiting }
+  /// True: ``Leftovers`` releases the payload, and what else the item has.
+  var releasesItself: Bool { true }
 
   /// Ends the waiting. Returns false if it was over. The caller holds `core.mutex`.
   func end(_ stage: Stage) -> Bool {

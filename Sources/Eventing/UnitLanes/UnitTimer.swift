@@ -30,6 +30,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   }
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
+  /// False: the action retains a lane, and so the handler's closures and keys.
+  var releasesItself: Bool { false }
 
   /// Starts the timer. The queue retains it until it fires or is cancelled.
   func start(after delay: Duration) {
