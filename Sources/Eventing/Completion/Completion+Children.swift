@@ -6,12 +6,17 @@ extension Completion {
     withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  /// Adds a `.task` handler of a `send` after the delivery. Wakes the sender, which runs the
-  /// handler as a child task. Returns false if the sender does not wait any more.
-  func adoptLate(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
-    if let root { return root.adoptLate(priority: priority, body) }
+  /// Adds a `.task` handler of a `send`, whose call may have waited for its key. Wakes the sender,
+  /// which runs the handler as a child task.
+  ///
+  /// - Parameter node: The node of the graph of waits at which the call waited.
+  /// - Returns: `false` if the sender does not wait for the call, because that would close a cycle
+  ///   of waits, or does not wait any more. A child task would make it wait.
+  func adoptUnlessDeferred(_ node: WaitNode, priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
+    if let root { return root.adoptUnlessDeferred(node, priority: priority, body) }
     let ready = unsafe withMutex { () -> [UnsafeContinuation<Void, Never>]? in
-      guard let sender = waiters.first, !sender.hasGivenUp else { return nil }
+      guard let sender = waiters.first, !sender.hasGivenUp, !sender.deferredNodes.contains(ObjectIdentifier(node))
+      else { return nil }
       children.append(Child(priority: priority.map(Scheduling.priority), body: body))
       return unsafe readyWaiters()
     }

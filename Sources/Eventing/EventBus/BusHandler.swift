@@ -58,7 +58,8 @@ final class BusHandler: Sendable {
   /// Claims a call; false if the handler was removed, or is used up.
   ///
   /// A call that uses the handler up ends it in all events at once. So the calls that wait on its
-  /// lanes in other events are skipped, and no report counts them as delivered.
+  /// lanes in other events are skipped. A call that has begun in another event at this moment is
+  /// not made, and is counted as delivered.
   func claim() -> Bool {
     guard token.record.claim() else { return false }
     if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }

@@ -2,11 +2,13 @@
 extension EventBus {
   /// Adds a handler to all events, and to each event that is made later.
   func add(_ handler: BusHandler) {
-    sweepHandlers()
-    let events = mutex.withLock {
+    let (events, first, second) = mutex.withLock {
+      let (first, second) = unsafe (everywhere.nextToSweep(), everywhere.nextToSweep())
       unsafe everywhere.all.append(handler)
-      return allEvents
+      return (allEvents, first, second)
     }
+    if let first { endIfOwnerIsGone(first) }
+    if let second { endIfOwnerIsGone(second) }
     for event in events { handler.join(event) }
     // An event may have been removed from the bus before the handler joined it. Then the removal
     // did not take the handler out of the event.
@@ -24,15 +26,9 @@ extension EventBus {
     withExtendedLifetime(before) {}  // released outside of the mutex
   }
 
-  /// Checks two bus handlers, and ends those whose owner is gone.
-  func sweepHandlers() {
-    Sweep.step {
-      mutex.withLock { unsafe everywhere.nextToSweep() }
-    } isGone: { handler in
-      handler.hasLostOwner
-    } remove: { handler in
-      handler.end()
-    }
+  /// Ends a bus handler if its owner has been released. Not under a mutex.
+  func endIfOwnerIsGone(_ handler: BusHandler) {
+    if handler.hasLostOwner { handler.end() }
   }
 
   /// The bus handlers, each of which takes the payloads of all events.

@@ -217,8 +217,11 @@ public final class EventBus: Sendable {
 
   /// Sweeps the owners, and the bus handlers. If an owner has been released, releases its events.
   private func sweep() {
-    var (candidates, hasHandlers) = mutex.withLock { unsafe (ofOwners.nextToSweep(), !everywhere.all.isEmpty) }
-    if hasHandlers { sweepHandlers() }
+    var (candidates, first, second) = mutex.withLock {
+      unsafe (ofOwners.nextToSweep(), everywhere.nextToSweep(), everywhere.nextToSweep())
+    }
+    if let first { endIfOwnerIsGone(first) }
+    if let second { endIfOwnerIsGone(second) }
     if candidates.isEmpty { return }
     Sweep.step {
       candidates.popLast()

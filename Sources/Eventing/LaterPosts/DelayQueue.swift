@@ -166,7 +166,12 @@ final class DelayQueue: DelayQueueing, Sendable {
     if due.isEmpty || Scheduling.isSimulated { return }
     due.removeAll { $0.releasesItself }
     if due.isEmpty { return }
-    Scheduling.concurrentBlock { [due] in withExtendedLifetime(due) {} }
-    due = []
+    // The block takes the work out: it may end before this thread releases what it captured.
+    let fired = Guarded<[any DelayedWork]>([])
+    fired.withLock { swap(&$0, &due) }
+    Scheduling.concurrentBlock {
+      var taken: [any DelayedWork] = []
+      fired.withLock { swap(&$0, &taken) }
+    }
   }
 }

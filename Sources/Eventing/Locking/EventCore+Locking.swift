@@ -198,6 +198,7 @@ extension EventCore {
       unregisterDead()
     }
     if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
+    unregisterDead()  // a pace may call a once handler at once
   }
 
   /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.

@@ -103,12 +103,14 @@ extension UnitLane {
   }
 
   /// Lets a sender run a call of a `.task` handler that waited for its key, as a child task.
-  /// Returns false if that is not such a call, or the sender does not wait any more.
+  /// Returns false if that is not such a call, or the sender does not wait for it.
   private func wasAdopted(_ turn: LaneTurn, _ slot: ExecutionSlot) -> Bool {
     guard case .task(let priority) = record.place, let unit = turn.unit, let completion = unsafe unit.completions.first,
       completion.purpose == .send
     else { return false }
-    return completion.adoptLate(priority: priority) { await self.scheduler.runAsChild(unit, on: slot) }
+    return completion.adoptUnlessDeferred(unit.node, priority: priority) {
+      await self.scheduler.runAsChild(unit, on: slot)
+    }
   }
 
   /// Tells the observers and the waiters of a unit's occurrences the outcome, and destroys the

@@ -156,7 +156,12 @@ extension UnitLane {
   /// Runs a turn on its slot: at once if the handler is a synchronous one for the main actor, and
   /// the event delivers on the main queue. Isolation: core.
   private func run(_ start: UnitScheduler.Start) {
-    if mayRunHere, Scheduling.isOnMainQueue { scheduler.runHere(start) } else { scheduler.run(start) }
+    // The thread that releases the last reference to an event runs no handlers.
+    if mayRunHere, Scheduling.isOnMainQueue, anchor.core != nil {
+      scheduler.runHere(start)
+    } else {
+      scheduler.run(start)
+    }
   }
 
   /// Runs a turn on its slot. A call of a `.task` handler for a `send` is a child task of the
@@ -166,7 +171,11 @@ extension UnitLane {
       let unit = start.turn.unit, unsafe unit.completions.first === completion
     else { return run(start) }
     scheduler.register(start)
-    completion.adopt(priority: priority) { await self.scheduler.runAsChild(unit, on: start.slot) }
+    // If the key was free only after the sender had deferred the call, a child would close a cycle.
+    let isAdopted = completion.adoptUnlessDeferred(unit.node, priority: priority) {
+      await self.scheduler.runAsChild(unit, on: start.slot)
+    }
+    if !isAdopted { scheduler.run(start.turn, on: start.slot) }
   }
 
   private func setGathering(_ batch: LaneUnit?, _ key: UnitKey?) {

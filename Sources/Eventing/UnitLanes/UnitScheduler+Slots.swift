@@ -124,7 +124,7 @@ extension UnitScheduler {
         case .calls(let turns):
           let left = await unsafe turns.lane.drain(turns, invocation, references, &quota)
           turn = left > 0 ? .calls(turns.withCount(left)) : next(on: slot)
-          isShared = unsafe RuntimeSPI.references(to: invocation) != references
+          isShared = unsafe invocation._withUnsafeGuaranteedRef { !$0.isCurrent }  // the lane has ended it
         }
         if isShared { break }
       }

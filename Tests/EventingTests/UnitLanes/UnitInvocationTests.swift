@@ -54,6 +54,35 @@ import Testing
     #expect(Set(seen.values) == [[1, 1, 0], [2, 2, 0], [3, 3, 1]])
   }
 
+  /// A call of `first` waits in a send to `second`, and has deferred a call there that waits for
+  /// its key. When that call may begin, the sender waits for another handler. A child task would
+  /// keep the sender from returning, and the child sends to the lane that the sender occupies.
+  @Test func aCallThatItsSenderHasDeferredIsNotItsChild() async {
+    let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
+    let (began, goesOn, slowGoesOn) = (Gate(), Gate(), Gate())
+    first.add(
+      Handler<Int>(on: .inOrder(buffering: .newest(1))) { number async throws in
+        if number == 1 {
+          began.open()
+          await goesOn.opened()
+          seen.record(await second.send(20).deferred)
+        }
+      })
+    second.add(Handler<Int>(on: .task) { number async throws in await first.send(number) }.inOrder { $0 % 1 })
+    second.addHandler { number async in if number == 20 { await slowGoesOn.opened() } }
+    first.post(1)
+    await began.opened()
+    second.post(10)
+    while await first.handlers[0].waitingCount < 1 { await Task.yield() }
+    goesOn.open()
+    while await second.handlers[0].waitingCount < 1 { await Task.yield() }
+    first.post(2)  // takes the place of the 10, whose call ends
+    while await first.handlers[0].droppedCount < 2 { await Task.yield() }  // the 20 has taken the place of the 2
+    slowGoesOn.open()
+    #expect(await eventually { seen.values == [1] })
+    await second.quiesce()
+  }
+
   /// The send does not wait for the call, which therefore cannot be its child.
   @Test func aCallThatItsSenderDoesNotWaitForRunsAllTheSame() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
