@@ -89,21 +89,28 @@
       return config
     }
 
-    /// Makes a consumer. If it exists, checks its options. Returns whether it was made.
-    @discardableResult func makeConsumer(_ stream: String, _ config: ConsumerConfig) async throws -> Bool {
-      if try await isThere(stream, config) { return false }
+    /// Makes a consumer. If it exists, checks its options.
+    ///
+    /// - Returns: Whether the consumer was made, and its start if it has to be made again: see
+    ///   ``ConsumerConfig/restarted(_:)``.
+    func makeConsumer(_ stream: String, _ config: ConsumerConfig) async throws -> (isNew: Bool, restart: ConsumerConfig)
+    {
+      if let found = try await find(stream, config) { return (false, found) }
       let answer = try await request(
         "CONSUMER.DURABLE.CREATE.\(stream).\(config.name)", ConsumerRequest(stream: stream, config: config))
-      guard let error = answer.error else { return true }
-      if try await isThere(stream, config) { return false }  // another member has made the consumer with another start
+      guard let error = answer.error else { return (true, config.restarted(answer)) }
+      // Another member may have made the consumer with another start.
+      if let found = try await find(stream, config) { return (false, found) }
       throw TransportError(
         .refused, "expected to listen to \(config.filter) in the stream \(stream); the server says: \(text(error))")
     }
 
-    private func isThere(_ stream: String, _ config: ConsumerConfig) async throws -> Bool {
+    /// Returns the start of a consumer if it has to be made again; `nil` if the consumer does not
+    /// exist.
+    func find(_ stream: String, _ config: ConsumerConfig) async throws -> ConsumerConfig? {
       let answer = try await request("CONSUMER.INFO.\(stream).\(config.name)", Nothing?.none)
       guard let found = answer.config else {
-        if answer.isMissing, answer.error?.number != 10_059 { return false }
+        if answer.isMissing, answer.error?.number != 10_059 { return nil }
         throw TransportError(
           .refused, "expected to look at the stream \(stream); the server says: \(answer.error.map(text) ?? "nothing")")
       }
@@ -112,13 +119,7 @@
           .refused,
           "expected the consumer \(config.name) to be that of \(config.filter); it is that of \(found.filter ?? "all")")
       }
-      return true
-    }
-
-    /// Returns the position up to which a consumer has verdicts on all messages; `nil` if the
-    /// consumer does not exist.
-    func handledPosition(_ stream: String, _ config: ConsumerConfig) async throws -> UInt64? {
-      try await request("CONSUMER.INFO.\(stream).\(config.name)", Nothing?.none).floor?.position
+      return config.restarted(answer)
     }
 
     private struct Nothing: Encodable {}

@@ -20,20 +20,31 @@
       var maxAge: Int64?
       var replicas: Int?
       var filter: String?
+      var start: String?
+      var startPosition: UInt64?
+      var startTime: String?
 
       enum CodingKeys: String, CodingKey {
         case subjects
         case maxAge = "max_age"
         case replicas = "num_replicas"
         case filter = "filter_subject"
+        case start = "deliver_policy"
+        case startPosition = "opt_start_seq"
+        case startTime = "opt_start_time"
       }
     }
 
-    /// The position up to which the server has verdicts on all messages of a consumer.
-    struct Floor: Decodable {
+    /// A place among the deliveries of a consumer.
+    struct Place: Decodable {
+      /// The number of the delivery, counted from 1; 0 before the first one.
+      var number: UInt64
       var position: UInt64
 
-      enum CodingKeys: String, CodingKey { case position = "stream_seq" }
+      enum CodingKeys: String, CodingKey {
+        case number = "consumer_seq"
+        case position = "stream_seq"
+      }
     }
 
     /// The messages of a stream.
@@ -47,11 +58,23 @@
     var config: Config?
     var state: State?
     var streams: [String]?
-    var floor: Floor?
+    /// The last delivery of a consumer. Before the first one, the position in front of its start.
+    var delivered: Place?
+    /// The delivery of a consumer up to which the server has all verdicts. Before the first one,
+    /// the position is always 0.
+    var floor: Place?
 
     enum CodingKeys: String, CodingKey {
-      case error, config, state, streams
+      case error, config, state, streams, delivered
       case floor = "ack_floor"
+    }
+
+    /// The position up to which a consumer has verdicts on all messages; `nil` if that is not
+    /// known, or the answer is about no consumer.
+    var handledPosition: UInt64? {
+      guard let floor, let delivered else { return nil }
+      if floor.number == delivered.number { return delivered.position }
+      return floor.number > 0 ? floor.position : nil
     }
 
     /// Whether the requested stream or consumer does not exist.

@@ -5,10 +5,11 @@
   /// If the server loses the consumer, a new consumer must begin at the smallest of these
   /// positions, or before. If another member of the group has handled a returned message, the
   /// *floor* of the server shows this: the server has verdicts on all messages up to the floor.
+  /// No message above the floor is left out, even if the member that returned it has ended.
   struct RetreatedPositions: Sendable {
     /// The largest number of recorded positions. Later ones are not recorded.
     private static let limit = 65_536
-    private static let pause = Duration.seconds(30)
+    private static let pause = StreamAdmin.ackWait
     private var positions: Set<UInt64> = []
     private var nextQuestion = ContinuousClock.now + pause
 
@@ -29,9 +30,12 @@
       positions = positions.filter { $0 > floor }
     }
 
-    /// Returns whether the server must be asked for its floor. It is asked at most every 30 s.
-    mutating func mustAsk(_ now: ContinuousClock.Instant) -> Bool {
-      guard !positions.isEmpty, nextQuestion <= now else { return false }
+    /// Returns whether the server must be asked for its floor. It is asked at most every 10 s.
+    ///
+    /// - Parameter isShared: Whether the consumer may have other members. Without them, the floor
+    ///   matters only for the recorded positions.
+    mutating func mustAsk(_ now: ContinuousClock.Instant, isShared: Bool) -> Bool {
+      guard isShared || !positions.isEmpty, nextQuestion <= now else { return false }
       nextQuestion = now + RetreatedPositions.pause
       return true
     }

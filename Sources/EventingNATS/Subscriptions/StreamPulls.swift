@@ -66,6 +66,22 @@
       begin(at: options.start)
     }
 
+    /// Returns this configuration with the start that the consumer needs if the server loses it.
+    ///
+    /// The start is the first message without a verdict, of whichever member. If that message is
+    /// not known, the start is the one that the consumer was made with.
+    ///
+    /// - Parameter answer: The answer of the server about the consumer.
+    func restarted(_ answer: StreamAnswer) -> ConsumerConfig {
+      var config = self
+      if let position = answer.handledPosition {
+        config.begin(at: .position(position &+ 1))
+      } else if let found = answer.config, let start = found.start {
+        (config.start, config.startPosition, config.startTime) = (start, found.startPosition, found.startTime)
+      }
+      return config
+    }
+
     /// Sets the first message.
     mutating func begin(at position: StartPosition) {
       (startPosition, startTime) = (nil, nil)

@@ -42,12 +42,20 @@
       if let position = item.message.position { state.withLock { $0.retreated.add(position) } }
     }
 
-    /// Asks the server now and then which of the returned messages other members have handled.
-    func forgetRetreated(_ now: ContinuousClock.Instant) {
-      guard state.withLock({ $0.retreated.mustAsk(now) }) else { return }
+    /// Asks the server now and then which messages all members have handled.
+    func askForFloor(_ now: ContinuousClock.Instant) {
+      let isShared = options.group != nil
+      guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
-        guard let floor = try? await StreamAdmin(engine).handledPosition(stream.name, config) else { return }
-        state.withLock { $0.retreated.remove(upTo: floor) }
+        if let restart = try? await StreamAdmin(engine).find(stream.name, config) { note(restart) }
+      }
+    }
+
+    /// Records where the consumer must begin if the server loses it.
+    func note(_ restart: ConsumerConfig) {
+      state.withLock { state in
+        state.restart = restart
+        if let position = restart.startPosition { state.retreated.remove(upTo: max(1, position) - 1) }
       }
     }
 

@@ -28,6 +28,9 @@
       var nextPosition: UInt64?
       /// The messages that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
+      /// The configuration with which a new consumer loses no message of any member, as the server
+      /// told it last.
+      var restart: ConsumerConfig
       /// The number of the consumer's last delivery.
       var lastNumber: UInt64 = 0
 
@@ -56,15 +59,16 @@
     private let inbox: String
     var filter: String { config.filter }
     var streamName: String? { stream.name }
-    let state = Guarded(State())
+    let state: Guarded<State>
 
     private init(
-      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ options: SubscribeOptions,
-      _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ restart: ConsumerConfig,
+      _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) {
       self.engine = engine
       self.stream = stream
       self.config = config
+      state = Guarded(State(restart: restart))
       self.options = options
       self.begin = begin
       inflow = Inflow(options.inFlight)
@@ -77,8 +81,8 @@
     ) async throws -> StreamSubscription {
       let admin = StreamAdmin(engine)
       let config = try await admin.fixingStart(stream.name, ConsumerConfig(subject, options))
-      try await admin.makeConsumer(stream.name, config)
-      let subscription = StreamSubscription(engine, stream, config, options, begin)
+      let (_, restart) = try await admin.makeConsumer(stream.name, config)
+      let subscription = StreamSubscription(engine, stream, config, restart, options, begin)
       // The server sends no more than the pulls request, and a few messages about the pulls.
       let limit = options.inFlight + 1_024
       let library = try await onOwnThread {
@@ -148,18 +152,17 @@
       wake()
     }
 
-    /// Makes the consumer again if the server has lost it. The new consumer begins with the first
-    /// message that has no final verdict here. If there is none, it begins after the last received
-    /// message.
+    /// Makes the consumer again if the server has lost it.
     private func restore() async {
-      var config = config
-      let (retreated, next) = state.withLock { ($0.retreated.first, $0.nextPosition) }
-      let position = (inflow.items.map(\.message.position) + [retreated]).compactMap(\.self).min() ?? next
-      if let position { config.begin(at: .position(position)) }
+      let config = restartConfig
       do {
-        if inflow.isOpen, try await StreamAdmin(engine).makeConsumer(stream.name, config), let group = options.group {
-          let reason = "the server had no group \(group) any more; it begins again at \(position ?? 1)"
-          engine.incidents.post(refusal(reason))
+        if inflow.isOpen {
+          let (isNew, restart) = try await StreamAdmin(engine).makeConsumer(stream.name, config)
+          note(restart)
+          if isNew, let group = options.group {
+            let place = config.startPosition.map { "\($0)" } ?? "its first start"
+            engine.incidents.post(refusal("the server had no group \(group) any more; it begins again at \(place)"))
+          }
         }
       } catch {
         engine.incidents.post(refusal("\(error)"))
@@ -167,6 +170,26 @@
       }
       state.withLock { $0.isRestoring = false }
       wake()
+    }
+
+    /// The configuration of a new consumer if the server has lost this one. The new consumer begins
+    /// with the first message that has no final verdict here.
+    ///
+    /// In a group, other members know of further messages without a verdict, and members that have
+    /// ended knew of some. So the new consumer of a group begins at the *floor* of the lost one at
+    /// the latest. Without a group, and without such a message, the new consumer begins after the
+    /// last received message.
+    private var restartConfig: ConsumerConfig {
+      let (retreated, next, known) = state.withLock { ($0.retreated.first, $0.nextPosition, $0.restart) }
+      let own = (inflow.items.map(\.message.position) + [retreated]).compactMap(\.self).min()
+      var config = config
+      if options.group == nil || known.start == "new" {
+        if let position = own ?? next { config.begin(at: .position(position)) }
+        return config
+      }
+      config = known
+      if let floor = known.startPosition, let own { config.begin(at: .position(min(floor, own))) }
+      return config
     }
 
     private func refusal(_ reason: String) -> TransportIncident {
@@ -216,7 +239,7 @@
       }
       if mustBeat, engine.isConnected {
         for item in inflow.items { answer(item, "+WPI") }
-        forgetRetreated(now)
+        askForFloor(now)
       }
       if mustLook { wake() }
     }
