@@ -17,19 +17,24 @@
       /// The index of the first item of `waiting` that was not taken.
       var head = 0
       var inHand: [UInt64: Item] = [:]
+      /// The messages whose verdict is known, but not carried out yet.
+      var settling: [UInt64: Item] = [:]
       var last: UInt64 = 0
       /// Whether new messages are accepted.
       var isOpen = true
       /// Whether a task takes messages. `mustLook` says whether it must check again before it ends.
       var isPumping = false
       var mustLook = false
-      /// The tasks that wait until all messages have verdicts.
+      /// The tasks that wait until all verdicts were carried out.
       var drainers: [OneShot<Void>] = []
 
       var waitingCount: Int { waiting.count - head }
-      var isIdle: Bool { waitingCount == 0 && inHand.isEmpty }
+      var begunCount: Int { inHand.count + settling.count }
+      var isIdle: Bool { waitingCount == 0 && begunCount == 0 }
 
+      /// Returns the tasks to resume: all if no message is left, none otherwise.
       mutating func takeDrainers() -> [OneShot<Void>] {
+        guard isIdle else { return [] }
         defer { drainers = [] }
         return drainers
       }
@@ -41,9 +46,16 @@
     init(_ inFlight: Int) { self.inFlight = inFlight }
 
     /// The number of messages that wait or have begun.
-    var count: Int { state.withLock { $0.waitingCount + $0.inHand.count } }
-    /// All messages that wait or have begun.
+    var count: Int { state.withLock { $0.waitingCount + $0.begunCount } }
+    /// All messages without a verdict.
     var items: [Item] { state.withLock { Array($0.waiting[$0.head...]) + $0.inHand.values } }
+    /// The smallest position of all messages that wait or have begun; `nil` if there is none.
+    var firstPosition: UInt64? {
+      state.withLock { state in
+        (state.waiting[state.head...] + state.inHand.values + state.settling.values).compactMap(\.message.position)
+          .min()
+      }
+    }
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// Appends a message. Returns false if the inflow is closed or full.
@@ -61,7 +73,7 @@
     /// Takes the next waiting message; `nil` if there is none, or no room for one.
     func take() -> Item? {
       state.withLock { state in
-        guard state.waitingCount > 0, state.inHand.count < inFlight else { return nil }
+        guard state.waitingCount > 0, state.begunCount < inFlight else { return nil }
         let item = state.waiting[state.head]
         state.head += 1
         if state.head == state.waiting.count || state.head >= 1_024 {
@@ -73,13 +85,25 @@
       }
     }
 
-    /// Removes a begun message. Returns whether it was still recorded.
-    func finish(_ item: Item) -> Bool {
-      let (wasThere, drainers) = state.withLock { state in
-        (state.inHand.removeValue(forKey: item.number) != nil, state.isIdle ? state.takeDrainers() : [])
+    /// Records that a begun message has a verdict. Returns false if the message was returned to the
+    /// server before.
+    ///
+    /// Until ``finish(_:)``, ``drain(within:)`` waits for the message, but ``end()`` does not
+    /// return it. So a close that follows the drain does not overtake the verdict.
+    func settle(_ item: Item) -> Bool {
+      state.withLock { state in
+        state.settling[item.number] = state.inHand.removeValue(forKey: item.number)
+        return state.settling[item.number] != nil
+      }
+    }
+
+    /// Removes a message whose verdict was carried out.
+    func finish(_ item: Item) {
+      let drainers = state.withLock { state in
+        state.settling[item.number] = nil
+        return state.takeDrainers()
       }
       for drainer in drainers { drainer.set(()) }
-      return wasThere
     }
 
     /// Removes and returns the waiting messages.
@@ -88,7 +112,7 @@
         let items = Array(state.waiting[state.head...])
         state.waiting = []
         state.head = 0
-        return (items, state.isIdle ? state.takeDrainers() : [])
+        return (items, state.takeDrainers())
       }
       for drainer in drainers { drainer.set(()) }
       return items
@@ -121,7 +145,7 @@
     /// Accepts no more messages.
     func close() { state.withLock { $0.isOpen = false } }
 
-    /// Waits until all messages have verdicts, for at most `limit`.
+    /// Waits until all verdicts were carried out, for at most `limit`.
     func drain(within limit: Duration) async {
       let isIdle = OneShot<Void>()
       let mustWait = state.withLock { state in

@@ -62,8 +62,11 @@
 
     private func applyVerdict(_ item: Inflow.Item, _ verdict: Verdict) {
       let isWaiting = waits(for: verdict)  // computed before there is room for another message
-      let wasInHand = inflow.finish(item)
-      if wasInHand { apply(verdict, to: item) }
+      let wasInHand = inflow.settle(item)
+      if wasInHand {
+        apply(verdict, to: item)
+        inflow.finish(item)
+      }
       if isWaiting { takeAgain() }
       guard wasInHand else { return }  // the message was returned to the server before
       if case .reject(let reason) = verdict {

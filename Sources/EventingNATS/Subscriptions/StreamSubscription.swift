@@ -181,7 +181,7 @@
     /// last received message.
     private var restartConfig: ConsumerConfig {
       let (retreated, next, known) = state.withLock { ($0.retreated.first, $0.nextPosition, $0.restart) }
-      let own = (inflow.items.map(\.message.position) + [retreated]).compactMap(\.self).min()
+      let own = [inflow.firstPosition, retreated].compactMap(\.self).min()
       var config = config
       if options.group == nil || known.start == "new" {
         if let position = own ?? next { config.begin(at: .position(position)) }
