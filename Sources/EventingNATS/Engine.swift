@@ -197,7 +197,7 @@
       message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
       message.isSent = { [pendingRequests] reason in
         sent()
-        if let reason { pendingRequests.end(token, .refused(reason)) }
+        if let reason { pendingRequests.end(token, .unsent(reason)) }
       }
       sendQueue.send(message)
       entered()

@@ -19,6 +19,7 @@
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
     private let secrets: Secrets
+    private let writeDeadline: Duration
 
     /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
     init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
@@ -38,6 +39,7 @@
       }
       unsafe self.raw = connection
       secrets = options.secrets
+      writeDeadline = options.writeDeadline
     }
 
     deinit {
@@ -54,7 +56,7 @@
       }
       _ = unsafe natsOptions_SetName(raw, "swift-eventing")
       _ = unsafe natsOptions_SetTimeout(raw, options.millisecondsForEach)
-      _ = unsafe natsOptions_SetWriteDeadline(raw, 5_000)
+      _ = unsafe natsOptions_SetWriteDeadline(raw, options.writeDeadline.milliseconds)
       _ = unsafe natsOptions_SetAllowReconnect(raw, true)
       _ = unsafe natsOptions_SetMaxReconnect(raw, -1)
       _ = unsafe natsOptions_SetReconnectWait(raw, 100)
@@ -140,7 +142,14 @@
     func close() { unsafe natsConnection_Close(raw) }
 
     /// The result of a call of ``send(_:)``.
-    enum Sent { case sent, away, failed(String) }
+    enum Sent {
+      case sent
+      /// The connection is lost, and the message was not sent.
+      case away
+      /// The socket did not take the message in time, and libnats has ended the connection.
+      case late(within: Duration)
+      case failed(String)
+    }
 
     /// Sends a message through the socket of libnats.
     func send(_ message: Outgoing) -> Sent {
@@ -160,8 +169,9 @@
       switch status {
       case NATS_OK: return .sent
       case NATS_CONNECTION_DISCONNECTED, NATS_INSUFFICIENT_BUFFER, NATS_NOT_YET_CONNECTED, NATS_IO_ERROR,
-        NATS_STALE_CONNECTION, NATS_TIMEOUT:
+        NATS_STALE_CONNECTION:
         return .away
+      case NATS_TIMEOUT: return .late(within: writeDeadline)
       default: return .failed(libraryError(status))
       }
     }

@@ -61,6 +61,8 @@
     /// A closure that is called on the thread of the send queue: with `nil` when the message was
     /// sent, or with the reason why it was not. It must not block.
     var isSent: (@Sendable (String?) -> Void)?
+    /// The number of connections that did not take the message in time.
+    var lateWrites = 0
 
     /// The headers in the form in which libnats can send them.
     var wireHeaders: [String: String] {

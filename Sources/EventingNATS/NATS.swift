@@ -80,9 +80,9 @@
     /// The transport without a stream. It delivers at most once, and only to current listenings.
     ///
     /// `publish` returns when the message is in the queue of the connection's sending thread. While
-    /// the queue is full, `publish` waits. If the server refuses a message later, an incident
-    /// reports the refusal. A process that ends without ``close(within:)`` may lose the last
-    /// messages.
+    /// the queue is full, `publish` waits. If the server refuses a message later, or three
+    /// connections do not take it within 5 seconds each, an incident reports it. A process that
+    /// ends without ``close(within:)`` may lose the last messages.
     ///
     /// An id that the publisher did not choose is not sent. Each receiver makes an id of its own
     /// for the message.

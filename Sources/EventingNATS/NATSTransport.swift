@@ -136,6 +136,9 @@
         case .refused(let reason):
           throw TransportError(
             .refused, "expected to publish to \(subject); the server says: \(withoutCredentials(reason))")
+        case .unsent(let reason):
+          throw TransportError(
+            .refused, "expected to publish to \(subject); not sent: \(withoutCredentials(reason))")
         case .closed:
           throw TransportError(
             .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
@@ -245,6 +248,8 @@
       case .late, .lost: throw noReply
       case .refused(let reason):
         throw TransportError(.refused, "expected to ask \(subject); the server says: \(withoutCredentials(reason))")
+      case .unsent(let reason):
+        throw TransportError(.refused, "expected to ask \(subject); not sent: \(withoutCredentials(reason))")
       case .closed:
         throw TransportError(.closed, "expected an open connection for \(subject); it was closed")
       case .cancelled: throw CancellationError()

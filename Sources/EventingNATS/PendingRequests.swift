@@ -13,6 +13,8 @@
       case lost
       /// The server refused the message, because this connection must not publish to the subject.
       case refused(String)
+      /// The message cannot be sent.
+      case unsent(String)
       case closed
       case cancelled
     }

@@ -20,10 +20,19 @@
 
     private let state = Guarded(State())
     private let signal = DispatchSemaphore(value: 0)
-    private let connection: LibraryConnection
+    private let write: @Sendable (Outgoing) -> LibraryConnection.Sent
 
-    init(_ connection: LibraryConnection) {
-      self.connection = connection
+    /// The number of connections on which a message is tried that none takes in time.
+    ///
+    /// Each try blocks all other messages, and ends the connection. A server that was frozen takes
+    /// the message on the next connection.
+    static let mostLateWrites = 3
+
+    convenience init(_ connection: LibraryConnection) { self.init { connection.send($0) } }
+
+    /// - Parameter write: A closure that sends one message. It may block.
+    init(_ write: @escaping @Sendable (Outgoing) -> LibraryConnection.Sent) {
+      self.write = write
       Foundation.Thread.detachNewThread { [self] in
         while let batch = nextBatch() { send(batch) }
       }
@@ -93,18 +102,28 @@
 
     private func send(_ batch: [Outgoing]) {
       for (index, message) in batch.enumerated() {
-        switch connection.send(message) {
+        switch write(message) {
         case .sent: message.isSent?(nil)
         case .failed(let reason): message.isSent?(reason)
-        case .away:
-          // This message and the rest of the batch wait for the connection, in front of messages
-          // that were appended meanwhile.
-          state.withLock { state in
-            state.items.insert(contentsOf: batch[index...], at: 0)
-            state.isPaused = true
-          }
+        case .away: return wait(batch[index...])
+        case .late(let limit):
+          var message = message
+          message.lateWrites += 1
+          if message.lateWrites < SendQueue.mostLateWrites { return wait([message] + batch[(index + 1)...]) }
+          wait(batch[(index + 1)...])
+          message.isSent?(
+            "expected a connection that takes \(message.size) bytes within \(limit); \(message.lateWrites) did not")
           return
         }
+      }
+    }
+
+    /// Lets messages wait for the next connection, in front of messages that were appended
+    /// meanwhile.
+    private func wait(_ messages: some Collection<Outgoing>) {
+      state.withLock { state in
+        state.items.insert(contentsOf: messages, at: 0)
+        state.isPaused = true
       }
     }
   }

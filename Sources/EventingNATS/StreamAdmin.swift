@@ -155,6 +155,8 @@
           }
         case .refused(let reason):
           throw TransportError(.refused, "expected to \(action); the server says: \(withoutCredentials(reason))")
+        case .unsent(let reason):
+          throw TransportError(.refused, "expected to \(action); not sent: \(withoutCredentials(reason))")
         case .closed: try engine.checkOpen(action)
         }
       }

@@ -15,6 +15,9 @@
     let isSecure: Bool
     /// The longest wait for all servers together.
     let timeout: Duration
+    /// The time within which the socket must take one message. Otherwise libnats ends the
+    /// connection.
+    var writeDeadline = Duration.seconds(5)
     let secrets: Secrets
 
     /// Checks the options.
