@@ -18,7 +18,7 @@
   // Safe: libnats guards a connection by a mutex, and `raw` never changes.
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
-    private let secrets: Secrets
+    private let connectionEvents: ConnectionEvents
     private let writeDeadline: Duration
 
     /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
@@ -38,7 +38,7 @@
         throw options.failure(text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
       }
       unsafe self.raw = connection
-      secrets = options.secrets
+      connectionEvents = events
       writeDeadline = options.writeDeadline
     }
 
@@ -100,13 +100,12 @@
         raw,
         { connection, _, status, context in
           guard status != NATS_SLOW_CONSUMER else { return }  // dropped messages are counted elsewhere
-          var text: UnsafePointer<CChar>?
-          _ = unsafe natsConnection_GetLastError(connection, &text)
-          let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
-          let events = unsafe events(context)
-          events.tell(
-            .failed(
-              events.secrets.hide(in: reason.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : reason)))
+          // The connection has only the text of its last error, which may be a later one. libnats
+          // makes the text of this error that of this thread.
+          var last = NATS_OK
+          let own = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+          let text = last == status && !own.isEmpty ? own : unsafe lastText(connection)
+          unsafe events(context).fail(text.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : text)
         }, context)
     }
 
@@ -123,13 +122,6 @@
       return status == NATS_OK
         ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
     }
-    /// The last error text of the server, without secrets.
-    var lastError: String {
-      var text: UnsafePointer<CChar>?
-      _ = unsafe natsConnection_GetLastError(raw, &text)
-      return secrets.hide(in: unsafe text.map { unsafe String(cString: $0) } ?? "")
-    }
-
     /// Waits until the server has received everything that was sent before. Returns false after the
     /// time limit.
     @discardableResult func flush(milliseconds: Int64) -> Bool { status(ofFlush: milliseconds) == NATS_OK }
@@ -189,6 +181,8 @@
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void
     ) throws -> LibrarySubscription {
+      let (watch, lastBefore) = (connectionEvents.watchErrors(), unsafe lastText(raw))
+      defer { connectionEvents.endWatch(watch) }
       let context = SubscriptionContext(receive)
       let retained = unsafe Unmanaged.passRetained(context)
       var made: OpaquePointer?
@@ -222,12 +216,34 @@
           flushed == NATS_TIMEOUT ? .timedOut : .refused,
           "expected the server to take a subscription to \(subject) within \(wait); it did not")
       }
-      let error = lastError
-      guard !error.contains("for Subscription to \"\(subject)\"") else {
+      if let error = refusal(of: subject, watch, lastBefore) {
         subscription.end()
-        throw TransportError(.refused, "expected the permission to subscribe to \(subject); the server says: \(error)")
+        throw TransportError(
+          .refused,
+          "expected the permission to subscribe to \(subject); the server says: \(connectionEvents.secrets.hide(in: error))"
+        )
       }
       return subscription
+    }
+
+    /// Returns the error text with which the server has refused a subscription; `nil` if it has
+    /// not.
+    ///
+    /// libnats reports errors in order, on another thread. The last error of the connection may
+    /// have come before this subscription, or may hide the refusal.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject of the subscription.
+    ///   - watch: A watch of errors that began before the subscription.
+    ///   - lastBefore: The last error of the connection at the begin of the watch.
+    private func refusal(of subject: String, _ watch: UInt64, _ lastBefore: String) -> String? {
+      let (last, mark) = (unsafe lastText(raw), "for Subscription to \"\(subject)\"")
+      let mustWait = !last.isEmpty && (last != lastBefore || last.contains(mark))
+      let end = ContinuousClock.now + .seconds(1)
+      while mustWait, !connectionEvents.errors(since: watch).contains(last), .now < end {
+        Foundation.Thread.sleep(forTimeInterval: 0.001)
+      }
+      return connectionEvents.errors(since: watch).first { $0.contains(mark) }
     }
   }
 
@@ -306,6 +322,13 @@
     let receive: @Sendable (Arrival) -> Void
     let completed = DispatchSemaphore(value: 0)
     init(_ receive: @escaping @Sendable (Arrival) -> Void) { self.receive = receive }
+  }
+
+  /// Returns the text of the last error of a connection.
+  private func lastText(_ connection: OpaquePointer?) -> String {
+    var text: UnsafePointer<CChar>?
+    _ = unsafe natsConnection_GetLastError(connection, &text)
+    return unsafe text.map { unsafe String(cString: $0) } ?? ""
   }
 
   private func events(_ context: UnsafeMutableRawPointer?) -> ConnectionEvents {

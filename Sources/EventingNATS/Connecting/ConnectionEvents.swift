@@ -15,6 +15,9 @@
       var receive: (@Sendable (Kind) -> Void)?
       /// The events that were reported before the receiver was set.
       var early: [Kind] = []
+      /// The error texts since the begin of each watch.
+      var watched: [UInt64: [String]] = [:]
+      var lastWatch: UInt64 = 0
     }
 
     private let state = Guarded(State())
@@ -30,6 +33,28 @@
       }
       receive?(kind)
     }
+
+    /// Reports an error text of the server.
+    func fail(_ text: String) {
+      state.withLock { state in
+        for watch in state.watched.keys { state.watched[watch]?.append(text) }
+      }
+      tell(.failed(secrets.hide(in: text)))
+    }
+
+    /// Begins to collect the error texts of the server, for ``errors(since:)``.
+    func watchErrors() -> UInt64 {
+      state.withLock { state in
+        state.lastWatch += 1
+        state.watched[state.lastWatch] = []
+        return state.lastWatch
+      }
+    }
+
+    /// The error texts since the begin of a watch.
+    func errors(since watch: UInt64) -> [String] { state.withLock { $0.watched[watch] ?? [] } }
+
+    func endWatch(_ watch: UInt64) { state.withLock { $0.watched[watch] = nil } }
 
     /// Sets the receiver. It must not block.
     func receive(_ receive: @escaping @Sendable (Kind) -> Void) {

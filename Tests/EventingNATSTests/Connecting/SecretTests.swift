@@ -61,7 +61,7 @@
     @Test(arguments: ["open-sesame", "open sesame", "p@ss w:rd", "abc"])
     func whatTheServerSaysIsShownWithoutSecrets(secret: String) async throws {
       let server = try TextServer(
-        TextServer.info(), pongs: .max, answer: "-ERR 'Authorization Violation: \(secret) is wrong'\r\n")
+        TextServer.info(), pongs: .max, answer: { _ in "-ERR 'Authorization Violation: \(secret) is wrong'\r\n" })
       for credentials in [NATS.Credentials.user("anna", password: secret), .token(secret)] {
         let error = await transportError {
           _ = try await NATS.connect("nats://127.0.0.1:\(server.port)", credentials: credentials)

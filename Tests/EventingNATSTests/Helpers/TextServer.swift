@@ -27,11 +27,11 @@
     /// - Parameters:
     ///   - first: The text that each connection gets.
     ///   - pongs: The maximum number of answers to `PING`, over all connections.
-    ///   - answer: The answer to `PING`.
-    init(_ first: String, pongs: Int = 0, answer: String = "PONG\r\n") throws {
+    ///   - answer: Returns the answer to a `PING`, by its number over all connections, from 1.
+    init(_ first: String, pongs: Int = 0, answer: @escaping @Sendable (Int) -> String = { _ in "PONG\r\n" }) throws {
       listener = try LoopbackSocket()
       listen(listener.descriptor, 16)
-      let left = Guarded(pongs)
+      let pings = Guarded(0)
       Foundation.Thread.detachNewThread { [listener, state] in
         while let connection = listener.accepted() {
           state.withLock { state in
@@ -39,7 +39,7 @@
             state.accepted += 1
           }
           connection.send(Array(first.utf8)[...])
-          Foundation.Thread.detachNewThread { TextServer.serve(connection, state, left, answer) }
+          Foundation.Thread.detachNewThread { TextServer.serve(connection, state, pings, pongs, answer) }
         }
       }
     }
@@ -60,18 +60,19 @@
     }
 
     private static func serve(
-      _ connection: LoopbackSocket, _ state: Guarded<State>, _ pongs: Guarded<Int>, _ answer: String
+      _ connection: LoopbackSocket, _ state: Guarded<State>, _ pings: Guarded<Int>, _ pongs: Int,
+      _ answer: @Sendable (Int) -> String
     ) {
       while true {
         let bytes = connection.receive()
         guard !bytes.isEmpty else { break }
         state.withLock { $0.received += bytes }
         guard String(decoding: bytes, as: UTF8.self).contains("PING\r\n") else { continue }
-        let mustAnswer = pongs.withLock { left in
-          left -= 1
-          return left >= 0
+        let number = pings.withLock { pings in
+          pings += 1
+          return pings
         }
-        if mustAnswer { connection.send(Array(answer.utf8)[...]) }
+        if number <= pongs { connection.send(Array(answer(number).utf8)[...]) }
       }
       state.withLock { _ = $0.open.removeValue(forKey: ObjectIdentifier(connection)) }
     }
