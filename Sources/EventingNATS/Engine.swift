@@ -256,7 +256,7 @@
         for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
       }
       let end = ContinuousClock.now + min(limit, .seconds(2))
-      while isConnected, !sendQueue.isEmpty, .now < end { try? await Task.sleep(for: .milliseconds(5)) }
+      while isConnected, !sendQueue.isEmpty, .now < end { await pause(.milliseconds(5)) }
       let canFlush = isConnected
       guard markClosed() else { return }
       let inbox = state.withLock { state in

@@ -128,17 +128,14 @@
           switch StoreAnswer(arrival.body) {
           case .stored(let receipt): return receipt
           case .refused(let reason):
-            throw TransportError(
-              .refused, "expected to store a message to \(subject); the server says: \(quoted(reason))")
+            throw refusal("to store a message to \(subject); the server says: \(quoted(reason))", mayBeStored)
           }
-        case .reply: try? await Task.sleep(for: .milliseconds(50))  // a server that is starting has no streams yet
+        case .reply: await pause(.milliseconds(50))  // a server that is starting has no streams yet
         case .late, .lost, .cancelled: mayBeStored = true
         case .refused(let reason):
-          throw TransportError(
-            .refused, "expected to publish to \(subject); the server says: \(withoutCredentials(reason))")
+          throw refusal("to publish to \(subject); the server says: \(withoutCredentials(reason))", mayBeStored)
         case .unsent(let reason):
-          throw TransportError(
-            .refused, "expected to publish to \(subject); not sent: \(withoutCredentials(reason))")
+          throw refusal("to publish to \(subject); not sent: \(withoutCredentials(reason))", mayBeStored)
         case .closed:
           throw TransportError(
             .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
@@ -151,6 +148,15 @@
         throw TransportError(
           .mayBeStored, "expected a receipt for a message to \(subject) within \(engine.publishTimeout); none came")
       }
+    }
+
+    /// Returns the error for a copy of a message that was refused.
+    ///
+    /// - Parameter mayBeStored: Whether an earlier copy may be stored.
+    private func refusal(_ expected: String, _ mayBeStored: Bool) -> TransportError {
+      mayBeStored
+        ? TransportError(.mayBeStored, "expected \(expected). An earlier copy of the message may be stored")
+        : TransportError(.refused, "expected \(expected)")
     }
 
     /// Waits until the engine is reachable and has sent the last copy of the message. Returns false

@@ -36,4 +36,15 @@
       }
     }
   }
+
+  /// Waits for a time, in a cancelled task, too.
+  func pause(_ duration: Duration) async {
+    let isOver = OneShot<Void>()
+    let timer = Scheduling.cancelledWhenDropped {
+      try? await Task.sleep(for: duration)
+      isOver.set(())
+    }
+    await isOver.value
+    withExtendedLifetime(timer) {}
+  }
 #endif

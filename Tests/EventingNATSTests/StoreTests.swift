@@ -1,0 +1,57 @@
+#if NATS
+  import Eventing
+  @testable import EventingNATS
+  import Foundation
+  import Testing
+
+  /// Copies of a message for a stream that the server does not store.
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct StoreTests {
+    /// The stream may have stored the copy whose receipt did not come.
+    @Test func aRefusalOfALaterCopySaysThatAnEarlierOneMayBeStored() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (nats, other) = (try await server.connect(publishTimeout: .seconds(30)), try await server.connect())
+      let copies = Guarded(0)
+      let isOver = OneShot<Void>()
+      // Stands for a stream.
+      let responder = try await other.plain.respond(to: "test.a", group: nil, inFlight: 8) { _ in
+        let isFirst = copies.withLock { copies in
+          copies += 1
+          return copies == 1
+        }
+        if isFirst { await isOver.value }
+        return RemoteMessage(body: Array(#"{"error":{"code":503,"description":"no room"}}"#.utf8))
+      }
+      let stream = NATSTransport(nats.engine, StreamName(name: "TEST", subjects: ["test.>"]))
+      let error = await transportError { _ = try await stream.publish(RemoteMessage(), to: "test.a") }
+      #expect(error?.code == .mayBeStored)
+      #expect(
+        error?.description
+          == #"expected to store a message to test.a; the server says: "no room". An earlier copy of the message may be stored"#
+      )
+      #expect(copies.withLock { $0 } >= 2)
+      let alone = await transportError { _ = try await stream.publish(RemoteMessage(), to: "test.a") }
+      #expect(alone?.code == .refused)
+      isOver.set(())
+      responder.cancel()
+      await nats.close()
+      await other.close()
+    }
+
+    /// No stream stores the subject, so each copy is refused at once. Between two copies there are
+    /// 50 ms.
+    @Test func aCancelledPublishPausesBetweenItsCopies() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect(publishTimeout: .seconds(1))
+      let stream = NATSTransport(nats.engine, StreamName(name: "TEST", subjects: ["test.>"]))
+      let publish = Task {
+        while !Task.isCancelled { await Task.yield() }
+        return await transportError { _ = try await stream.publish(RemoteMessage(), to: "test.a") }
+      }
+      publish.cancel()
+      #expect(await publish.value != nil)
+      let count = nats.engine.pendingRequests.begin("test.a", until: .now, endsWhenLost: true).token - 1
+      #expect((1...20).contains(count), "\(count) copies")
+      await nats.close()
+    }
+  }
+#endif
