@@ -138,16 +138,20 @@
 
     /// Waits until the server is reachable. Returns false after the deadline.
     func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
+      await beginWait(until: deadline)?.value
       try checkOpen(action)
-      let wait = state.withLock { state -> OneShot<Void>? in
-        if state.isConnected { return nil }
+      return isConnected
+    }
+
+    /// Begins a wait until the server is reachable. Returns `nil` if it is, or if the engine was
+    /// closed: nothing would end a wait that begins after the close.
+    func beginWait(until deadline: ContinuousClock.Instant) -> OneShot<Void>? {
+      state.withLock { state -> OneShot<Void>? in
+        if state.isConnected || state.isClosed { return nil }
         let isOver = OneShot<Void>()
         state.waiting.append((deadline, isOver))
         return isOver
       }
-      await wait?.value
-      try checkOpen(action)
-      return isConnected
     }
 
     private func endWaits(_ condition: (ContinuousClock.Instant) -> Bool) {

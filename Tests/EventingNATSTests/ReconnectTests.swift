@@ -130,6 +130,19 @@
       #expect(found?.code == .mayBeStored, "\(found.map { "\($0)" } ?? "no error")")
     }
 
+    /// The close may come between the check that a call is made on an open connection and its wait.
+    @Test func noWaitForTheServerBeginsAfterAClose() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      server.end()
+      try await eventually("expected a lost connection") { !nats.engine.isConnected }
+      let wait = nats.engine.beginWait(until: .now + .seconds(600))
+      await nats.close(within: .zero)
+      await wait?.value
+      #expect(wait != nil && nats.engine.beginWait(until: .now + .seconds(600)) == nil)
+      await nats.close()
+    }
+
     /// A message that was given up, but still waits for the socket, keeps its room.
     @Test func storesThatAFrozenServerHoldsUpKeepTheirRoom() async throws {
       let server = try NATSServer()
