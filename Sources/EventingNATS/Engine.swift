@@ -35,6 +35,8 @@
     let incidents = Incidents()
     /// The deliveries of stream messages that do not count as attempts.
     let released = ReleasedDeliveries()
+    /// The number of plain messages that a close has dropped.
+    private let unsent = Guarded(0)
     let publishTimeout: Duration
     let identity: String
     /// The prefix of all subjects for replies to this connection.
@@ -45,7 +47,12 @@
       self.connection = connection
       self.publishTimeout = publishTimeout
       self.identity = identity
-      sendQueue = SendQueue(connection)
+      sendQueue = SendQueue(connection) { [unsent, incidents] in
+        let count = unsent.withLock { $0 }
+        guard count > 0 else { return }
+        let reason = "expected to send all plain messages before the connection was closed; some were not sent"
+        incidents.post(TransportIncident(kind: .refused, reason: reason, dropped: count))
+      }
       inboxPrefix =
         "_INBOX.\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
       state = Guarded(State(largestMessage: connection.largestMessage))
@@ -220,9 +227,10 @@
     func hand(_ message: Outgoing, cost: Int) -> Bool {
       var message = message
       let subject = message.subject
-      message.isSent = { [budget, incidents] reason in
+      message.isSent = { [budget, incidents, unsent] reason in
         budget.give(cost)
         guard let reason, reason != SendQueue.wasClosed else { return }
+        if reason == SendQueue.closedBefore { return unsent.withLock { $0 += 1 } }
         incidents.post(
           TransportIncident(kind: .refused, subject: subject, reason: withoutCredentials(reason), dropped: 1))
       }

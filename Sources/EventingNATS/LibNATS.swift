@@ -248,15 +248,13 @@
   }
 
   /// A subscription of libnats.
-  // Safe: libnats guards a subscription by a mutex, and `raw` never changes. `isEnding` guards its
+  // Safe: libnats guards a subscription by a mutex, and `raw` never changes. `ending` guards its
   // end.
   @safe final class LibrarySubscription: @unchecked Sendable {
     private let raw: OpaquePointer
     private let connection: LibraryConnection
     private let completed: DispatchSemaphore
-    /// Whether the end has begun. Afterwards `raw` belongs to the thread that ends the
-    /// subscription.
-    private let isEnding = Guarded(false)
+    private let ending = Guarded(SubscriptionEnding())
 
     fileprivate init(_ raw: OpaquePointer, _ connection: LibraryConnection, _ completed: DispatchSemaphore) {
       unsafe self.raw = raw
@@ -268,24 +266,27 @@
 
     /// The number of messages that libnats has dropped because its buffer was full.
     var dropped: Int {
-      isEnding.withLock { isEnding in
-        var count: Int64 = 0
-        if isEnding { return 0 }  // under the mutex, so that the handle is not destroyed in the meantime
-        return unsafe natsSubscription_GetDropped(raw, &count) == NATS_OK ? Int(count) : 0
-      }
+      // Under the mutex, so that the handle is not destroyed in the meantime.
+      ending.withLock { ending in ending.hasBegun ? ending.dropped : droppedNow }
+    }
+
+    /// The number of messages that libnats has dropped. `raw` must not belong to another thread.
+    private var droppedNow: Int {
+      var count: Int64 = 0
+      return unsafe natsSubscription_GetDropped(raw, &count) == NATS_OK ? Int(count) : 0
     }
 
     /// The largest number of messages in the buffer of libnats; `nil` after the end.
     var limit: Int? {
-      isEnding.withLock { isEnding in
+      ending.withLock { ending in
         var (messages, bytes): (Int32, Int32) = (0, 0)
-        if isEnding { return nil }
+        if ending.hasBegun { return nil }
         return unsafe natsSubscription_GetPendingLimits(raw, &messages, &bytes) == NATS_OK ? Int(messages) : nil
       }
     }
 
-    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. If
-    /// the end has begun before, calls both closures at once, on this thread.
+    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. A
+    /// closure for a step that is over is called at once, on this thread.
     ///
     /// - Parameters:
     ///   - next: A closure that is called on another thread, when the end is enqueued for sending.
@@ -294,24 +295,23 @@
     func end(
       _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
     ) {
-      let isFirst = isEnding.withLock { isEnding in
-        defer { isEnding = true }
-        return !isEnding
+      let (isFirst, due) = ending.withLock { ending in
+        if !ending.hasBegun { ending.dropped = droppedNow }
+        return ending.begin(next, delivered)
       }
-      guard isFirst else {
-        next()
-        return delivered()
-      }
+      for closure in due { closure() }
+      guard isFirst else { return }
       // Safe: from here on, only the new thread uses the handle.
       nonisolated(unsafe) let raw = unsafe raw
-      Foundation.Thread.detachNewThread { [connection, completed] in
+      Foundation.Thread.detachNewThread { [connection, completed, ending] in
         let drains = unsafe natsSubscription_DrainTimeout(raw, 2_000) == NATS_OK
-        next()
-        if !drains { delivered() }  // the connection is closed
+        for closure in ending.withLock({ $0.enqueued() }) { closure() }
+        // It does not drain if the connection is closed.
+        if !drains { for closure in ending.withLock({ $0.delivered() }) { closure() } }
         // If the completion callback never runs, the subscription is not destroyed: its message
         // callback may still run.
         let isComplete = completed.wait(timeout: .now() + 60) == .success
-        if drains { delivered() }
+        for closure in ending.withLock({ $0.delivered() }) { closure() }
         if isComplete { unsafe natsSubscription_Destroy(raw) }
         withExtendedLifetime(connection) {}
       }

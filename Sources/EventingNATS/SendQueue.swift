@@ -28,21 +28,30 @@
     /// the message on the next connection.
     static let mostLateWrites = 3
 
-    convenience init(_ connection: LibraryConnection) { self.init { connection.send($0) } }
+    convenience init(_ connection: LibraryConnection, ended: @escaping @Sendable () -> Void) {
+      self.init({ connection.send($0) }, ended: ended)
+    }
 
-    /// - Parameter write: A closure that sends one message. It may block.
-    init(_ write: @escaping @Sendable (Outgoing) -> LibraryConnection.Sent) {
+    /// - Parameters:
+    ///   - write: A closure that sends one message. It may block.
+    ///   - ended: A closure that is called after the close, when each message was sent or dropped.
+    init(
+      _ write: @escaping @Sendable (Outgoing) -> LibraryConnection.Sent, ended: @escaping @Sendable () -> Void = {}
+    ) {
       self.write = write
       Foundation.Thread.detachNewThread { [self] in
         while let batch = nextBatch() { send(batch) }
+        ended()
       }
     }
 
     /// Whether no message waits or is being sent.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty && !$0.isSending } }
 
-    /// The reason why messages are not sent after the connection was closed.
+    /// The reason why a message is not taken after the connection was closed.
     static let wasClosed = "the connection was closed"
+    /// The reason why a message that was taken is not sent.
+    static let closedBefore = "the connection was closed before the message was sent"
 
     /// Appends a message. Returns whether the send queue was open.
     @discardableResult func send(_ message: Outgoing) -> Bool {
@@ -92,7 +101,7 @@
           return (state.items, state.isClosed)
         }
         if isClosed {
-          for message in batch { message.isSent?(SendQueue.wasClosed) }
+          for message in batch { message.isSent?(SendQueue.closedBefore) }
           return nil
         }
         if !batch.isEmpty { return batch }

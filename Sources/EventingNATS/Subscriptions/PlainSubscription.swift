@@ -11,6 +11,9 @@
       /// The number of messages that libnats had dropped at the last check.
       var droppedBefore = 0
       var nextReport = ContinuousClock.now
+      /// Whether the messages are counted that arrive after the end. After a cancellation, they are
+      /// not wanted.
+      var countsLate = false
     }
 
     let engine: Engine
@@ -56,18 +59,27 @@
 
     private func receive(_ arrival: Arrival) {
       let item = Inflow.Item(message: arrival.message, reply: nil)
-      if !inflow.append(item, limit: options.inFlight), inflow.isOpen { state.withLock { $0.dropped += 1 } }
+      if !inflow.append(item, limit: options.inFlight) {
+        let isOpen = inflow.isOpen
+        state.withLock { state in
+          if isOpen || state.countsLate { state.dropped += 1 }
+        }
+      }
       wake()
     }
 
     func tick(_ now: ContinuousClock.Instant) {
-      let library = state.withLock { state -> LibrarySubscription? in
-        guard state.nextReport <= now else { return nil }
+      let mustReport = state.withLock { state in
+        guard state.nextReport <= now else { return false }
         state.nextReport = now + .milliseconds(500)
-        return state.library
+        return true
       }
-      guard let library else { return }
-      let count = library.dropped
+      if mustReport { report() }
+    }
+
+    /// Posts an incident about the messages that were dropped since the last one.
+    private func report() {
+      let count = state.withLock { $0.library }?.dropped ?? 0
       let dropped = state.withLock { state in
         defer {
           state.dropped = 0
@@ -91,31 +103,32 @@
     func forget() {}
 
     func endDelivery(_ next: @escaping @Sendable () -> Void) {
-      if let library = takeLibrary() { library.end(next) } else { next() }
-    }
-
-    private func takeLibrary() -> LibrarySubscription? {
-      state.withLock { state in
-        defer { state.library = nil }
-        return state.library
-      }
+      if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
+      report()  // after the end, `tick` reports no more
     }
 
     /// Ends the subscription at the server, and then waits for handlers. Messages that the server
-    /// has already sent to this subscription reach no other member, so they are handled, too.
+    /// has already sent to this subscription reach no other member, so they are handled, too. Those
+    /// that do not begin until the limit are counted.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
-      if let library = takeLibrary() {
+      if let library = state.withLock({ $0.library }) {
         let isDelivered = OneShot<Void>()
-        library.end(delivered: { isDelivered.set(()) })
+        library.end(delivered: {
+          isDelivered.set(())
+          self.report()
+        })
         let timer = Scheduling.cancelledWhenDropped {
           if (try? await Task.sleep(until: end)) != nil { isDelivered.set(()) }
         }
         await isDelivered.value
         withExtendedLifetime(timer) {}
       }
+      state.withLock { $0.countsLate = true }
       inflow.close()
       await inflow.drain(within: max(.zero, end - .now))
+      let left = inflow.takeWaiting().count
+      state.withLock { $0.dropped += left }
       cancel()
     }
   }

@@ -252,11 +252,7 @@
     // MARK: Ending
 
     func endDelivery(_ next: @escaping @Sendable () -> Void) {
-      let library = state.withLock { state in
-        defer { state.library = nil }
-        return state.library
-      }
-      if let library { library.end(next) } else { next() }
+      if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
     }
 
     /// Deletes the consumer of a subscription without a group.

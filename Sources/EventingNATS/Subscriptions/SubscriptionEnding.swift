@@ -1,0 +1,44 @@
+#if NATS
+  /// The progress of the end of a subscription, and the closures that wait for it.
+  struct SubscriptionEnding: Sendable {
+    /// Whether the end has begun. Afterwards the handle belongs to the thread that ends the
+    /// subscription.
+    private(set) var hasBegun = false
+    /// The number of messages that had been dropped at the begin.
+    var dropped = 0
+    private var isEnqueued = false
+    private var isDelivered = false
+    private var waitingForEnqueued: [@Sendable () -> Void] = []
+    private var waitingForDelivered: [@Sendable () -> Void] = []
+
+    /// Begins the end, or joins it.
+    ///
+    /// - Parameters:
+    ///   - next: A closure for the time when the end is enqueued for sending.
+    ///   - delivered: A closure for the time when all messages were received.
+    /// - Returns: Whether this is the begin, and the closures whose time has come already.
+    mutating func begin(
+      _ next: @escaping @Sendable () -> Void, _ delivered: @escaping @Sendable () -> Void
+    ) -> (isFirst: Bool, due: [@Sendable () -> Void]) {
+      defer { hasBegun = true }
+      var due: [@Sendable () -> Void] = []
+      if isEnqueued { due.append(next) } else { waitingForEnqueued.append(next) }
+      if isDelivered { due.append(delivered) } else { waitingForDelivered.append(delivered) }
+      return (!hasBegun, due)
+    }
+
+    /// Records that the end is enqueued for sending. Returns the closures that waited for it.
+    mutating func enqueued() -> [@Sendable () -> Void] {
+      isEnqueued = true
+      defer { waitingForEnqueued = [] }
+      return waitingForEnqueued
+    }
+
+    /// Records that all messages were received. Returns the closures that waited for it.
+    mutating func delivered() -> [@Sendable () -> Void] {
+      isDelivered = true
+      defer { waitingForDelivered = [] }
+      return waitingForDelivered
+    }
+  }
+#endif
