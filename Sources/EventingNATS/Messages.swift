@@ -61,6 +61,10 @@
     /// A closure that is called on the thread of the send queue: with `nil` when the message was
     /// sent, or with the reason why it was not. It must not block.
     var isSent: (@Sendable (String?) -> Void)?
+    /// A closure that returns whether the message must still be sent; `nil` if it always must. It
+    /// is called on the thread of the send queue, directly before the message is sent. A message
+    /// that is not needed counts as sent.
+    var isNeeded: (@Sendable () -> Bool)?
     /// The number of connections that did not take the message in time.
     var lateWrites = 0
 

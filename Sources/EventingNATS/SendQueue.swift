@@ -111,7 +111,7 @@
 
     private func send(_ batch: [Outgoing]) {
       for (index, message) in batch.enumerated() {
-        switch write(message) {
+        switch message.isNeeded?() == false ? .sent : write(message) {
         case .sent: message.isSent?(nil)
         case .failed(let reason): message.isSent?(reason)
         case .away: return wait(batch[index...])

@@ -49,6 +49,13 @@
     var count: Int { state.withLock { $0.waitingCount + $0.begunCount } }
     /// All messages without a verdict.
     var items: [Item] { state.withLock { Array($0.waiting[$0.head...]) + $0.inHand.values } }
+    /// Returns whether a message has no verdict yet, and was not returned to the server.
+    func lacksVerdict(_ item: Item) -> Bool {
+      state.withLock { state in
+        if state.inHand[item.number] != nil { return true }
+        return state.waitingCount > 0 && item.number >= state.waiting[state.head].number
+      }
+    }
     /// The smallest position of all messages that wait or have begun; `nil` if there is none.
     var firstPosition: UInt64? {
       state.withLock { state in

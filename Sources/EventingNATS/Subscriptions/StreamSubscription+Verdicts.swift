@@ -8,6 +8,20 @@
       if let reply = item.reply { engine.sendQueue.send(Outgoing(subject: reply, body: Array(text.utf8))) }
     }
 
+    /// Tells the server that messages are being handled.
+    ///
+    /// If a heartbeat came after the verdict of its message, the server would forget the delay of
+    /// the verdict, and would wait as long as for a message without one. So the thread that sends
+    /// asks again whether there is a verdict.
+    func beat(_ items: [Inflow.Item]) {
+      for item in items {
+        guard let reply = item.reply else { continue }
+        var heartbeat = Outgoing(subject: reply, body: Array("+WPI".utf8))
+        heartbeat.isNeeded = { [inflow] in inflow.lacksVerdict(item) }
+        engine.sendQueue.send(heartbeat)
+      }
+    }
+
     func apply(_ verdict: Verdict, to item: Inflow.Item) {
       let position = item.message.position ?? 0
       switch verdict {

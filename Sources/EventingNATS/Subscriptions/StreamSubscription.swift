@@ -238,7 +238,7 @@
         return (mustBeat, mustLook)
       }
       if mustBeat, engine.isConnected {
-        for item in inflow.items { answer(item, "+WPI") }
+        beat(inflow.items)
         askForFloor(now)
       }
       if mustLook { wake() }

@@ -56,5 +56,51 @@
       #expect(subscription.inflow.count == 0)
       await nats.close()
     }
+
+    private struct Failing: BegunMessage {
+      let isOver: Guarded<Bool>
+      var verdict: Verdict {
+        get async {
+          while !isOver.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(5)) }
+          return .retry(after: .seconds(600))
+        }
+      }
+    }
+
+    /// The message gets its verdict after the heartbeats were decided on, and before they are sent.
+    /// The server would then wait for 10 s instead of the delay of the retry.
+    @Test func noHeartbeatFollowsAVerdict() async throws {
+      let server = try NATSServer()
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let received = Guarded<[String]>([])
+      let verdicts = try await onOwnThread {
+        try other.engine.connection.subscribe("$JS.ACK.>", group: nil, limit: nil) { arrival in
+          received.withLock { $0.append(String(decoding: arrival.body, as: UTF8.self)) }
+        }
+      }
+      let (begun, isOver) = (Guarded(0), Guarded(false))
+      var options = SubscribeOptions()
+      options.group = "one"
+      let made = try await stream.subscribe("test.a", options) { _ in
+        begun.withLock { $0 += 1 }
+        return Failing(isOver: isOver)
+      }
+      let subscription = try #require(made as? StreamSubscription)
+      _ = try await stream.publish(RemoteMessage(), to: "test.a")
+      try await eventually("expected a begun message") { begun.withLock { $0 } == 1 }
+      let items = subscription.inflow.items
+      subscription.beat(items)
+      try await eventually("expected a heartbeat") { received.withLock { $0.contains("+WPI") } }
+      isOver.withLock { $0 = true }
+      try await eventually("expected a verdict") { received.withLock { $0.contains { $0.hasPrefix("-NAK") } } }
+      subscription.beat(items)
+      nats.engine.sendQueue.send(Outgoing(subject: "$JS.ACK.end", body: Array("end".utf8)))
+      try await eventually("expected the end") { received.withLock { $0.last == "end" } }
+      #expect(received.withLock { $0.drop { $0 == "+WPI" } } == [#"-NAK {"delay":600000000000}"#, "end"])
+      verdicts.end()
+      await nats.close()
+      await other.close()
+    }
   }
 #endif
