@@ -12,25 +12,64 @@
       let position: UInt64
     }
 
-    /// The largest number of recorded messages.
-    private static let limit = 65_536
-    private let counts = Guarded<[Key: Int]>([:])
+    private struct Entry: Sendable {
+      var count: Int
+      /// The number of the entry among all.
+      let number: UInt64
+    }
+
+    private struct State: Sendable {
+      var entries: [Key: Entry] = [:]
+      /// The keys in the order of their entries, with removed ones.
+      var order = Deque<(key: Key, number: UInt64)>()
+      var last: UInt64 = 0
+
+      func isThere(_ item: (key: Key, number: UInt64)) -> Bool { entries[item.key]?.number == item.number }
+
+      mutating func removeOldest() {
+        while let oldest = order.popFirst() {
+          guard isThere(oldest) else { continue }
+          entries[oldest.key] = nil
+          return
+        }
+      }
+    }
+
+    /// The largest number of recorded messages. Beyond it, the oldest are forgotten.
+    static let limit = 65_536
+    private let state = Guarded(State())
 
     func add(_ consumer: String, _ position: UInt64) {
-      counts.withLock { counts in
-        if counts.count >= ReleasedDeliveries.limit { counts = [:] }
-        counts[Key(consumer: consumer, position: position), default: 0] += 1
+      let key = Key(consumer: consumer, position: position)
+      state.withLock { state in
+        if state.entries[key] != nil {
+          state.entries[key]?.count += 1
+          return
+        }
+        if state.entries.count >= ReleasedDeliveries.limit { state.removeOldest() }
+        state.last += 1
+        state.entries[key] = Entry(count: 1, number: state.last)
+        state.order.append((key, state.last))
+        guard state.order.count > 2 * ReleasedDeliveries.limit else { return }
+        var order = Deque<(key: Key, number: UInt64)>()
+        while let item = state.order.popFirst() { if state.isThere(item) { order.append(item) } }
+        state.order = order
       }
     }
 
     func remove(_ consumer: String, _ position: UInt64) {
-      counts.withLock { counts in
-        if !counts.isEmpty { counts[Key(consumer: consumer, position: position)] = nil }
+      state.withLock { state in
+        if !state.entries.isEmpty { state.entries[Key(consumer: consumer, position: position)] = nil }
       }
     }
 
     func count(_ consumer: String, _ position: UInt64) -> Int {
-      counts.withLock { $0.isEmpty ? 0 : $0[Key(consumer: consumer, position: position)] ?? 0 }
+      state.withLock { state in
+        state.entries.isEmpty ? 0 : state.entries[Key(consumer: consumer, position: position)]?.count ?? 0
+      }
     }
+
+    /// The number of keys in memory, for tests.
+    var keyCount: Int { state.withLock { $0.order.count } }
   }
 #endif

@@ -1,0 +1,32 @@
+#if NATS
+  import Eventing
+  @testable import EventingNATS
+  import Testing
+
+  /// The memory of returned deliveries is bounded.
+  @Suite struct ReleasedDeliveryTests {
+    /// A message whose releases are forgotten seems to have failed as often, and would become a
+    /// dead letter too soon.
+    @Test func onlyTheOldestReleasesAreForgotten() {
+      let (released, limit) = (ReleasedDeliveries(), UInt64(ReleasedDeliveries.limit))
+      for position in 1...limit { released.add("one", position) }
+      released.add("one", 1)
+      released.add("one", limit + 1)
+      released.add("one", limit + 2)
+      #expect([1, 2, 3, limit, limit + 1, limit + 2].map { released.count("one", $0) } == [0, 0, 1, 1, 1, 1])
+      released.remove("one", 3)
+      released.add("one", limit + 3)
+      #expect([3, 4, limit + 3].map { released.count("one", $0) } == [0, 1, 1])
+    }
+
+    @Test func handledMessagesTakeNoMemory() {
+      let released = ReleasedDeliveries()
+      released.add("one", 1)  // stays
+      for position in 2...(UInt64(ReleasedDeliveries.limit) * 4) {
+        released.add("one", position)
+        released.remove("one", position)
+      }
+      #expect(released.count("one", 1) == 1 && released.keyCount <= 2 * ReleasedDeliveries.limit)
+    }
+  }
+#endif
