@@ -199,16 +199,24 @@
           unsafe natsConnection_Subscribe(&made, raw, subject, callback, retained.toOpaque())
         }
       guard status == NATS_OK, let made = unsafe made else {
-        let text = libraryError(status)
+        let error = failure(status, subject)
         unsafe retained.release()
-        throw TransportError(.refused, "expected to subscribe to \(subject); libnats says: \(text)")
+        throw error
       }
-      _ = unsafe natsSubscription_SetOnCompleteCB(
+      let ends = unsafe natsSubscription_SetOnCompleteCB(
         made,
         { unsafe Unmanaged<SubscriptionContext>.fromOpaque($0!).takeRetainedValue().completed.signal() },
         retained.toOpaque())
-      _ = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
+      // Without the completion callback, the handle and its context are never freed: messages may
+      // still arrive.
+      guard ends == NATS_OK else { throw failure(ends, subject) }
       let subscription = unsafe LibrarySubscription(made, self, context.completed)
+      let limited = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
+      guard limited == NATS_OK else {
+        let error = failure(limited, subject)
+        subscription.end()
+        throw error
+      }
       let flushed = self.status(ofFlush: wait.milliseconds)
       guard flushed == NATS_OK else {
         subscription.end()
@@ -224,6 +232,11 @@
         )
       }
       return subscription
+    }
+
+    /// Returns the error for a failed call of libnats.
+    private func failure(_ status: natsStatus, _ subject: String) -> TransportError {
+      TransportError(.refused, "expected to subscribe to \(subject); libnats says: \(libraryError(status))")
     }
 
     /// Returns the error text with which the server has refused a subscription; `nil` if it has

@@ -13,8 +13,10 @@
 
     private struct State: Sendable {
       var receive: (@Sendable (Kind) -> Void)?
-      /// The events that were reported before the receiver was set.
-      var early: [Kind] = []
+      /// The events that the receiver has not got yet, in order.
+      var waiting: [Kind] = []
+      /// Whether a thread passes events to the receiver.
+      var isTelling = false
       /// The error texts since the begin of each watch.
       var watched: [UInt64: [String]] = [:]
       var lastWatch: UInt64 = 0
@@ -26,12 +28,24 @@
 
     init(_ secrets: Secrets) { self.secrets = secrets }
 
+    /// Reports an event. The receiver gets all events in order.
     func tell(_ kind: Kind) {
-      let receive = state.withLock { state in
-        if state.receive == nil { state.early.append(kind) }
-        return state.receive
+      state.withLock { $0.waiting.append(kind) }
+      tellWaiting()
+    }
+
+    /// Passes the waiting events to the receiver, unless another thread does.
+    private func tellWaiting() {
+      while true {
+        let next = state.withLock { state -> (Kind, @Sendable (Kind) -> Void)? in
+          guard !state.isTelling, let receive = state.receive, !state.waiting.isEmpty else { return nil }
+          state.isTelling = true
+          return (state.waiting.removeFirst(), receive)
+        }
+        guard let (kind, receive) = next else { return }
+        receive(kind)
+        state.withLock { $0.isTelling = false }
       }
-      receive?(kind)
     }
 
     /// Reports an error text of the server.
@@ -58,12 +72,8 @@
 
     /// Sets the receiver. It must not block.
     func receive(_ receive: @escaping @Sendable (Kind) -> Void) {
-      let early = state.withLock { state in
-        state.receive = receive
-        defer { state.early = [] }
-        return state.early
-      }
-      for kind in early { receive(kind) }
+      state.withLock { $0.receive = receive }
+      tellWaiting()
     }
   }
 

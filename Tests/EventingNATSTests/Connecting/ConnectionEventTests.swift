@@ -1,0 +1,44 @@
+#if NATS
+  import Dispatch
+  import Eventing
+  @testable import EventingNATS
+  import Foundation
+  import Testing
+
+  /// The reports of libnats reach the engine in order.
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectionEventTests {
+    /// If the loss came last, the engine would wait for ever for a connection that is there.
+    @Test func anEventThatComesWhileEarlierOnesAreToldIsToldAfterThem() throws {
+      let events = ConnectionEvents(try ConnectOptions(["nats://a:1"], nil, nil, within: .seconds(1)).secrets)
+      let kinds = Guarded<[String]>([])
+      events.tell(.lost)  // no receiver yet
+      events.receive { kind in
+        if case .lost = kind {
+          let isTold = DispatchSemaphore(value: 0)
+          Foundation.Thread.detachNewThread {
+            events.tell(.reconnected)
+            isTold.signal()
+          }
+          isTold.wait()
+        }
+        kinds.withLock { $0.append("\(kind)") }
+      }
+      #expect(kinds.withLock { $0 } == ["lost", "reconnected"])
+      events.tell(.closed)
+      #expect(kinds.withLock { $0 } == ["lost", "reconnected", "closed"])
+    }
+
+    /// libnats takes no limit of zero. Without the limit, its buffer would have another size.
+    @Test func aSubscriptionWithoutItsLimitIsRefused() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let connection = nats.engine.connection
+      let error = await transportError {
+        _ = try await onOwnThread { try connection.subscribe("a", group: nil, limit: 0) { _ in } }
+      }
+      #expect(error?.code == .refused)
+      #expect(error?.description.hasPrefix("expected to subscribe to a; libnats says: ") == true)
+      await nats.close()
+    }
+  }
+#endif
