@@ -63,16 +63,20 @@
       _ connection: LoopbackSocket, _ state: Guarded<State>, _ pings: Guarded<Int>, _ pongs: Int,
       _ answer: @Sendable (Int) -> String
     ) {
+      var rest = ""  // the begin of a `PING` that came in two parts
       while true {
         let bytes = connection.receive()
         guard !bytes.isEmpty else { break }
         state.withLock { $0.received += bytes }
-        guard String(decoding: bytes, as: UTF8.self).contains("PING\r\n") else { continue }
-        let number = pings.withLock { pings in
-          pings += 1
-          return pings
+        let parts = (rest + String(decoding: bytes, as: UTF8.self)).components(separatedBy: "PING\r\n")
+        rest = String((parts.last ?? "").unicodeScalars.suffix(5))
+        for _ in parts.dropFirst() {
+          let number = pings.withLock { pings in
+            pings += 1
+            return pings
+          }
+          if number <= pongs { connection.send(Array(answer(number).utf8)[...]) }
         }
-        if number <= pongs { connection.send(Array(answer(number).utf8)[...]) }
       }
       state.withLock { _ = $0.open.removeValue(forKey: ObjectIdentifier(connection)) }
     }
