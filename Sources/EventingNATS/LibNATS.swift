@@ -27,8 +27,11 @@
       try unsafe check(natsOptions_Create(&made), .refused, "the options of libnats")
       let raw = unsafe made
       defer { unsafe natsOptions_Destroy(raw) }
-      try unsafe LibraryConnection.fill(raw, options)
       let context = unsafe Unmanaged.passRetained(events)
+      do { try unsafe LibraryConnection.fill(raw, options, context.toOpaque()) } catch {
+        unsafe context.release()
+        throw error
+      }
       unsafe LibraryConnection.observe(raw, context.toOpaque())
       var connection: OpaquePointer?
       let status = unsafe natsConnection_Connect(&connection, raw)
@@ -49,7 +52,9 @@
       Foundation.Thread.detachNewThread { unsafe natsConnection_Destroy(raw) }
     }
 
-    private static func fill(_ raw: OpaquePointer?, _ options: ConnectOptions) throws {
+    private static func fill(
+      _ raw: OpaquePointer?, _ options: ConnectOptions, _ context: UnsafeMutableRawPointer
+    ) throws {
       try unsafe withStrings(options.servers) { servers in
         try unsafe check(
           natsOptions_SetServers(raw, servers.baseAddress, Int32(servers.count)), .refused, "the servers' addresses")
@@ -68,10 +73,11 @@
       case .token(let token): _ = unsafe natsOptions_SetToken(raw, token)
       case .file(let path):
         try unsafe check(
-          natsOptions_SetUserCredentialsFromFiles(raw, path, nil), .refused, "the credentials file \(shownPath(path))")
+          natsOptions_SetUserCredentialsCallbacks(raw, passJWT, context, passSignature, context), .refused,
+          "the credentials file \(shownPath(path))")
       case .nkey(let publicKey, let path):
         try unsafe check(
-          natsOptions_SetNKeyFromSeed(raw, publicKey, path), .refused, "the seed file \(shownPath(path))")
+          natsOptions_SetNKey(raw, publicKey, passSignature, context), .refused, "the seed file \(shownPath(path))")
       case nil: break
       }
       guard options.isSecure else { return }
@@ -342,6 +348,51 @@
     var text: UnsafePointer<CChar>?
     _ = unsafe natsConnection_GetLastError(connection, &text)
     return unsafe text.map { unsafe String(cString: $0) } ?? ""
+  }
+
+  // MARK: Logins
+
+  /// Passes the JWT of a user to libnats.
+  private let passJWT: natsUserJWTHandler = { target, failure, context in
+    do {
+      unsafe target?.pointee = strdup(try unsafe events(context).loginFile.jwt())
+      return NATS_OK
+    } catch {
+      unsafe failure?.pointee = strdup("\(error)")
+      return NATS_ERR
+    }
+  }
+
+  /// Signs the nonce of the server.
+  private let passSignature: natsSignatureHandler = { failure, target, count, nonce, context in
+    do {
+      let seed = try unsafe events(context).loginFile.seed()
+      var signature: UnsafeMutablePointer<UInt8>?
+      let status = unsafe nats_Sign(seed, nonce, &signature, count)
+      guard status == NATS_OK, let signature = unsafe signature else { return status }
+      // libnats 3.4.1 would send no signature, and the server would refuse the login. The next
+      // connection has another nonce.
+      if unsafe signature.pointee == 0 {
+        unsafe free(signature)
+        unsafe failure?.pointee = strdup(LoginFile.unsendable)
+        return NATS_ERR
+      }
+      unsafe target?.pointee = signature
+      return NATS_OK
+    } catch {
+      unsafe failure?.pointee = strdup("\(error)")
+      return NATS_ERR
+    }
+  }
+
+  /// Returns the first byte of a signature, for tests.
+  func firstByteOfSignature(_ nonce: String, seed: String) -> UInt8? {
+    var signature: UnsafeMutablePointer<UInt8>?
+    var count: Int32 = 0
+    _ = nats_Open(-1)
+    guard unsafe nats_Sign(seed, nonce, &signature, &count) == NATS_OK else { return nil }
+    defer { unsafe free(signature) }
+    return unsafe signature?.pointee
   }
 
   private func events(_ context: UnsafeMutableRawPointer?) -> ConnectionEvents {

@@ -61,7 +61,7 @@
         // All steps run on this thread. Tasks might have to wait while other code occupies Swift's
         // pool.
         do {
-          let events = ConnectionEvents(options.secrets)
+          let events = ConnectionEvents(options.secrets, options.loginFile)
           let connection = try options.connect(events)
           guard connection.hasHeaders else {
             throw ServerGreeting.lacksHeaders(connection.address, within: end - .now)

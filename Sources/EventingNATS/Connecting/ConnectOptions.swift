@@ -99,6 +99,13 @@
     /// always ends the wait first.
     var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
 
+    var loginFile: LoginFile {
+      switch credentials?.kind {
+      case .file(let path), .nkey(_, let path): LoginFile(path: path)
+      case .token, .user, nil: LoginFile(path: "")
+      }
+    }
+
     /// The error for servers that were too slow.
     var lateness: TransportError {
       let places = servers.map(shownAddress).joined(separator: ", ")
@@ -108,11 +115,12 @@
 
     /// Connects. Blocks for about the timeout, or for ever in a TLS handshake.
     ///
-    /// libnats 3.4.1 signs about one of a hundred logins wrongly, so a login with a key is retried.
+    /// A login that is signed with a key is retried: see ``LoginFile/unsendable``.
     func connect(_ events: ConnectionEvents) throws -> LibraryConnection {
       for _ in 0..<2 {
         do { return try LibraryConnection(self, events) } catch {
-          guard credentials?.isSigned == true, "\(error)".contains("Authorization Violation") else { throw error }
+          let isRetried = [LoginFile.unsendable, "Authorization Violation"].contains { "\(error)".contains($0) }
+          guard credentials?.isSigned == true, isRetried else { throw error }
         }
       }
       return try LibraryConnection(self, events)

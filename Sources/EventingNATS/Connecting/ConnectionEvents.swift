@@ -25,8 +25,12 @@
     private let state = Guarded(State())
     /// The secrets that no error text may contain.
     let secrets: Secrets
+    let loginFile: LoginFile
 
-    init(_ secrets: Secrets) { self.secrets = secrets }
+    init(_ secrets: Secrets, _ loginFile: LoginFile = LoginFile(path: "")) {
+      self.secrets = secrets
+      self.loginFile = loginFile
+    }
 
     /// Reports an event. The receiver gets all events in order.
     func tell(_ kind: Kind) {
