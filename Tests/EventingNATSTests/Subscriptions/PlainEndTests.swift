@@ -18,24 +18,22 @@
       }
     }
 
-    /// The server has sent a message, but has not confirmed the end yet. The second drain waits for
-    /// the message, as the first one does.
-    @Test func twoDrainsTogetherDropNoMessage() async throws {
-      let server = try TextServer(TextServer.info(), pongs: 3)  // none for the end of the listening
-      let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)")
-      let handled = Guarded<[String]>([])
-      let subscription = try await nats.plain.subscribe("a", SubscribeOptions()) { message in
-        handled.withLock { $0.append(String(decoding: message.body, as: UTF8.self)) }
-        return Begun(isOver: Guarded(true))
-      }
-      async let first: Void = subscription.drain(within: .seconds(30))
-      try await eventually("expected the end of the listening") { server.received.contains("UNSUB 2") }
-      async let second: Void = subscription.drain(within: .seconds(30))
-      for _ in 0..<1_000 { await Task.yield() }
-      server.say("MSG a 2 1\r\n7\r\nPONG\r\n")
-      _ = await (first, second)
-      #expect(handled.withLock { $0 } == ["7"])
-      await nats.close(within: .zero)
+    /// A close beside a drain waits for the messages that the server has sent, as the drain does.
+    @Test func twoEndsWaitForTheSameStepsOfTheServer() {
+      var ending = SubscriptionEnding()
+      let steps = Guarded<[String]>([])
+      func closure(_ step: String) -> @Sendable () -> Void { { steps.withLock { $0.append(step) } } }
+      let first = ending.begin(closure("next 1"), closure("delivered 1"))
+      let second = ending.begin(closure("next 2"), closure("delivered 2"))
+      #expect(first.isFirst && !second.isFirst && first.due.isEmpty && second.due.isEmpty && ending.hasBegun)
+      for closure in ending.enqueued() { closure() }
+      let third = ending.begin(closure("next 3"), closure("delivered 3"))
+      for closure in third.due { closure() }
+      #expect(steps.withLock { $0 } == ["next 1", "next 2", "next 3"])
+      for closure in ending.delivered() + ending.delivered() { closure() }
+      for closure in ending.begin(closure("next 4"), closure("delivered 4")).due { closure() }
+      #expect(
+        steps.withLock { $0.dropFirst(3) } == ["delivered 1", "delivered 2", "delivered 3", "next 4", "delivered 4"])
     }
 
     @Test func aDrainCountsWhatDidNotBeginInTime() async throws {
