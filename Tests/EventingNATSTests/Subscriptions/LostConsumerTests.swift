@@ -123,21 +123,6 @@
     }
 
     /// The floor of a consumer without a delivery is 0, wherever the consumer begins.
-    @Test func aGroupOfNewMessagesThatIsDeletedBeginsAgainWithNoEarlierOne() async throws {
-      let server = try NATSServer()
-      let nats = try await server.connect()
-      let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
-      let numbers = Guarded<[Int]>([])
-      event.addHandler { number in numbers.withLock { $0.append(number) } }
-      for number in 1...3 { try await event.publish(number) }
-      try await event.listen(as: "one")
-      try await deleteTheGroup(over: nats)
-      try await event.publish(4)
-      try await eventually("expected 4, got \(numbers.withLock { $0 })") { numbers.withLock { $0.contains(4) } }
-      #expect(numbers.withLock { $0 } == [4])
-      await nats.close()
-    }
-
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#
