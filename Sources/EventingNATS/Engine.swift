@@ -197,26 +197,37 @@
     ///     cancellation of the task ends the wait.
     ///   - entered: A closure that is called when the message has its place among all messages of
     ///     the connection.
-    ///   - sent: A closure that is called once, when the message was sent, or when it never will
-    ///     be.
+    ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the
+    ///     reason why it never will be.
     func exchange(
       _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool, entered: () -> Void = {},
-      sent: @escaping @Sendable () -> Void = {}
+      sent: @escaping @Sendable (String?) -> Void = { _ in }
     ) async -> PendingRequests.Outcome {
-      let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
-      var message = message
-      message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
-      message.isSent = { [pendingRequests] reason in
-        sent()
-        if let reason { pendingRequests.end(token, .unsent(reason)) }
-      }
-      sendQueue.send(message)
+      let (token, outcome) = beginExchange(message, until: deadline, endsWhenLost: endsWhenLost, sent)
       entered()
       return await withTaskCancellationHandler {
         await outcome.value
       } onCancel: {
         if !endsWhenLost { pendingRequests.end(token, .cancelled) }
       }
+    }
+
+    /// Appends a message to the send queue. Returns the result, and its key among the requests.
+    ///
+    /// The parameters are those of ``exchange(_:until:endsWhenLost:entered:sent:)``.
+    func beginExchange(
+      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
+      _ sent: @escaping @Sendable (String?) -> Void = { _ in }
+    ) -> (token: UInt64, outcome: OneShot<PendingRequests.Outcome>) {
+      let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
+      var message = message
+      message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
+      message.isSent = { [pendingRequests] reason in
+        sent(reason)
+        if let reason { pendingRequests.end(token, .unsent(reason)) }
+      }
+      sendQueue.send(message)
+      return (token, outcome)
     }
 
     /// Passes a plain message to the thread that sends, which afterwards returns the message's room

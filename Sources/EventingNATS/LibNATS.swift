@@ -324,7 +324,9 @@
       nonisolated(unsafe) let raw = unsafe raw
       Foundation.Thread.detachNewThread { [connection, completed, ending] in
         let drains = unsafe natsSubscription_DrainTimeout(raw, 2_000) == NATS_OK
-        for closure in ending.withLock({ $0.enqueued() }) { closure() }
+        while case let closures = ending.withLock({ $0.enqueued() }), !closures.isEmpty {
+          for closure in closures { closure() }
+        }
         // It does not drain if the connection is closed.
         if !drains { for closure in ending.withLock({ $0.delivered() }) { closure() } }
         // If the completion callback never runs, the subscription is not destroyed: its message

@@ -119,10 +119,11 @@
         let copy = room.retain()
         let outcome = await engine.exchange(
           message, until: min(end, .now + .seconds(2)), endsWhenLost: true, entered: entered
-        ) {
-          copy.set(())
+        ) { reason in
+          copy.set(reason)
           room.release()
         }
+        var isAnswered = true
         switch outcome {
         case .reply(let arrival) where arrival.status == nil:
           switch StoreAnswer(arrival.body) {
@@ -131,7 +132,7 @@
             throw refusal("to store a message to \(subject); the server says: \(quoted(reason))", mayBeStored)
           }
         case .reply: await pause(.milliseconds(50))  // a server that is starting has no streams yet
-        case .late, .lost, .cancelled: mayBeStored = true
+        case .late, .lost, .cancelled: isAnswered = false
         case .refused(let reason):
           throw refusal("to publish to \(subject); the server says: \(withoutCredentials(reason))", mayBeStored)
         case .unsent(let reason):
@@ -140,7 +141,9 @@
           throw TransportError(
             .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
         }
-        if try await canStoreAgain(subject, after: copy, mayBeStored, until: end) { continue }
+        let isTried = try await canStoreAgain(subject, after: copy, mayBeStored, isAnswered, until: end)
+        mayBeStored = mayBeStored || !isAnswered
+        if isTried { continue }
         guard mayBeStored else {
           throw TransportError(
             .refused, "expected a stream that stores \(subject) within \(engine.publishTimeout); nobody responds")
@@ -160,24 +163,32 @@
     }
 
     /// Waits until the engine is reachable and has sent the last copy of the message. Returns false
-    /// after the deadline.
+    /// after the deadline. Throws if the copy cannot be sent.
     ///
     /// While the last copy waits for the socket, another copy would only take memory.
+    ///
+    /// - Parameters:
+    ///   - mayBeStored: Whether a copy before the last one may be stored.
+    ///   - isAnswered: Whether the server has answered the last copy.
     private func canStoreAgain(
-      _ subject: String, after copy: OneShot<Void>, _ mayBeStored: Bool, until end: ContinuousClock.Instant
+      _ subject: String, after copy: OneShot<String?>, _ mayBeStored: Bool, _ isAnswered: Bool,
+      until end: ContinuousClock.Instant
     ) async throws -> Bool {
       do {
         guard try await engine.reach("publish to \(subject)", until: end) else { return false }
-      } catch {
-        guard mayBeStored else { throw error }
+        let timer = Scheduling.cancelledWhenDropped {
+          if (try? await Task.sleep(until: end)) != nil { copy.set(nil) }
+        }
+        let reason = await copy.value
+        withExtendedLifetime(timer) {}
+        try engine.checkOpen("publish to \(subject)")
+        if let reason {
+          throw refusal("to publish to \(subject); not sent: \(withoutCredentials(reason))", mayBeStored)
+        }
+      } catch let error as TransportError where error.code == .closed && (mayBeStored || !isAnswered) {
         throw TransportError(
           .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
       }
-      let timer = Scheduling.cancelledWhenDropped {
-        if (try? await Task.sleep(until: end)) != nil { copy.set(()) }
-      }
-      await copy.value
-      withExtendedLifetime(timer) {}
       return .now < end
     }
 
@@ -244,9 +255,8 @@
         throw TransportError(
           .timedOut, "expected room for a question to \(subject) within \(limit); the server did not keep up")
       }
-      let outcome = await engine.exchange(outgoing, until: end, endsWhenLost: false) { [budget = engine.budget] in
-        budget.give(cost)
-      }
+      let outcome = await engine.exchange(
+        outgoing, until: end, endsWhenLost: false, sent: { [budget = engine.budget] _ in budget.give(cost) })
       switch outcome {
       case .reply(let arrival) where arrival.status == 503:
         throw TransportError(.noResponders, "expected a process that responds to \(subject); there is none")

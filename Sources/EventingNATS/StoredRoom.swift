@@ -14,8 +14,9 @@
 
     init(_ budget: PublishBudget, _ cost: Int) { (self.budget, self.cost) = (budget, cost) }
 
-    /// Adds a copy as a user. Returns the value to set when the copy was sent, or never will be.
-    func retain() -> OneShot<Void> {
+    /// Adds a copy as a user. Returns the value to set: `nil` when the copy was sent, or the reason
+    /// why it never will be.
+    func retain() -> OneShot<String?> {
       users.withLock { $0 += 1 }
       return OneShot()
     }

@@ -104,6 +104,18 @@
       }
     }
 
+    /// Removes and returns the waiting messages, which are to be returned to the server. Until
+    /// ``finish(_:)``, ``drain(within:)`` waits for each of them.
+    func settleWaiting() -> [Item] {
+      state.withLock { state in
+        let items = Array(state.waiting[state.head...])
+        for item in items { state.settling[item.number] = item }
+        state.waiting = []
+        state.head = 0
+        return items
+      }
+    }
+
     /// Removes a message whose verdict was carried out.
     func finish(_ item: Item) {
       let drainers = state.withLock { state in

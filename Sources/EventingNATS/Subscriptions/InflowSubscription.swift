@@ -81,13 +81,18 @@
     func takeAgain() {}
     func readinessChanged() { wake() }
 
-    func cancel() {
+    func cancel() { cancel {} }
+
+    /// Ends the subscription, and calls a closure when all that this sends is enqueued. Until then,
+    /// a close of the connection waits for the subscription.
+    func cancel(_ next: @escaping @Sendable () -> Void) {
       let items = inflow.end()
       endDelivery {
         self.giveBack(items)
         self.forget()
+        self.engine.remove(self)
+        next()
       }
-      engine.remove(self)
     }
   }
 #endif

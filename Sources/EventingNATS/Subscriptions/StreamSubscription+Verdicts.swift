@@ -96,9 +96,10 @@
       }
       for item in items.dropLast() { answer(item, "-NAK") }
       state.withLock { $0.returning += 1 }
+      let verdict = Outgoing(subject: reply, body: Array("-NAK".utf8))
+      let (_, outcome) = engine.beginExchange(verdict, until: .now + .seconds(2), endsWhenLost: true)
       Scheduling.task(priority: nil, on: nil) { [self] in
-        let verdict = Outgoing(subject: reply, body: Array("-NAK".utf8))
-        _ = await engine.exchange(verdict, until: .now + .seconds(2), endsWhenLost: true)
+        _ = await outcome.value
         takeAgain()
       }
     }

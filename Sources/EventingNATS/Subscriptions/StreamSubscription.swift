@@ -208,7 +208,10 @@
         // If messages are returned while a pull is open, the server delivers them to this pull at
         // once. So they are returned only after the pull has ended, which takes at most
         // ``StreamPulls/expiry``.
-        if !hasPulls { giveBackInOrder(inflow.takeWaiting()) }
+        guard !hasPulls else { return }
+        let waiting = inflow.settleWaiting()
+        giveBackInOrder(waiting)
+        for item in waiting { inflow.finish(item) }
         return
       }
       guard engine.isConnected else { return }
@@ -267,14 +270,12 @@
 
     func drain(within limit: Duration) async {
       inflow.close()
-      let waiting = inflow.takeWaiting()
-      let isGivenBack = OneShot<Void>()
-      endDelivery {
-        self.giveBack(waiting)
-        isGivenBack.set(())
-      }
+      let waiting = inflow.settleWaiting()
+      endDelivery { self.giveBack(waiting) }
+      for item in waiting { inflow.finish(item) }
       await inflow.drain(within: limit)
-      cancel()
+      let isGivenBack = OneShot<Void>()
+      cancel { isGivenBack.set(()) }  // after all that was enqueued for an earlier end
       // If the server is frozen, the wait ends after a second. The server then redelivers the
       // messages by itself.
       let timer = Scheduling.cancelledWhenDropped {

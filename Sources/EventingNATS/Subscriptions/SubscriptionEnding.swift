@@ -28,8 +28,11 @@
     }
 
     /// Records that the end is enqueued for sending. Returns the closures that waited for it.
+    ///
+    /// The caller calls the closures, and then this method again, until it returns none. So a
+    /// closure of a later joiner is called after all earlier ones.
     mutating func enqueued() -> [@Sendable () -> Void] {
-      isEnqueued = true
+      isEnqueued = waitingForEnqueued.isEmpty
       defer { waitingForEnqueued = [] }
       return waitingForEnqueued
     }

@@ -26,7 +26,7 @@
       let first = ending.begin(closure("next 1"), closure("delivered 1"))
       let second = ending.begin(closure("next 2"), closure("delivered 2"))
       #expect(first.isFirst && !second.isFirst && first.due.isEmpty && second.due.isEmpty && ending.hasBegun)
-      for closure in ending.enqueued() { closure() }
+      for closure in ending.enqueued() + ending.enqueued() { closure() }
       let third = ending.begin(closure("next 3"), closure("delivered 3"))
       for closure in third.due { closure() }
       #expect(steps.withLock { $0 } == ["next 1", "next 2", "next 3"])

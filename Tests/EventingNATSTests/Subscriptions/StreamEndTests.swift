@@ -1,0 +1,93 @@
+#if NATS
+  import Eventing
+  @testable import EventingNATS
+  import EventingTransport
+  import Testing
+
+  /// The end of a subscription to a stream sends all that it must before the connection is closed.
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamEndTests {
+    private struct Endless: BegunMessage {
+      var verdict: Verdict {
+        get async {
+          await pause(.seconds(30))
+          return .done
+        }
+      }
+    }
+
+    /// Returns a subscription without a group that has many messages in hand.
+    private func busySubscription(_ nats: NATS) async throws -> StreamSubscription {
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      var options = SubscribeOptions()
+      options.inFlight = 40_000
+      let subscription = try #require(
+        try await stream.subscribe("test.a", options) { _ in Endless() } as? StreamSubscription)
+      for position in 1...20_000 as ClosedRange<UInt64> {
+        var message = RemoteMessage()
+        message.position = position
+        _ = subscription.inflow.append(Inflow.Item(message: message, reply: "a"), limit: .max)
+        _ = subscription.inflow.take()
+      }
+      return subscription
+    }
+
+    /// The server keeps a consumer that is not deleted for minutes.
+    @Test func aDrainEndsAfterTheMessagesInHandAreReturned() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let subscription = try await busySubscription(nats)
+      await subscription.drain(within: .zero)
+      #expect(subscription.state.withLock { $0.isForgotten })
+      await nats.close()
+    }
+
+    @Test func aCloseAfterACancellationWaitsForItsMessages() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let subscription = try await busySubscription(nats)
+      subscription.cancel()
+      await nats.close()
+      #expect(subscription.state.withLock { $0.isForgotten })
+    }
+
+    /// The first joiner may be about to enqueue messages when the second one comes.
+    @Test func theStepsOfTwoEndsAreInOrder() {
+      var ending = SubscriptionEnding()
+      let steps = Guarded<[Int]>([])
+      func begin(_ number: Int) -> [@Sendable () -> Void] {
+        ending.begin({ steps.withLock { $0.append(number) } }, {}).due
+      }
+      #expect(begin(1).isEmpty)
+      let first = ending.enqueued()
+      for closure in begin(2) { closure() }
+      for closure in first { closure() }
+      for closure in ending.enqueued() { closure() }
+      #expect(steps.withLock { $0 } == [1, 2])
+      #expect(ending.enqueued().isEmpty && begin(3).count == 1)
+    }
+
+    /// If the drain ended first, the close would drop the last message.
+    @Test func waitingMessagesThatAreReturnedDelayADrain() async throws {
+      let inflow = Inflow(1)
+      _ = inflow.append(Inflow.Item(message: RemoteMessage(), reply: "a"), limit: 4)
+      let items = inflow.settleWaiting()
+      #expect(items.count == 1 && inflow.count == 1 && inflow.end().isEmpty && inflow.count == 1)
+      for item in items { inflow.finish(item) }
+      #expect(inflow.count == 0)
+    }
+
+    /// With one message at a time, a released message is returned in order, which takes a task.
+    @Test func aReturnInOrderIsEnqueuedAtOnce() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let subscription = try #require(
+        try await stream.subscribe("test.a", SubscribeOptions()) { _ in Endless() } as? StreamSubscription)
+      let before = nats.engine.pendingRequests.begin("a", until: .now, endsWhenLost: true).token
+      subscription.giveBackInOrder([Inflow.Item(message: RemoteMessage(), reply: "b")])
+      let after = nats.engine.pendingRequests.begin("a", until: .now, endsWhenLost: true).token
+      #expect(after == before + 2)
+      await nats.close()
+    }
+  }
+#endif
