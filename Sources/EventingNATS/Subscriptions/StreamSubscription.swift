@@ -144,12 +144,19 @@
           state.pausedUntil = .now + .milliseconds(200)
         default: return false
         }
-        guard status == 503 || text.contains("Consumer"), !state.isRestoring else { return false }
-        state.isRestoring = true
-        return true
+        return status == 503 || text.contains("Consumer")
       }
-      if mustRestore { Scheduling.task(priority: nil, on: nil) { await self.restore() } }
+      if mustRestore { beginRestoring() }
       wake()
+    }
+
+    /// Starts a task that makes the consumer again if the server has lost it.
+    private func beginRestoring() {
+      let isFirst = state.withLock { state in
+        defer { state.isRestoring = true }
+        return !state.isRestoring
+      }
+      if isFirst { Scheduling.task(priority: nil, on: nil) { await self.restore() } }
     }
 
     /// Makes the consumer again if the server has lost it.
@@ -232,14 +239,17 @@
     }
 
     func tick(_ now: ContinuousClock.Instant) {
-      let (mustBeat, mustLook) = state.withLock { state in
+      let (mustBeat, hasExpired, mustLook) = state.withLock { state in
         let (mustBeat, hasExpired) = (state.nextHeartbeat <= now, state.pulls.expire(now))
         if mustBeat { state.nextHeartbeat = now + StreamAdmin.ackWait / 3 }
         // `readinessChanged()` does not report every change. This check finds the unreported ones.
         let mustLook = hasExpired || state.pulls.isEmpty && state.nextLook <= now
         if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
-        return (mustBeat, mustLook)
+        return (mustBeat, hasExpired, mustLook)
       }
+      // The server answers each pull when it ends, but not a pull for a consumer that does not
+      // exist.
+      if hasExpired, engine.isConnected { beginRestoring() }
       if mustBeat, engine.isConnected {
         beat(inflow.items)
         askForFloor(now)

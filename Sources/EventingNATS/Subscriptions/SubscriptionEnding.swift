@@ -29,8 +29,8 @@
 
     /// Records that the end is enqueued for sending. Returns the closures that waited for it.
     ///
-    /// The caller calls the closures, and then this method again, until it returns none. So a
-    /// closure of a later joiner is called after all earlier ones.
+    /// The caller calls the closures, and then this method again, until it returns none. So
+    /// each closure is called after all that came before it.
     mutating func enqueued() -> [@Sendable () -> Void] {
       isEnqueued = waitingForEnqueued.isEmpty
       defer { waitingForEnqueued = [] }

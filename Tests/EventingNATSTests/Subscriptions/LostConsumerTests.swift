@@ -122,7 +122,37 @@
       await nats.close()
     }
 
+    /// The server does not answer a pull for a consumer that does not exist.
+    @Test(arguments: ["one", nil]) func aConsumerThatIsDeletedWhileNoPullIsOpenBeginsAgain(group: String?) async throws
+    {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
+      if let group { try await event.listen(as: group) } else { try await event.listen() }  // pulls with a handler only
+      try await deleteTheGroup(over: nats)
+      try await event.publish(1)
+      let numbers = Guarded<[Int]>([])
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      try await eventually("expected 1, got \(numbers.withLock { $0 })") { numbers.withLock { $0 } == [1] }
+      await nats.close()
+    }
+
     /// The floor of a consumer without a delivery is 0, wherever the consumer begins.
+    @Test func aGroupOfNewMessagesThatIsDeletedBeginsAgainWithNoEarlierOne() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
+      let numbers = Guarded<[Int]>([])
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      for number in 1...3 { try await event.publish(number) }
+      try await event.listen(as: "one")
+      try await deleteTheGroup(over: nats)
+      try await event.publish(4)
+      try await eventually("expected 4, got \(numbers.withLock { $0 })") { numbers.withLock { $0.contains(4) } }
+      #expect(numbers.withLock { $0 } == [4])
+      await nats.close()
+    }
+
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#

@@ -50,7 +50,7 @@
       #expect(subscription.state.withLock { $0.isForgotten })
     }
 
-    /// The first joiner may be about to enqueue messages when the second one comes.
+    /// The first end may be about to enqueue messages when the second one begins.
     @Test func theStepsOfTwoEndsAreInOrder() {
       var ending = SubscriptionEnding()
       let steps = Guarded<[Int]>([])
