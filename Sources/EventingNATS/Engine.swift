@@ -40,7 +40,7 @@
     let publishTimeout: Duration
     let identity: String
     /// The prefix of all subjects for replies to this connection.
-    private let inboxPrefix: String
+    let inboxPrefix: String
     private let state: Guarded<State>
 
     private init(_ connection: LibraryConnection, _ publishTimeout: Duration, _ identity: String) {
@@ -145,9 +145,14 @@
 
     /// Waits until the server is reachable. Returns false after the deadline.
     func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
-      await beginWait(until: deadline)?.value
-      try checkOpen(action)
-      return isConnected
+      while true {
+        let wait = beginWait(until: deadline)
+        await wait?.value
+        try checkOpen(action)
+        // The connection may be lost again directly after its return.
+        if wait == nil || isConnected { return true }
+        if deadline <= .now { return false }
+      }
     }
 
     /// Begins a wait until the server is reachable. Returns `nil` if it is, or if the engine was
@@ -187,48 +192,6 @@
     }
 
     // MARK: Messages
-
-    /// Sends a message, and waits for the reply.
-    ///
-    /// - Parameters:
-    ///   - message: The message.
-    ///   - deadline: The end of the wait.
-    ///   - endsWhenLost: Whether the wait ends when a lost connection was restored. If not, a
-    ///     cancellation of the task ends the wait.
-    ///   - entered: A closure that is called when the message has its place among all messages of
-    ///     the connection.
-    ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the
-    ///     reason why it never will be.
-    func exchange(
-      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool, entered: () -> Void = {},
-      sent: @escaping @Sendable (String?) -> Void = { _ in }
-    ) async -> PendingRequests.Outcome {
-      let (token, outcome) = beginExchange(message, until: deadline, endsWhenLost: endsWhenLost, sent)
-      entered()
-      return await withTaskCancellationHandler {
-        await outcome.value
-      } onCancel: {
-        if !endsWhenLost { pendingRequests.end(token, .cancelled) }
-      }
-    }
-
-    /// Appends a message to the send queue. Returns the result, and its key among the requests.
-    ///
-    /// The parameters are those of ``exchange(_:until:endsWhenLost:entered:sent:)``.
-    func beginExchange(
-      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
-      _ sent: @escaping @Sendable (String?) -> Void = { _ in }
-    ) -> (token: UInt64, outcome: OneShot<PendingRequests.Outcome>) {
-      let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
-      var message = message
-      message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
-      message.isSent = { [pendingRequests] reason in
-        sent(reason)
-        if let reason { pendingRequests.end(token, .unsent(reason)) }
-      }
-      sendQueue.send(message)
-      return (token, outcome)
-    }
 
     /// Passes a plain message to the thread that sends, which afterwards returns the message's room
     /// to the budget. Returns false if the connection was closed.

@@ -295,6 +295,13 @@
       return unsafe natsSubscription_GetDropped(raw, &count) == NATS_OK ? Int(count) : 0
     }
 
+    /// Removes the limit of the buffer, so that libnats drops no more messages, and returns the
+    /// number of those before.
+    private func lastDropped() -> Int {
+      _ = unsafe natsSubscription_SetPendingLimits(raw, -1, -1)
+      return droppedNow
+    }
+
     /// The largest number of messages in the buffer of libnats; `nil` after the end.
     var limit: Int? {
       ending.withLock { ending in
@@ -315,7 +322,7 @@
       _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
     ) {
       let (isFirst, due) = ending.withLock { ending in
-        if !ending.hasBegun { ending.dropped = droppedNow }
+        if !ending.hasBegun { ending.dropped = lastDropped() }
         return ending.begin(next, delivered)
       }
       for closure in due { closure() }

@@ -67,5 +67,26 @@
         ends.withLock { $0 } == [nil, "expected a connection that takes 1040 bytes within 5.0 seconds; 3 did not", nil])
       queue.close()
     }
+
+    /// One incident tells the number of these messages. Otherwise, there would be one for each.
+    @Test func amongTheMessagesOfABatchACloseFailsNone() async throws {
+      let made = Guarded<SendQueue?>(nil)
+      let queue = SendQueue { _ in
+        made.withLock { $0 }?.close()
+        return .failed("Connection Closed")
+      }
+      made.withLock { $0 = queue }
+      queue.pause()
+      let ends = Guarded<[String?]>([])
+      for subject in ["a", "b"] {
+        var message = Outgoing(subject: subject)
+        message.isSent = { reason in ends.withLock { $0.append(reason) } }
+        queue.send(message)
+      }
+      queue.resume()
+      try await eventually("expected two ends, got \(ends.withLock { $0 })") { ends.withLock { $0.count } == 2 }
+      #expect(ends.withLock { $0 } == [SendQueue.closedBefore, SendQueue.closedBefore])
+      made.withLock { $0 = nil }
+    }
   }
 #endif

@@ -1,4 +1,5 @@
 #if NATS
+  import Dispatch
   import Eventing
   @testable import EventingNATS
   import Foundation
@@ -75,6 +76,29 @@
       try await eventually("expected an incident") { !found.withLock { $0.isEmpty } }
       let isTaken = nats.engine.hand(Outgoing(subject: "a"), cost: 1)  // its publisher gets an error
       #expect(!isTaken && found.withLock { $0.map(\.dropped) } == [3])
+    }
+
+    /// The count of dropped messages ends when the end begins.
+    @Test func libnatsDropsNoMessageAfterTheEndHasBegun() async throws {
+      // The messages come after the connection and the subscription, in front of the third answer.
+      let messages = String(repeating: "MSG a 1 1\r\nx\r\n", count: 10)
+      let server = try TextServer(TextServer.info(), pongs: .max) { ($0 == 3 ? messages : "") + "PONG\r\n" }
+      let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))
+      let connection = try await onOwnThread { try made.connect(ConnectionEvents(made.secrets)) }
+      let (mayReceive, count, isDelivered) = (DispatchSemaphore(value: 0), Guarded(0), OneShot<Void>())
+      let subscription = try await onOwnThread {
+        try connection.subscribe("a", group: nil, limit: 2) { _ in
+          mayReceive.wait()
+          mayReceive.signal()
+          count.withLock { $0 += 1 }
+        }
+      }
+      subscription.end(delivered: { isDelivered.set(()) })
+      _ = try await onOwnThread { connection.flush(milliseconds: 20_000) }
+      mayReceive.signal()
+      await isDelivered.value
+      #expect(count.withLock { $0 } == 10 && subscription.dropped == 0)
+      connection.close()
     }
   }
 #endif

@@ -1,0 +1,48 @@
+#if NATS
+  import Eventing
+
+  // Messages that the server or a responder answers.
+  extension Engine {
+    /// Sends a message, and waits for the reply.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - deadline: The end of the wait.
+    ///   - endsWhenLost: Whether the wait ends when a lost connection was restored. If not, a
+    ///     cancellation of the task ends the wait.
+    ///   - entered: A closure that is called when the message has its place among all messages of
+    ///     the connection.
+    ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the
+    ///     reason why it never will be.
+    func exchange(
+      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool, entered: () -> Void = {},
+      sent: @escaping @Sendable (String?) -> Void = { _ in }
+    ) async -> PendingRequests.Outcome {
+      let (token, outcome) = beginExchange(message, until: deadline, endsWhenLost: endsWhenLost, sent)
+      entered()
+      return await withTaskCancellationHandler {
+        await outcome.value
+      } onCancel: {
+        if !endsWhenLost { pendingRequests.end(token, .cancelled) }
+      }
+    }
+
+    /// Appends a message to the send queue. Returns the result, and its key among the requests.
+    ///
+    /// The parameters are those of ``exchange(_:until:endsWhenLost:entered:sent:)``.
+    func beginExchange(
+      _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
+      _ sent: @escaping @Sendable (String?) -> Void = { _ in }
+    ) -> (token: UInt64, outcome: OneShot<PendingRequests.Outcome>) {
+      let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
+      var message = message
+      message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
+      message.isSent = { [pendingRequests] reason in
+        sent(reason)
+        if let reason { pendingRequests.end(token, .unsent(reason)) }
+      }
+      sendQueue.send(message)
+      return (token, outcome)
+    }
+  }
+#endif
