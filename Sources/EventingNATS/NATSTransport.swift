@@ -170,7 +170,7 @@
     /// - Parameters:
     ///   - mayBeStored: Whether a copy before the last one may be stored.
     ///   - isAnswered: Whether the server has answered the last copy.
-    private func canStoreAgain(
+    func canStoreAgain(
       _ subject: String, after copy: OneShot<String?>, _ mayBeStored: Bool, _ isAnswered: Bool,
       until end: ContinuousClock.Instant
     ) async throws -> Bool {

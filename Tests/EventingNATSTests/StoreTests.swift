@@ -53,5 +53,20 @@
       #expect((1...20).contains(count), "\(count) copies")
       await nats.close()
     }
+
+    /// The failure may come after the wait for the receipt. Another copy would fail, too.
+    @Test(arguments: [false, true]) func aCopyThatCannotBeSentEndsThePublish(mayBeStored: Bool) async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let stream = NATSTransport(nats.engine, StreamName(name: "TEST", subjects: ["test.>"]))
+      let copy = OneShot<String?>()
+      copy.set("too slow")
+      let error = await transportError {
+        _ = try await stream.canStoreAgain("test.a", after: copy, mayBeStored, false, until: .now + .seconds(30))
+      }
+      #expect(error?.code == (mayBeStored ? .mayBeStored : .refused))
+      #expect(error?.description.hasPrefix("expected to publish to test.a; not sent: too slow") == true)
+      await nats.close()
+    }
   }
 #endif
