@@ -4,7 +4,8 @@ import PackageDescription
 
 // The environment variable EVENTING_TESTS selects what is built with the libraries, because all
 // tests take minutes to compile, and the optimizer takes many minutes for them. `races` leaves out
-// the tests of the module Eventing that have no races.
+// the tests of the module Eventing that have no races, and those of transports, whose races run with
+// the engine NATS.
 let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
@@ -35,8 +36,8 @@ let some = [
 ]
 // `nats` builds only the tests of the engine NATS, and its stress test.
 let left = [
-  "memory": ["EventingTests", "stress"], "documentation": ["EventingTests"], "payloads": ["EventingTests"],
-  "nats": ["EventingNATSTests", "remote-stress"],
+  "races": ["EventingTests", "EventingInspectionTests", "stress"], "memory": ["EventingTests", "stress"],
+  "documentation": ["EventingTests"], "payloads": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
 ]
 let selection = Context.environment["EVENTING_TESTS"].flatMap { $0.isEmpty ? nil : $0 } ?? "all"
 if !["all", "races", "memory", "documentation", "payloads", "nats"].contains(selection) {

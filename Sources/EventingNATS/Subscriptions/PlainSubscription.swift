@@ -104,7 +104,7 @@
 
     func endDelivery(_ next: @escaping @Sendable () -> Void) {
       if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
-      report()  // after the end, `tick` reports no more
+      report()  // `tick` reports no more once the engine has removed the subscription
     }
 
     /// Ends the subscription at the server, and then waits for handlers. Messages that the server

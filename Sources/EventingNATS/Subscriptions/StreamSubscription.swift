@@ -31,6 +31,9 @@
       /// The configuration with which a new consumer loses no message of any member, as the server
       /// told it last.
       var restart: ConsumerConfig
+      /// Why the consumer could not be made again at the last attempt; `nil` if it could. An
+      /// incident is posted when the reason changes.
+      var restoringFailure: String?
       /// The number of the consumer's last delivery.
       var lastNumber: UInt64 = 0
 
@@ -111,13 +114,14 @@
       message.attempt = max(1, place.delivered - engine.released.count(config.name, place.position))
       message.position = place.position
       message.publishedAt = place.time
+      let item = Inflow.Item(message: message, reply: reply)
+      if !inflow.append(item, limit: .max) { giveBack([item]) }
+      // After the append: see `restartConfig`.
       let fallenFrom = state.withLock { state in
         state.pulls.arrived()
         return state.note(place)
       }
       if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
-      let item = Inflow.Item(message: message, reply: reply)
-      if !inflow.append(item, limit: .max) { giveBack([item]) }
       wake()
     }
 
@@ -148,59 +152,6 @@
       }
       if mustRestore { beginRestoring() }
       wake()
-    }
-
-    /// Starts a task that makes the consumer again if the server has lost it.
-    private func beginRestoring() {
-      let isFirst = state.withLock { state in
-        defer { state.isRestoring = true }
-        return !state.isRestoring
-      }
-      if isFirst { Scheduling.task(priority: nil, on: nil) { await self.restore() } }
-    }
-
-    /// Makes the consumer again if the server has lost it.
-    private func restore() async {
-      let config = restartConfig
-      do {
-        if inflow.isOpen {
-          let (isNew, restart) = try await StreamAdmin(engine).makeConsumer(stream.name, config)
-          note(restart)
-          if isNew, let group = options.group {
-            let place = config.startPosition.map { "\($0)" } ?? "its first start"
-            engine.incidents.post(refusal("the server had no group \(group) any more; it begins again at \(place)"))
-          }
-        }
-      } catch {
-        engine.incidents.post(refusal("\(error)"))
-        try? await Task.sleep(for: .seconds(1))
-      }
-      state.withLock { $0.isRestoring = false }
-      wake()
-    }
-
-    /// The configuration of a new consumer if the server has lost this one. The new consumer begins
-    /// with the first message that has no final verdict here.
-    ///
-    /// In a group, other members know of further messages without a verdict, and members that have
-    /// ended knew of some. So the new consumer of a group begins at the *floor* of the lost one at
-    /// the latest. Without a group, and without such a message, the new consumer begins after the
-    /// last received message.
-    private var restartConfig: ConsumerConfig {
-      let (retreated, next, known) = state.withLock { ($0.retreated.first, $0.nextPosition, $0.restart) }
-      let own = [inflow.firstPosition, retreated].compactMap(\.self).min()
-      var config = config
-      if options.group == nil || known.start == "new" {
-        if let position = own ?? next { config.begin(at: .position(position)) }
-        return config
-      }
-      config = known
-      if let floor = known.startPosition, let own { config.begin(at: .position(min(floor, own))) }
-      return config
-    }
-
-    private func refusal(_ reason: String) -> TransportIncident {
-      TransportIncident(kind: .refused, subject: filter, event: filter, stream: streamName, reason: reason)
     }
 
     // MARK: Pulls

@@ -137,7 +137,6 @@
       await nats.close()
     }
 
-    /// The floor of a consumer without a delivery is 0, wherever the consumer begins.
     @Test func aGroupOfNewMessagesThatIsDeletedBeginsAgainWithNoEarlierOne() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -153,6 +152,7 @@
       await nats.close()
     }
 
+    /// The floor of a consumer without a delivery is 0, wherever the consumer begins.
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#

@@ -22,7 +22,7 @@
       options.inFlight = 40_000
       let subscription = try #require(
         try await stream.subscribe("test.a", options) { _ in Endless() } as? StreamSubscription)
-      for position in 1...20_000 as ClosedRange<UInt64> {
+      for position in 1...2_000 as ClosedRange<UInt64> {
         var message = RemoteMessage()
         message.position = position
         _ = subscription.inflow.append(Inflow.Item(message: message, reply: "a"), limit: .max)
