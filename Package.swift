@@ -4,8 +4,8 @@ import PackageDescription
 
 // The environment variable EVENTING_TESTS selects what is built with the libraries, because all
 // tests take minutes to compile, and the optimizer takes many minutes for them. `races` leaves out
-// the tests of the module Eventing that have no races, and those of transports, whose races run with
-// the engine NATS.
+// the tests of the module Eventing that have no races. It also leaves out the tests of transports,
+// whose races run with the engine NATS.
 let races = [
   "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
   "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
