@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 4]) func everyHistoryIsThatOfASequentialEvent(threads: Int) async {
-    let outcome = await HistoryTests.outcome(of: 400, threads: threads)
+    let outcome = await HistoryTests.outcome(of: 800, threads: threads)
     #expect(outcome.failed.isEmpty, "\(outcome.failed.first ?? "")")
     #expect(outcome.undecided * 100 < outcome.judged, "the search gave \(outcome.undecided) up")
     #expect(
@@ -38,7 +38,7 @@ import Testing
     let outcome = ConditionLock(HistoryCounts())
     let last = ConditionLock<History?>(nil)
     await inRounds(
-      threads, until: { outcome.withLock { $0.judged >= count || !$0.failed.isEmpty } },
+      threads, least: 0, until: { outcome.withLock { $0.judged >= count || !$0.failed.isEmpty } },
       prepare: {
         last.withLock { $0 }.map { judge($0, outcome) }
         let history = History(seed: first &+ outcome.withLock { UInt64($0.judged + $0.sequential) }, threads: threads)

@@ -102,13 +102,13 @@ func onThreads(
   }
 }
 
-/// Runs at least 1,000 rounds on `count` threads, and then more until `isEnough` returns true.
+/// Runs at least `least` rounds on `count` threads, and then more until `isEnough` returns true.
 ///
 /// In each round the first thread calls `prepare`, then all threads call `body` together. The race
 /// ends after two minutes at the latest.
 func inRounds<Stage: Sendable>(
-  _ count: Int, until isEnough: @escaping @Sendable () -> Bool, prepare: @escaping @Sendable () -> Stage,
-  _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
+  _ count: Int, least: Int = 1_000, until isEnough: @escaping @Sendable () -> Bool,
+  prepare: @escaping @Sendable () -> Stage, _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
 ) async {
   await raceTurns.take()
   defer { raceTurns.pass() }
@@ -119,7 +119,7 @@ func inRounds<Stage: Sendable>(
     var round = 0
     while true {
       if index == 0 {
-        let isOver = (round >= 1_000 && isEnough()) || ContinuousClock.now > deadline
+        let isOver = (round >= least && isEnough()) || ContinuousClock.now > deadline
         current.withLock { $0 = isOver ? nil : prepare() }
       }
       barrier.arrive()
