@@ -1,4 +1,5 @@
 import EventingTesting
+import Synchronization
 import Testing
 
 @testable import Eventing
@@ -76,6 +77,8 @@ import Testing
       event.lock(token, holding: .upTo(9))
       await clock.advanceWhenIdle(by: .seconds(1))
       #expect(await ticket.report.deferred == 1)
+      // A thread of the pool may still be inside the event, and would make the call instead.
+      while event.core.stateWord.load(ordering: .relaxed) & CoreState.busy != 0 { await Task.yield() }
       var isLocked = false
       SyncPoints.watch({ edge in
         guard edge == .claiming, !isLocked else { return }
