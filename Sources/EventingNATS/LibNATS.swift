@@ -331,15 +331,13 @@
       nonisolated(unsafe) let raw = unsafe raw
       Foundation.Thread.detachNewThread { [connection, completed, ending] in
         let drains = unsafe natsSubscription_DrainTimeout(raw, 2_000) == NATS_OK
-        while case let closures = ending.withLock({ $0.enqueued() }), !closures.isEmpty {
-          for closure in closures { closure() }
-        }
+        ending.callAll { $0.enqueued() }
         // It does not drain if the connection is closed.
-        if !drains { for closure in ending.withLock({ $0.delivered() }) { closure() } }
+        if !drains { ending.callAll { $0.delivered() } }
         // If the completion callback never runs, the subscription is not destroyed: its message
         // callback may still run.
         let isComplete = completed.wait(timeout: .now() + 60) == .success
-        for closure in ending.withLock({ $0.delivered() }) { closure() }
+        ending.callAll { $0.delivered() }
         if isComplete { unsafe natsSubscription_Destroy(raw) }
         withExtendedLifetime(connection) {}
       }

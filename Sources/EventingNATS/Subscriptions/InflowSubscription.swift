@@ -22,16 +22,13 @@
     func takeAgain()
     /// Carries out a verdict.
     func apply(_ verdict: Verdict, to item: Inflow.Item)
-    /// Returns messages without a verdict to the server.
-    func giveBack(_ items: [Inflow.Item])
-    /// Ends the subscription at the server, and calls a closure when the request for the end was
-    /// enqueued for the server.
+    /// Ends the subscription at the server, and returns messages without a verdict to the server.
     ///
-    /// If a message were returned before the request, the server might deliver it to this
-    /// subscription again.
-    func endDelivery(_ next: @escaping @Sendable () -> Void)
-    /// Deletes the consumer that the server has for this subscription alone.
-    func forget()
+    /// - Parameters:
+    ///   - items: The messages.
+    ///   - next: A closure that is called when all that this sends is enqueued, including what the
+    ///     messages need that arrive meanwhile.
+    func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void)
   }
 
   extension InflowSubscription {
@@ -86,10 +83,7 @@
     /// Ends the subscription, and calls a closure when all that this sends is enqueued. Until then,
     /// a close of the connection waits for the subscription.
     func cancel(_ next: @escaping @Sendable () -> Void) {
-      let items = inflow.end()
-      endDelivery {
-        self.giveBack(items)
-        self.forget()
+      endDelivery(returning: inflow.end()) {
         self.engine.remove(self)
         next()
       }

@@ -215,12 +215,31 @@
 
     // MARK: Ending
 
-    func endDelivery(_ next: @escaping @Sendable () -> Void) {
-      if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
+    func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
+      // The messages that the server has sent before it knows of the end are returned when they
+      // arrive.
+      end(
+        {
+          self.giveBack(items)
+          self.forget()
+        }, delivered: next)
+    }
+
+    /// Requests the end from the server. Calls a closure when the request is enqueued, and another
+    /// one when all messages have arrived that the server had sent before.
+    ///
+    /// If a message were returned before the request, the server might deliver it to this
+    /// subscription again.
+    private func end(_ next: @escaping @Sendable () -> Void, delivered: @escaping @Sendable () -> Void = {}) {
+      guard let library = state.withLock({ $0.library }) else {
+        next()
+        return delivered()
+      }
+      library.end(next, delivered: delivered)
     }
 
     /// Deletes the consumer of a subscription without a group.
-    func forget() {
+    private func forget() {
       guard options.group == nil else { return }
       let isFirst = state.withLock { state in
         defer { state.isForgotten = true }
@@ -232,7 +251,7 @@
     func drain(within limit: Duration) async {
       inflow.close()
       let waiting = inflow.settleWaiting()
-      endDelivery { self.giveBack(waiting) }
+      end { self.giveBack(waiting) }
       for item in waiting { inflow.finish(item) }
       await inflow.drain(within: limit)
       let isGivenBack = OneShot<Void>()
