@@ -138,11 +138,12 @@
 
     /// Handles a message of the server about a pull.
     private func receive(_ status: Int, _ arrival: Arrival) {
-      let token = UInt64(arrival.subject.dropFirst(inbox.count + 1))
+      let token = UInt64(arrival.subject.dropFirst(inbox.count + 1)) ?? 0
+      let unsent = arrival.headers[MessageHeader.unsent].flatMap { Int($0) }
       let text = arrival.headers[MessageHeader.description] ?? ""
       let mustRestore = state.withLock { state in
         switch status {
-        case 404, 408: state.pulls.end(token)
+        case 404, 408: if let unsent { state.pulls.end(token, unsent: unsent) } else { state.pulls.end(token) }
         case 409, 503:
           state.pulls.endAll()
           state.pausedUntil = .now + .milliseconds(200)
