@@ -59,13 +59,13 @@
 
     private func applyVerdict(_ item: Inflow.Item, _ verdict: Verdict) {
       let isWaiting = waits(for: verdict)  // computed before there is room for another message
-      let wasInHand = inflow.settle(item)
-      if wasInHand {
-        apply(verdict, to: item)
-        inflow.finish(item)
+      let settled = inflow.settle(item)
+      if let settled {
+        apply(verdict, to: settled)
+        inflow.finish(settled)
       }
       if isWaiting { takeAgain() }
-      guard wasInHand else { return }  // the message was returned to the server before
+      guard settled != nil else { return }  // the message was returned to the server before
       if case .reject(let reason) = verdict {
         engine.incidents.post(
           TransportIncident(

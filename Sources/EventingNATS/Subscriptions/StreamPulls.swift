@@ -108,6 +108,14 @@
       return config
     }
 
+    /// Starts at the next position of a stream instead of with new messages.
+    ///
+    /// A server that lost its record of a consumer begins again at the configured start. With
+    /// `new`, it would leave out all messages that were stored earlier and are not handled yet.
+    mutating func fixStart(after lastPosition: UInt64) {
+      if start == "new" { begin(at: .position(lastPosition &+ 1)) }
+    }
+
     /// Sets the first message.
     mutating func begin(at position: StartPosition) {
       (startPosition, startTime) = (nil, nil)

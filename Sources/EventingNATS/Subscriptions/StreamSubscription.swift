@@ -28,6 +28,12 @@
       var nextPosition: UInt64?
       /// The messages that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
+      /// The time at which the stream was made.
+      var streamCreated: String?
+      /// The time at which the consumer was made.
+      var consumerCreated: String?
+      /// The configuration with which the consumer begins in this stream.
+      var first: ConsumerConfig
       /// The configuration with which a new consumer loses no message of any member, as the server
       /// told it last.
       var restart: ConsumerConfig
@@ -65,13 +71,13 @@
     let state: Guarded<State>
 
     private init(
-      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ restart: ConsumerConfig,
+      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ state: State,
       _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) {
       self.engine = engine
       self.stream = stream
       self.config = config
-      state = Guarded(State(restart: restart))
+      self.state = Guarded(state)
       self.options = options
       self.begin = begin
       inflow = Inflow(options.inFlight)
@@ -83,18 +89,24 @@
       _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) async throws -> StreamSubscription {
       let admin = StreamAdmin(engine)
-      let config = try await admin.fixingStart(stream.name, ConsumerConfig(subject, options))
-      let (_, restart) = try await admin.makeConsumer(stream.name, config)
-      let subscription = StreamSubscription(engine, stream, config, restart, options, begin)
+      var config = ConsumerConfig(subject, options)
+      let facts = try await admin.facts(of: stream.name)
+      config.fixStart(after: facts.lastPosition)
+      let consumer = try await admin.makeConsumer(stream.name, config)
+      let state = State(
+        streamCreated: facts.created, consumerCreated: consumer.created, first: config, restart: consumer.restart)
+      let subscription = StreamSubscription(engine, stream, config, state, options, begin)
       // The server sends no more than the pulls request, and a few messages about the pulls.
       let limit = options.inFlight + 1_024
-      let library = try await onOwnThread {
-        try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
-          subscription.receive($0)
+      do {
+        let library = try await onOwnThread {
+          try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
+            subscription.receive($0)
+          }
         }
-      }
-      subscription.state.withLock { $0.library = library }
-      do { try engine.add(subscription, subject) } catch {
+        subscription.state.withLock { $0.library = library }
+        try engine.add(subscription, subject)
+      } catch {
         subscription.cancel()
         throw error
       }

@@ -57,6 +57,9 @@
       }
     }
 
+    /// The text that the processes have sent since the begin of the hold.
+    var sent: String { state.withLock { String(decoding: $0.sent, as: UTF8.self) } }
+
     /// The text that is held back.
     var held: String { state.withLock { String(decoding: $0.held.flatMap(\.bytes), as: UTF8.self) } }
 
