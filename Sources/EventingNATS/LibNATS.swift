@@ -146,6 +146,8 @@
       case away
       /// The socket did not take the message in time, and libnats has ended the connection.
       case late(within: Duration)
+      /// The connection was closed for ever, by this process or by the server.
+      case closed
       case failed(String)
     }
 
@@ -170,6 +172,7 @@
         NATS_STALE_CONNECTION:
         return .away
       case NATS_TIMEOUT: return .late(within: writeDeadline)
+      case NATS_CONNECTION_CLOSED: return .closed
       default: return .failed(libraryError(status))
       }
     }
@@ -187,7 +190,7 @@
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void
     ) throws -> LibrarySubscription {
-      let (watch, lastBefore) = (connectionEvents.watchErrors(), unsafe lastText(raw))
+      let (watch, lastBefore) = (connectionEvents.watchErrors(), unsafe lastText(raw))  // in this order
       defer { connectionEvents.endWatch(watch) }
       let context = SubscriptionContext(receive)
       let retained = unsafe Unmanaged.passRetained(context)
@@ -230,7 +233,7 @@
           flushed == NATS_TIMEOUT ? .timedOut : .refused,
           "expected the server to take a subscription to \(subject) within \(wait); it did not")
       }
-      if let error = refusal(of: subject, watch, lastBefore) {
+      if let error = watch.refusal(of: subject, last: unsafe lastText(raw), before: lastBefore) {
         subscription.end()
         throw TransportError(
           .refused,
@@ -243,26 +246,6 @@
     /// Returns the error for a failed call of libnats.
     private func failure(_ status: natsStatus, _ subject: String) -> TransportError {
       TransportError(.refused, "expected to subscribe to \(subject); libnats says: \(libraryError(status))")
-    }
-
-    /// Returns the error text with which the server has refused a subscription; `nil` if it has
-    /// not.
-    ///
-    /// libnats reports errors in order, on another thread. The last error of the connection may
-    /// have come before this subscription, or may hide the refusal.
-    ///
-    /// - Parameters:
-    ///   - subject: The subject of the subscription.
-    ///   - watch: A watch of errors that began before the subscription.
-    ///   - lastBefore: The last error of the connection at the begin of the watch.
-    private func refusal(of subject: String, _ watch: UInt64, _ lastBefore: String) -> String? {
-      let (last, mark) = (unsafe lastText(raw), "for Subscription to \"\(subject)\"")
-      let mustWait = !last.isEmpty && (last != lastBefore || last.contains(mark))
-      let end = ContinuousClock.now + .seconds(1)
-      while mustWait, !connectionEvents.errors(since: watch).contains(last), .now < end {
-        Foundation.Thread.sleep(forTimeInterval: 0.001)
-      }
-      return connectionEvents.errors(since: watch).first { $0.contains(mark) }
     }
   }
 

@@ -113,9 +113,8 @@
       for (index, message) in batch.enumerated() {
         switch message.isNeeded?() == false ? .sent : write(message) {
         case .sent: message.isSent?(nil)
-        case .failed(let reason):
-          // A closed connection fails all messages, each with the same text of libnats.
-          message.isSent?(state.withLock { $0.isClosed } ? SendQueue.closedBefore : reason)
+        case .failed(let reason): message.isSent?(reason)
+        case .closed: message.isSent?(SendQueue.closedBefore)
         case .away: return wait(batch[index...])
         case .late(let limit):
           var message = message

@@ -122,7 +122,10 @@
       }
     }
 
-    func tick(_ now: ContinuousClock.Instant) {
+    func tick(_ now: ContinuousClock.Instant) { report() }
+
+    /// Posts an incident about the requests that were dropped since the last one.
+    private func report() {
       let dropped = state.withLock { state in
         defer { state.dropped = 0 }
         return state.dropped
@@ -164,6 +167,7 @@
       }
       for request in waiting { refuse(request) }
       engine.remove(self)
+      report()  // `tick` reports no more once the engine has removed the responder
     }
 
     private func endDelivery() {
