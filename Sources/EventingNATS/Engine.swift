@@ -252,7 +252,7 @@
       inbox?.end()
       let isClosed = OneShot<Void>()
       Foundation.Thread.detachNewThread { [connection] in
-        if canFlush { connection.flush(milliseconds: 1_000) }
+        if canFlush { try? connection.flush(within: .seconds(1)) }
         connection.close()
         isClosed.set(())
       }

@@ -3,6 +3,20 @@
   import Eventing
   import Foundation
 
+  extension LibraryConnection {
+    /// The result of a call of ``send(_:)``.
+    enum Sent {
+      case sent
+      /// The connection is lost, and the message was not sent.
+      case away
+      /// The socket did not take the message in time, and libnats has ended the connection.
+      case late(within: Duration)
+      /// The connection was closed for ever, by this process or by the server.
+      case closed
+      case failed(String)
+    }
+  }
+
   /// The messages that wait for the socket, and the one thread that sends them.
   ///
   /// If the server is frozen, sending may block for seconds. So no thread of Swift's pool sends.

@@ -94,7 +94,7 @@
         }
       }
       subscription.end(delivered: { isDelivered.set(()) })
-      _ = try await onOwnThread { connection.flush(milliseconds: 20_000) }
+      try await onOwnThread { try connection.flush(within: .seconds(20)) }
       mayReceive.signal()
       await isDelivered.value
       #expect(count.withLock { $0 } == 10 && subscription.dropped == 0)
