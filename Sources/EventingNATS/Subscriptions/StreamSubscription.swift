@@ -230,12 +230,14 @@
 
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
       // The messages that the server has sent before it knows of the end are returned when they
-      // arrive.
+      // arrive. From a lost connection none arrives.
+      let isConnected = engine.isConnected
       end(
         {
           self.giveBack(items)
           self.forget()
-        }, delivered: next)
+          if !isConnected { next() }
+        }, delivered: { if isConnected { next() } })
     }
 
     /// Requests the end from the server. Calls a closure when the request is enqueued, and another

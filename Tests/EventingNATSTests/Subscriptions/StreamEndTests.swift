@@ -71,6 +71,25 @@
       await other.close()
     }
 
+    /// No message arrives any more from a server that is away.
+    @Test func anEndWaitsForNoMessagesOfALostConnection() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let subscription = try await busySubscription(nats)
+      server.end()
+      try await eventually("expected a lost connection") { !nats.engine.isConnected }
+      let (steps, isOver) = (Guarded<[String]>([]), OneShot<Void>())
+      let library = try #require(subscription.state.withLock { $0.library })
+      library.end(delivered: { steps.withLock { $0.append("delivered") } })
+      subscription.cancel {
+        steps.withLock { $0.append("over") }
+        isOver.set(())
+      }
+      await isOver.value
+      #expect(steps.withLock { $0.first } == "over")
+      await nats.close(within: .zero)
+    }
+
     /// The first end may be about to take a step when the second one begins.
     @Test(arguments: [true, false]) func theStepsOfTwoEndsAreInOrder(areEnqueued: Bool) {
       var ending = SubscriptionEnding()
