@@ -35,7 +35,7 @@
     let incidents = Incidents()
     /// The deliveries of stream messages that do not count as attempts.
     let released = ReleasedDeliveries()
-    /// The number of plain messages that a close has dropped.
+    /// The number of plain messages, including replies, that a close has dropped.
     private let unsent = Guarded(0)
     let publishTimeout: Duration
     let identity: String
@@ -211,6 +211,20 @@
       return sendQueue.send(message)
     }
 
+    /// Passes a reply to the thread that sends. An incident reports a failure.
+    ///
+    /// - Parameter subject: The subject of the responder.
+    func reply(_ message: Outgoing, from subject: String) {
+      var message = message
+      message.isSent = { [incidents, unsent] reason in
+        guard let reason else { return }
+        if reason == SendQueue.closedBefore { return unsent.withLock { $0 += 1 } }
+        incidents.post(
+          TransportIncident(kind: .refused, subject: subject, reason: "a reply was not sent: \(reason)", dropped: 1))
+      }
+      sendQueue.send(message)
+    }
+
     /// Returns a new subject, for the messages of one subscription.
     func newInbox() -> String {
       let number = state.withLock { state in
@@ -252,7 +266,7 @@
       inbox?.end()
       let isClosed = OneShot<Void>()
       Foundation.Thread.detachNewThread { [connection] in
-        if canFlush { connection.flush(milliseconds: 1_000) }
+        if canFlush { try? connection.flush(within: .seconds(1)) }
         connection.close()
         isClosed.set(())
       }

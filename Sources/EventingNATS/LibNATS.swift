@@ -18,36 +18,33 @@
   // Safe: libnats guards a connection by a mutex, and `raw` never changes.
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
-    private let connectionEvents: ConnectionEvents
+    let connectionEvents: ConnectionEvents
     private let writeDeadline: Duration
 
     /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
     init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
       var made: OpaquePointer?
-      try unsafe check(natsOptions_Create(&made), .refused, "the options of libnats")
+      try unsafe check(natsOptions_Create(&made), "the options of libnats")
       let raw = unsafe made
       defer { unsafe natsOptions_Destroy(raw) }
       let context = unsafe Unmanaged.passRetained(events)
-      do { try unsafe LibraryConnection.fill(raw, options, context.toOpaque()) } catch {
-        unsafe context.release()
-        throw error
-      }
+      var isMade = false
+      defer { if !isMade { unsafe context.release() } }  // no callback occurs for a connection that was never made
+      try unsafe LibraryConnection.fill(raw, options, context.toOpaque())
       unsafe LibraryConnection.observe(raw, context.toOpaque())
       var connection: OpaquePointer?
       let status = unsafe natsConnection_Connect(&connection, raw)
       guard status == NATS_OK, let connection = unsafe connection else {
-        let text = libraryError(status)
-        unsafe context.release()  // no callback occurs for a connection that was never made
-        throw options.failure(text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
+        throw options.failure(LibraryError(status).text, lacksTLS: status == NATS_SECURE_CONNECTION_WANTED)
       }
+      isMade = true
       unsafe self.raw = connection
       connectionEvents = events
       writeDeadline = options.writeDeadline
     }
 
     deinit {
-      // Safe: no other reference to the handle exists any more. Destroying it may block, so a new
-      // thread does it.
+      // Safe: this is the last reference to the handle. To destroy it may block.
       nonisolated(unsafe) let raw = unsafe raw
       Foundation.Thread.detachNewThread { unsafe natsConnection_Destroy(raw) }
     }
@@ -57,7 +54,7 @@
     ) throws {
       try unsafe withStrings(options.servers) { servers in
         try unsafe check(
-          natsOptions_SetServers(raw, servers.baseAddress, Int32(servers.count)), .refused, "the servers' addresses")
+          natsOptions_SetServers(raw, servers.baseAddress, Int32(servers.count)), "the servers' addresses")
       }
       _ = unsafe natsOptions_SetName(raw, "swift-eventing")
       _ = unsafe natsOptions_SetTimeout(raw, options.millisecondsForEach)
@@ -73,25 +70,25 @@
       case .token(let token): _ = unsafe natsOptions_SetToken(raw, token)
       case .file(let path):
         try unsafe check(
-          natsOptions_SetUserCredentialsCallbacks(raw, passJWT, context, passSignature, context), .refused,
+          natsOptions_SetUserCredentialsCallbacks(raw, passJWT, context, passSignature, context),
           "the credentials file \(shownPath(path))")
       case .nkey(let publicKey, let path):
         try unsafe check(
-          natsOptions_SetNKey(raw, publicKey, passSignature, context), .refused, "the seed file \(shownPath(path))")
+          natsOptions_SetNKey(raw, publicKey, passSignature, context), "the seed file \(shownPath(path))")
       case nil: break
       }
       guard options.isSecure else { return }
       // Without this option libnats ignores `tls://`, and sends the login in clear text. With it,
       // libnats checks the certificate and the host. It trusts the authorities of the system,
       // unless others are given.
-      try unsafe check(natsOptions_SetSecure(raw, true), .refused, "a libnats with TLS")
+      try unsafe check(natsOptions_SetSecure(raw, true), "a libnats with TLS")
       guard let tls = options.tls else { return }
       if let file = tls.authorities {
-        try unsafe check(natsOptions_LoadCATrustedCertificates(raw, file), .refused, "certificates in \(file)")
+        try unsafe check(natsOptions_LoadCATrustedCertificates(raw, file), "certificates in \(file)")
       }
       if let file = tls.certificate, let key = tls.key {
         try unsafe check(
-          natsOptions_LoadCertificatesChain(raw, file, key), .refused, "a certificate in \(file) and its key in \(key)")
+          natsOptions_LoadCertificatesChain(raw, file, key), "a certificate in \(file) and its key in \(key)")
       }
     }
 
@@ -122,32 +119,19 @@
     /// The address of the server.
     var address: String {
       var text = [CChar](repeating: 0, count: 1_024)
-      let status = unsafe text.withUnsafeMutableBufferPointer {
-        unsafe natsConnection_GetConnectedUrl(raw, $0.baseAddress, $0.count)
-      }
-      return status == NATS_OK
-        ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
+      _ = unsafe natsConnection_GetConnectedUrl(raw, &text, 1_024)
+      return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-    /// Waits until the server has received everything that was sent before. Returns false after the
-    /// time limit.
-    @discardableResult func flush(milliseconds: Int64) -> Bool { status(ofFlush: milliseconds) == NATS_OK }
+    /// The text of the last error.
+    var lastError: String { unsafe lastText(raw) }
 
-    private func status(ofFlush milliseconds: Int64) -> natsStatus {
-      unsafe natsConnection_FlushTimeout(raw, max(1, milliseconds))
+    /// Waits until the server has received everything that was sent before.
+    func flush(within limit: Duration) throws(LibraryError) {
+      try unsafe check(natsConnection_FlushTimeout(raw, limit.milliseconds))
     }
 
     /// Closes the connection. Messages that were not sent may be lost.
     func close() { unsafe natsConnection_Close(raw) }
-
-    /// The result of a call of ``send(_:)``.
-    enum Sent {
-      case sent
-      /// The connection is lost, and the message was not sent.
-      case away
-      /// The socket did not take the message in time, and libnats has ended the connection.
-      case late(within: Duration)
-      case failed(String)
-    }
 
     /// Sends a message through the socket of libnats.
     func send(_ message: Outgoing) -> Sent {
@@ -157,7 +141,7 @@
           &made, message.subject, message.reply, bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
           Int32(bytes.count))
       }
-      guard status == NATS_OK else { return .failed(libraryError(status)) }
+      guard status == NATS_OK else { return .failed(LibraryError(status).text) }
       defer { unsafe natsMsg_Destroy(made) }
       for (name, value) in message.wireHeaders where status == NATS_OK {
         status = unsafe natsMsgHeader_Set(made, name, value)
@@ -170,33 +154,23 @@
         NATS_STALE_CONNECTION:
         return .away
       case NATS_TIMEOUT: return .late(within: writeDeadline)
-      default: return .failed(libraryError(status))
+      case NATS_CONNECTION_CLOSED: return .closed
+      default: return .failed(LibraryError(status).text)
       }
     }
 
-    /// Subscribes, and waits until the server has confirmed it. Blocks.
-    ///
-    /// - Parameters:
-    ///   - subject: The subject, which may have wildcards.
-    ///   - group: The group.
-    ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
-    ///   - wait: The longest wait for the server.
-    ///   - receive: A closure that is called with one message at a time, on a thread of libnats. It
-    ///     must not block.
-    func subscribe(
-      _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
-      _ receive: @escaping @Sendable (Arrival) -> Void
-    ) throws -> LibrarySubscription {
-      let (watch, lastBefore) = (connectionEvents.watchErrors(), unsafe lastText(raw))
-      defer { connectionEvents.endWatch(watch) }
-      let context = SubscriptionContext(receive)
-      let retained = unsafe Unmanaged.passRetained(context)
+    /// Makes a subscription, which calls a closure with one message at a time, on a thread of
+    /// libnats.
+    func makeSubscription(
+      _ subject: String, group: String?, _ receiver: SubscriptionReceiver
+    ) throws(LibraryError) -> SubscriptionHandle {
+      let retained = unsafe Unmanaged.passRetained(receiver)
       var made: OpaquePointer?
       let callback: natsMsgHandler = { _, _, message, context in
         guard let message = unsafe message, let context = unsafe context else { return }
         let arrival = unsafe arrival(message)
         unsafe natsMsg_Destroy(message)
-        unsafe Unmanaged<SubscriptionContext>.fromOpaque(context).takeUnretainedValue().receive(arrival)
+        unsafe Unmanaged<SubscriptionReceiver>.fromOpaque(context).takeUnretainedValue().receive(arrival)
       }
       let status =
         if let group {
@@ -205,151 +179,50 @@
           unsafe natsConnection_Subscribe(&made, raw, subject, callback, retained.toOpaque())
         }
       guard status == NATS_OK, let made = unsafe made else {
-        let error = failure(status, subject)
+        let error = LibraryError(status)
         unsafe retained.release()
         throw error
       }
-      let ends = unsafe natsSubscription_SetOnCompleteCB(
-        made,
-        { unsafe Unmanaged<SubscriptionContext>.fromOpaque($0!).takeRetainedValue().completed.signal() },
-        retained.toOpaque())
-      // Without the completion callback, the handle and its context are never freed: messages may
-      // still arrive.
-      guard ends == NATS_OK else { throw failure(ends, subject) }
-      let subscription = unsafe LibrarySubscription(made, self, context.completed)
-      let limited = unsafe natsSubscription_SetPendingLimits(made, Int32(limit ?? -1), -1)
-      guard limited == NATS_OK else {
-        let error = failure(limited, subject)
-        subscription.end()
-        throw error
-      }
-      let flushed = self.status(ofFlush: wait.milliseconds)
-      guard flushed == NATS_OK else {
-        subscription.end()
-        throw TransportError(
-          flushed == NATS_TIMEOUT ? .timedOut : .refused,
-          "expected the server to take a subscription to \(subject) within \(wait); it did not")
-      }
-      if let error = refusal(of: subject, watch, lastBefore) {
-        subscription.end()
-        throw TransportError(
-          .refused,
-          "expected the permission to subscribe to \(subject); the server says: \(connectionEvents.secrets.hide(in: error))"
-        )
-      }
-      return subscription
-    }
-
-    /// Returns the error for a failed call of libnats.
-    private func failure(_ status: natsStatus, _ subject: String) -> TransportError {
-      TransportError(.refused, "expected to subscribe to \(subject); libnats says: \(libraryError(status))")
-    }
-
-    /// Returns the error text with which the server has refused a subscription; `nil` if it has
-    /// not.
-    ///
-    /// libnats reports errors in order, on another thread. The last error of the connection may
-    /// have come before this subscription, or may hide the refusal.
-    ///
-    /// - Parameters:
-    ///   - subject: The subject of the subscription.
-    ///   - watch: A watch of errors that began before the subscription.
-    ///   - lastBefore: The last error of the connection at the begin of the watch.
-    private func refusal(of subject: String, _ watch: UInt64, _ lastBefore: String) -> String? {
-      let (last, mark) = (unsafe lastText(raw), "for Subscription to \"\(subject)\"")
-      let mustWait = !last.isEmpty && (last != lastBefore || last.contains(mark))
-      let end = ContinuousClock.now + .seconds(1)
-      while mustWait, !connectionEvents.errors(since: watch).contains(last), .now < end {
-        Foundation.Thread.sleep(forTimeInterval: 0.001)
-      }
-      return connectionEvents.errors(since: watch).first { $0.contains(mark) }
+      // If this call fails, the handle and its context are never freed: messages may still arrive.
+      try unsafe check(
+        natsSubscription_SetOnCompleteCB(
+          made,
+          { unsafe Unmanaged<SubscriptionReceiver>.fromOpaque($0!).takeRetainedValue().completed.signal() },
+          retained.toOpaque()))
+      return unsafe SubscriptionHandle(raw: made)
     }
   }
 
-  /// A subscription of libnats.
-  // Safe: libnats guards a subscription by a mutex, and `raw` never changes. `ending` guards its
-  // end.
-  @safe final class LibrarySubscription: @unchecked Sendable {
-    private let raw: OpaquePointer
-    private let connection: LibraryConnection
-    private let completed: DispatchSemaphore
-    private let ending = Guarded(SubscriptionEnding())
-
-    fileprivate init(_ raw: OpaquePointer, _ connection: LibraryConnection, _ completed: DispatchSemaphore) {
-      unsafe self.raw = raw
-      self.connection = connection
-      self.completed = completed
-    }
-
-    deinit { end() }
+  /// A subscription as libnats has it.
+  // Safe: libnats guards a subscription by a mutex, and `raw` never changes. The owner does not use
+  // the handle after `destroy()`.
+  @safe struct SubscriptionHandle: @unchecked Sendable {
+    fileprivate let raw: OpaquePointer
 
     /// The number of messages that libnats has dropped because its buffer was full.
     var dropped: Int {
-      // Under the mutex, so that the handle is not destroyed in the meantime.
-      ending.withLock { ending in ending.hasBegun ? ending.dropped : droppedNow }
-    }
-
-    /// The number of messages that libnats has dropped. `raw` must not belong to another thread.
-    private var droppedNow: Int {
       var count: Int64 = 0
       return unsafe natsSubscription_GetDropped(raw, &count) == NATS_OK ? Int(count) : 0
     }
 
-    /// Removes the limit of the buffer, so that libnats drops no more messages, and returns the
-    /// number of those before.
-    private func lastDropped() -> Int {
-      _ = unsafe natsSubscription_SetPendingLimits(raw, -1, -1)
-      return droppedNow
-    }
-
     /// The largest number of messages in the buffer of libnats; `nil` after the end.
     var limit: Int? {
-      ending.withLock { ending in
-        var (messages, bytes): (Int32, Int32) = (0, 0)
-        if ending.hasBegun { return nil }
-        return unsafe natsSubscription_GetPendingLimits(raw, &messages, &bytes) == NATS_OK ? Int(messages) : nil
-      }
+      var (messages, bytes): (Int32, Int32) = (0, 0)
+      return unsafe natsSubscription_GetPendingLimits(raw, &messages, &bytes) == NATS_OK ? Int(messages) : nil
     }
 
-    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. A
-    /// closure for a step that is over is called at once, on this thread.
-    ///
-    /// - Parameters:
-    ///   - next: A closure that is called on another thread, when the end is enqueued for sending.
-    ///   - delivered: A closure that is called on another thread, when the callback has received
-    ///     all messages that the server had sent.
-    func end(
-      _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
-    ) {
-      let (isFirst, due) = ending.withLock { ending in
-        if !ending.hasBegun { ending.dropped = lastDropped() }
-        return ending.begin(next, delivered)
-      }
-      for closure in due { closure() }
-      guard isFirst else { return }
-      // Safe: from here on, only the new thread uses the handle.
-      nonisolated(unsafe) let raw = unsafe raw
-      Foundation.Thread.detachNewThread { [connection, completed, ending] in
-        let drains = unsafe natsSubscription_DrainTimeout(raw, 2_000) == NATS_OK
-        while case let closures = ending.withLock({ $0.enqueued() }), !closures.isEmpty {
-          for closure in closures { closure() }
-        }
-        // It does not drain if the connection is closed.
-        if !drains { for closure in ending.withLock({ $0.delivered() }) { closure() } }
-        // If the completion callback never runs, the subscription is not destroyed: its message
-        // callback may still run.
-        let isComplete = completed.wait(timeout: .now() + 60) == .success
-        for closure in ending.withLock({ $0.delivered() }) { closure() }
-        if isComplete { unsafe natsSubscription_Destroy(raw) }
-        withExtendedLifetime(connection) {}
-      }
+    /// Sets the largest number of messages in the buffer of libnats; `nil` for no limit.
+    func setLimit(_ limit: Int?) throws(LibraryError) {
+      try unsafe check(natsSubscription_SetPendingLimits(raw, Int32(limit ?? -1), -1))
     }
-  }
 
-  private final class SubscriptionContext: Sendable {
-    let receive: @Sendable (Arrival) -> Void
-    let completed = DispatchSemaphore(value: 0)
-    init(_ receive: @escaping @Sendable (Arrival) -> Void) { self.receive = receive }
+    /// Enqueues the end for sending. Returns false if the connection is closed.
+    func drain(within limit: Duration) -> Bool {
+      unsafe natsSubscription_DrainTimeout(raw, limit.milliseconds) == NATS_OK
+    }
+
+    /// Frees the handle. Only the completion callback may come before.
+    func destroy() { unsafe natsSubscription_Destroy(raw) }
   }
 
   /// Returns the text of the last error of a connection.
@@ -363,45 +236,39 @@
 
   /// Passes the JWT of a user to libnats.
   private let passJWT: natsUserJWTHandler = { target, failure, context in
-    do {
-      unsafe target?.pointee = strdup(try unsafe events(context).loginFile.jwt())
-      return NATS_OK
-    } catch {
-      unsafe failure?.pointee = strdup("\(error)")
-      return NATS_ERR
-    }
+    unsafe answer(failure) { unsafe target?.pointee = strdup(try unsafe events(context).loginFile.jwt()) }
   }
 
-  /// Signs the nonce of the server.
+  /// Passes the signature of the nonce of the server to libnats, which frees it.
   private let passSignature: natsSignatureHandler = { failure, target, count, nonce, context in
-    do {
-      let seed = try unsafe events(context).loginFile.seed()
-      var signature: UnsafeMutablePointer<UInt8>?
-      let status = unsafe nats_Sign(seed, nonce, &signature, count)
-      guard status == NATS_OK, let signature = unsafe signature else { return status }
-      // libnats 3.4.1 would send no signature, and the server would refuse the login. The next
-      // connection has another nonce.
-      if unsafe signature.pointee == 0 {
-        unsafe free(signature)
-        unsafe failure?.pointee = strdup(LoginFile.unsendable)
-        return NATS_ERR
-      }
-      unsafe target?.pointee = signature
-      return NATS_OK
-    } catch {
-      unsafe failure?.pointee = strdup("\(error)")
-      return NATS_ERR
+    unsafe answer(failure) {
+      let signature = try unsafe events(context).loginFile.signature(of: nonce.map { unsafe String(cString: $0) } ?? "")
+      let copy = unsafe malloc(signature.count)
+      unsafe copy?.copyMemory(from: signature, byteCount: signature.count)
+      unsafe target?.pointee = copy?.assumingMemoryBound(to: UInt8.self)
+      unsafe count?.pointee = Int32(signature.count)
     }
   }
 
-  /// Returns the first byte of a signature, for tests.
-  func firstByteOfSignature(_ nonce: String, seed: String) -> UInt8? {
+  /// Makes an answer to libnats, or passes the text of the error.
+  private func answer(
+    _ failure: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ make: () throws -> Void
+  ) -> natsStatus {
+    do { try make() } catch {
+      unsafe failure?.pointee = strdup("\(error)")
+      return NATS_ERR
+    }
+    return NATS_OK
+  }
+
+  /// Returns the signature of a nonce.
+  func signature(of nonce: String, seed: String) throws(LibraryError) -> [UInt8] {
+    _ = nats_Open(-1)  // has no effect beside a connection
     var signature: UnsafeMutablePointer<UInt8>?
     var count: Int32 = 0
-    _ = nats_Open(-1)
-    guard unsafe nats_Sign(seed, nonce, &signature, &count) == NATS_OK else { return nil }
     defer { unsafe free(signature) }
-    return unsafe signature?.pointee
+    try unsafe check(nats_Sign(seed, nonce, &signature, &count))
+    return unsafe [UInt8](UnsafeBufferPointer(start: signature, count: Int(count)))
   }
 
   private func events(_ context: UnsafeMutableRawPointer?) -> ConnectionEvents {
@@ -420,7 +287,7 @@
     var nameCount: Int32 = 0
     let status = unsafe natsMsgHeader_Keys(raw, &names, &nameCount)
     if status != NATS_OK, status != NATS_NOT_FOUND {
-      result.damage = "expected headers as NATS has them; libnats says: \(quoted(libraryError(status)))"
+      result.damage = "expected headers as NATS has them; libnats says: \(quoted(LibraryError(status).text))"
     }
     guard status == NATS_OK, let names = unsafe names else { return result }
     for index in 0..<Int(nameCount) {
@@ -432,16 +299,23 @@
     return result
   }
 
-  /// Returns the error of the last call on this thread, without credentials.
-  private func libraryError(_ status: natsStatus) -> String {
-    var last = NATS_OK
-    let text = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
-    return withoutCredentials(text.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : text)
+  extension LibraryError {
+    /// Creates the error of the last call on this thread.
+    fileprivate init(_ status: natsStatus) {
+      var last = NATS_OK
+      let text = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+      self.init(
+        text: withoutCredentials(text.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : text),
+        isLate: status == NATS_TIMEOUT)
+    }
   }
 
-  private func check(_ status: natsStatus, _ code: TransportError.Code, _ expected: String) throws {
-    if status == NATS_OK { return }
-    throw TransportError(code, "expected \(expected); libnats says: \(libraryError(status))")
+  private func check(_ status: natsStatus) throws(LibraryError) {
+    if status != NATS_OK { throw LibraryError(status) }
+  }
+
+  private func check(_ status: natsStatus, _ expected: String) throws {
+    if status != NATS_OK { throw LibraryError(status).refused(expected) }
   }
 
   /// Calls a closure with copies of strings as C strings.

@@ -9,6 +9,8 @@
     static let id = "Nats-Msg-Id"
     /// The status code of a message that the server itself sends.
     static let status = "Status"
+    /// The number of requested messages that the server has not sent, when it ends a request.
+    static let unsent = "Nats-Pending-Messages"
     /// The names of the headers without a value, joined by colons. libnats 3.4.1 decodes such a
     /// header wrongly: it takes the next line for the value.
     static let empty = "Eventing-Empty"

@@ -5,7 +5,8 @@
   /// A transport over a stream of a NATS server, or without a stream: see ``NATS``.
   ///
   /// On a stream, each group is a durable consumer of the server. Questions need ``NATS/plain``: a
-  /// stream would store the query, and reply that it is stored.
+  /// stream would store the query, and reply that it is stored. If a stream is deleted and made
+  /// again, its listenings go on with its first message.
   ///
   /// A subscription has at most 65,536 messages without a verdict: a larger `inFlight` counts as
   /// that number. Waits and delays of more than a year count as a year.

@@ -63,6 +63,11 @@
       }
     }
 
+    /// Removes all messages of a consumer.
+    func removeAll(_ consumer: String) {
+      state.withLock { state in state.entries = state.entries.filter { $0.key.consumer != consumer } }
+    }
+
     func count(_ consumer: String, _ position: UInt64) -> Int {
       state.withLock { state in
         state.entries.isEmpty ? 0 : state.entries[Key(consumer: consumer, position: position)]?.count ?? 0

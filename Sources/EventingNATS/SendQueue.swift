@@ -3,6 +3,20 @@
   import Eventing
   import Foundation
 
+  extension LibraryConnection {
+    /// The result of a call of ``send(_:)``.
+    enum Sent {
+      case sent
+      /// The connection is lost, and the message was not sent.
+      case away
+      /// The socket did not take the message in time, and libnats has ended the connection.
+      case late(within: Duration)
+      /// The connection was closed for ever, by this process or by the server.
+      case closed
+      case failed(String)
+    }
+  }
+
   /// The messages that wait for the socket, and the one thread that sends them.
   ///
   /// If the server is frozen, sending may block for seconds. So no thread of Swift's pool sends.
@@ -113,9 +127,8 @@
       for (index, message) in batch.enumerated() {
         switch message.isNeeded?() == false ? .sent : write(message) {
         case .sent: message.isSent?(nil)
-        case .failed(let reason):
-          // A closed connection fails all messages, each with the same text of libnats.
-          message.isSent?(state.withLock { $0.isClosed } ? SendQueue.closedBefore : reason)
+        case .failed(let reason): message.isSent?(reason)
+        case .closed: message.isSent?(SendQueue.closedBefore)
         case .away: return wait(batch[index...])
         case .late(let limit):
           var message = message

@@ -43,10 +43,7 @@
     ) async throws -> Bool {
       let answer = try await request("STREAM.INFO.\(name)", Nothing?.none)
       if answer.isMissing { return false }
-      guard let config = answer.config else {
-        throw TransportError(
-          .refused, "expected to look at the stream \(name); the server says: \(answer.error.map(text) ?? "nothing")")
-      }
+      guard let config = answer.config else { throw unseen(name, answer) }
       let found = config.subjects ?? []
       var faults: [String] = []
       if Set(found) != Set(subjects) {
@@ -75,63 +72,88 @@
       }
     }
 
-    /// If a configuration starts with new messages, returns one that starts at the next position of
-    /// the stream. Returns any other configuration unchanged.
-    ///
-    /// A server that lost its record of a consumer begins again at the configured start. With
-    /// `new`, it would leave out all messages that were stored earlier and are not handled yet.
-    func fixingStart(_ stream: String, _ config: ConsumerConfig) async throws -> ConsumerConfig {
-      guard config.start == "new", let last = try await request("STREAM.INFO.\(stream)", Nothing?.none).state else {
-        return config
-      }
-      var config = config
-      config.begin(at: .position(last.lastPosition &+ 1))
-      return config
+    /// The facts about a stream that a consumer depends on.
+    struct StreamFacts: Sendable {
+      /// The time at which the stream was made; `nil` if the server does not say.
+      var created: String?
+      var lastPosition: UInt64
+    }
+
+    /// Returns the facts about a stream.
+    func facts(of stream: String) async throws -> StreamFacts {
+      let answer = try await request("STREAM.INFO.\(stream)", Nothing?.none)
+      guard let state = answer.state else { throw unseen(stream, answer) }
+      return StreamFacts(created: answer.created, lastPosition: state.lastPosition)
+    }
+
+    /// Returns the error for an answer that does not tell about a stream.
+    private func unseen(_ stream: String, _ answer: StreamAnswer) -> TransportError {
+      TransportError(
+        .refused, "expected to look at the stream \(stream); the server says: \(answer.error.map(text) ?? "nothing")")
+    }
+
+    /// A consumer of the server.
+    struct Consumer: Sendable {
+      /// Whether this call has made the consumer.
+      var isNew = false
+      /// The start of the consumer if it has to be made again: see
+      /// ``ConsumerConfig/restarted(_:)``.
+      var restart: ConsumerConfig
+      /// The time at which the consumer was made; `nil` if the server does not say.
+      var created: String?
     }
 
     /// Makes a consumer. If it exists, checks its options.
     ///
-    /// - Returns: Whether the consumer was made, and its start if it has to be made again: see
-    ///   ``ConsumerConfig/restarted(_:)``.
-    func makeConsumer(_ stream: String, _ config: ConsumerConfig) async throws -> (isNew: Bool, restart: ConsumerConfig)
-    {
-      if let found = try await find(stream, config) { return (false, found) }
+    /// - Parameter isNeeded: A closure that returns whether the consumer must still be made. It is
+    ///   called directly before the request is sent, and must not block.
+    func makeConsumer(
+      _ stream: String, _ config: ConsumerConfig, isNeeded: @escaping @Sendable () -> Bool = { true }
+    ) async throws -> Consumer {
+      if let found = try await find(stream, config) { return found }
       let answer = try await request(
-        "CONSUMER.DURABLE.CREATE.\(stream).\(config.name)", ConsumerRequest(stream: stream, config: config))
-      guard let error = answer.error else { return (true, config.restarted(answer)) }
+        "CONSUMER.DURABLE.CREATE.\(stream).\(config.name)", ConsumerRequest(stream: stream, config: config), isNeeded)
+      guard let error = answer.error else {
+        return Consumer(isNew: true, restart: config.restarted(answer), created: answer.created)
+      }
       // Another member may have made the consumer with another start.
-      if let found = try await find(stream, config) { return (false, found) }
+      if let found = try await find(stream, config) { return found }
       throw TransportError(
         .refused, "expected to listen to \(config.filter) in the stream \(stream); the server says: \(text(error))")
     }
 
-    /// Returns the start of a consumer if it has to be made again; `nil` if the consumer does not
-    /// exist.
-    func find(_ stream: String, _ config: ConsumerConfig) async throws -> ConsumerConfig? {
+    /// Returns a consumer; `nil` if it does not exist.
+    func find(_ stream: String, _ config: ConsumerConfig) async throws -> Consumer? {
       let answer = try await request("CONSUMER.INFO.\(stream).\(config.name)", Nothing?.none)
       guard let found = answer.config else {
         if answer.isMissing, answer.error?.number != 10_059 { return nil }
-        throw TransportError(
-          .refused, "expected to look at the stream \(stream); the server says: \(answer.error.map(text) ?? "nothing")")
+        throw unseen(stream, answer)
       }
       guard found.filter == config.filter else {
         throw TransportError(
           .refused,
           "expected the consumer \(config.name) to be that of \(config.filter); it is that of \(found.filter ?? "all")")
       }
-      return config.restarted(answer)
+      return Consumer(restart: config.restarted(answer), created: answer.created)
     }
 
     private struct Nothing: Encodable {}
 
     /// Sends a request to the server, and waits for the answer until the connection's time limit.
-    private func request(_ path: String, _ body: (some Encodable)?) async throws -> StreamAnswer {
+    ///
+    /// - Parameter isNeeded: A closure that returns whether the request must still be sent. If it
+    ///   returns false, the method throws an error.
+    private func request(
+      _ path: String, _ body: (some Encodable)?, _ isNeeded: (@Sendable () -> Bool)? = nil
+    ) async throws -> StreamAnswer {
       let action = "ask the server for \(path)"
       let end = ContinuousClock.now + engine.publishTimeout
       var message = Outgoing(subject: "$JS.API.\(path)")
       if let body { message.body = try Array(JSONEncoder().encode(body)) }
+      message.isNeeded = isNeeded
       var hasNoStreams = 0
       while true {
+        if isNeeded?() == false { throw CancellationError() }
         guard try await engine.reach(action, until: end) else {
           throw TransportError(.refused, "expected to reach the server to \(action) within \(engine.publishTimeout)")
         }

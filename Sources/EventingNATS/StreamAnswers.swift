@@ -58,6 +58,8 @@
     var config: Config?
     var state: State?
     var streams: [String]?
+    /// The time at which the stream or the consumer was made.
+    var created: String?
     /// The last delivery of a consumer. Before the first one, the position in front of its start.
     var delivered: Place?
     /// The delivery of a consumer up to which the server has all verdicts. Before the first one,
@@ -65,7 +67,7 @@
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {
-      case error, config, state, streams, delivered
+      case error, config, state, streams, created, delivered
       case floor = "ack_floor"
     }
 

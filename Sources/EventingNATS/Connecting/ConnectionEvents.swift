@@ -17,9 +17,7 @@
       var waiting: [Kind] = []
       /// Whether a thread passes events to the receiver.
       var isTelling = false
-      /// The error texts since the begin of each watch.
-      var watched: [UInt64: [String]] = [:]
-      var lastWatch: UInt64 = 0
+      var watches: [ObjectIdentifier: ErrorWatch] = [:]
     }
 
     private let state = Guarded(State())
@@ -54,25 +52,20 @@
 
     /// Reports an error text of the server.
     func fail(_ text: String) {
-      state.withLock { state in
-        for watch in state.watched.keys { state.watched[watch]?.append(text) }
-      }
+      for watch in state.withLock({ $0.watches.values.map(\.self) }) { watch.add(text) }
       tell(.failed(secrets.hide(in: text)))
     }
 
-    /// Begins to collect the error texts of the server, for ``errors(since:)``.
-    func watchErrors() -> UInt64 {
-      state.withLock { state in
-        state.lastWatch += 1
-        state.watched[state.lastWatch] = []
-        return state.lastWatch
-      }
+    /// Begins to collect the error texts of the server.
+    func watchErrors() -> ErrorWatch {
+      let watch = ErrorWatch()
+      state.withLock { $0.watches[ObjectIdentifier(watch)] = watch }
+      return watch
     }
 
-    /// The error texts since the begin of a watch.
-    func errors(since watch: UInt64) -> [String] { state.withLock { $0.watched[watch] ?? [] } }
-
-    func endWatch(_ watch: UInt64) { state.withLock { $0.watched[watch] = nil } }
+    func endWatch(_ watch: ErrorWatch) {
+      state.withLock { _ = $0.watches.removeValue(forKey: ObjectIdentifier(watch)) }
+    }
 
     /// Sets the receiver. It must not block.
     func receive(_ receive: @escaping @Sendable (Kind) -> Void) {

@@ -33,6 +33,13 @@
       return seed
     }
 
+    /// Returns the signature of a server's nonce. The next connection has another nonce.
+    func signature(of nonce: String) throws -> [UInt8] {
+      let signature = try EventingNATS.signature(of: nonce, seed: seed())
+      guard signature.first != 0 else { throw LibraryError(text: LoginFile.unsendable) }
+      return signature
+    }
+
     /// The lines that are not empty.
     private func lines() throws -> [String] {
       guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {

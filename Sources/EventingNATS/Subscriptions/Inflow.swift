@@ -8,8 +8,8 @@
     struct Item: Sendable {
       var number: UInt64 = 0
       let message: RemoteMessage
-      /// The subject for the verdict; `nil` without a stream.
-      let reply: String?
+      /// The subject for the verdict; `nil` without a stream, or if the stream was deleted.
+      var reply: String?
     }
 
     private struct State: Sendable {
@@ -56,11 +56,12 @@
         return state.waitingCount > 0 && item.number >= state.waiting[state.head].number
       }
     }
-    /// The smallest position of all messages that wait or have begun; `nil` if there is none.
+    /// The smallest position of all messages that wait or have begun, and whose verdict the server
+    /// expects; `nil` if there is none.
     var firstPosition: UInt64? {
       state.withLock { state in
-        (state.waiting[state.head...] + state.inHand.values + state.settling.values).compactMap(\.message.position)
-          .min()
+        (state.waiting[state.head...] + state.inHand.values + state.settling.values).filter { $0.reply != nil }
+          .compactMap(\.message.position).min()
       }
     }
     var isOpen: Bool { state.withLock { $0.isOpen } }
@@ -92,15 +93,25 @@
       }
     }
 
-    /// Records that a begun message has a verdict. Returns false if the message was returned to the
-    /// server before.
+    /// Removes the subjects for the verdicts of all messages, because their stream was deleted. A
+    /// stream that was made instead has other messages at their positions.
+    func forgetReplies() {
+      state.withLock { state in
+        for index in state.waiting.indices { state.waiting[index].reply = nil }
+        for number in state.inHand.keys { state.inHand[number]?.reply = nil }
+        for number in state.settling.keys { state.settling[number]?.reply = nil }
+      }
+    }
+
+    /// Records that a begun message has a verdict. Returns the message; `nil` if it was returned to
+    /// the server before.
     ///
     /// Until ``finish(_:)``, ``drain(within:)`` waits for the message, but ``end()`` does not
     /// return it. So a close that follows the drain does not overtake the verdict.
-    func settle(_ item: Item) -> Bool {
+    func settle(_ item: Item) -> Item? {
       state.withLock { state in
         state.settling[item.number] = state.inHand.removeValue(forKey: item.number)
-        return state.settling[item.number] != nil
+        return state.settling[item.number]
       }
     }
 

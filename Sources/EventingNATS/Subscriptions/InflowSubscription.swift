@@ -22,16 +22,13 @@
     func takeAgain()
     /// Carries out a verdict.
     func apply(_ verdict: Verdict, to item: Inflow.Item)
-    /// Returns messages without a verdict to the server.
-    func giveBack(_ items: [Inflow.Item])
-    /// Ends the subscription at the server, and calls a closure when the request for the end was
-    /// enqueued for the server.
+    /// Ends the subscription at the server, and returns messages without a verdict to the server.
     ///
-    /// If a message were returned before the request, the server might deliver it to this
-    /// subscription again.
-    func endDelivery(_ next: @escaping @Sendable () -> Void)
-    /// Deletes the consumer that the server has for this subscription alone.
-    func forget()
+    /// - Parameters:
+    ///   - items: The messages.
+    ///   - next: A closure that is called when all that this sends is enqueued, including what the
+    ///     messages need that arrive meanwhile.
+    func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void)
   }
 
   extension InflowSubscription {
@@ -62,13 +59,13 @@
 
     private func applyVerdict(_ item: Inflow.Item, _ verdict: Verdict) {
       let isWaiting = waits(for: verdict)  // computed before there is room for another message
-      let wasInHand = inflow.settle(item)
-      if wasInHand {
-        apply(verdict, to: item)
-        inflow.finish(item)
+      let settled = inflow.settle(item)
+      if let settled {
+        apply(verdict, to: settled)
+        inflow.finish(settled)
       }
       if isWaiting { takeAgain() }
-      guard wasInHand else { return }  // the message was returned to the server before
+      guard settled != nil else { return }  // the message was returned to the server before
       if case .reject(let reason) = verdict {
         engine.incidents.post(
           TransportIncident(
@@ -86,10 +83,7 @@
     /// Ends the subscription, and calls a closure when all that this sends is enqueued. Until then,
     /// a close of the connection waits for the subscription.
     func cancel(_ next: @escaping @Sendable () -> Void) {
-      let items = inflow.end()
-      endDelivery {
-        self.giveBack(items)
-        self.forget()
+      endDelivery(returning: inflow.end()) {
         self.engine.remove(self)
         next()
       }

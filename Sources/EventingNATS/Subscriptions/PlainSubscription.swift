@@ -98,11 +98,8 @@
     func reconnected() {}
     func lookedReady(_ isReady: Bool) {}
     func apply(_ verdict: Verdict, to item: Inflow.Item) {}
-    func giveBack(_ items: [Inflow.Item]) {}
 
-    func forget() {}
-
-    func endDelivery(_ next: @escaping @Sendable () -> Void) {
+    func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
       if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
       report()  // `tick` reports no more once the engine has removed the subscription
     }

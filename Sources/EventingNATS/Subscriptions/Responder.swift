@@ -90,13 +90,7 @@
       var next: Arrival? = first
       while let request = next {
         let reply = checked(await answer(request.message))
-        var message = Outgoing(reply, to: request.reply ?? "", needsID: false)
-        message.isSent = { [engine, subject] reason in
-          guard let reason else { return }
-          engine.incidents.post(
-            TransportIncident(kind: .refused, subject: subject, reason: "a reply was not sent: \(reason)", dropped: 1))
-        }
-        engine.sendQueue.send(message)
+        engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
         let (following, drainers) = state.withLock { state -> (Arrival?, [OneShot<Void>]) in
           if !state.waiting.isEmpty { return (state.waiting.removeFirst(), []) }
           state.running -= 1
@@ -122,7 +116,10 @@
       }
     }
 
-    func tick(_ now: ContinuousClock.Instant) {
+    func tick(_ now: ContinuousClock.Instant) { report() }
+
+    /// Posts an incident about the requests that were dropped since the last one.
+    private func report() {
       let dropped = state.withLock { state in
         defer { state.dropped = 0 }
         return state.dropped
@@ -164,6 +161,7 @@
       }
       for request in waiting { refuse(request) }
       engine.remove(self)
+      report()  // `tick` reports no more once the engine has removed the responder
     }
 
     private func endDelivery() {

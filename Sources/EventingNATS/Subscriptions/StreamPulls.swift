@@ -5,9 +5,10 @@
   /// The messages that a subscription has requested from the server, but not received yet. One
   /// request is a *pull*.
   ///
-  /// A message does not say to which pull it belongs, so it counts for the oldest pull. So `left`
-  /// of a single pull may be wrong for a short time. If more messages arrive than there is room
-  /// for, they wait in the subscription.
+  /// A message does not say to which pull it belongs, and the server serves all open pulls in turn.
+  /// Here a message counts for the oldest pull. So `left` of a single pull may be wrong until the
+  /// server ends a pull, and says how many messages it has not sent. If more messages arrive than
+  /// there is room for, they wait in the subscription.
   struct StreamPulls: Sendable {
     private struct Pull: Sendable {
       let token: UInt64
@@ -20,6 +21,8 @@
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
+    /// The first pull that counts. Earlier pulls may still be open at the server.
+    private var first: UInt64 = 1
 
     var isEmpty: Bool { pulls.isEmpty }
 
@@ -41,14 +44,37 @@
       if pulls[0].left == 0 { pulls.removeFirst() }
     }
 
-    mutating func end(_ token: UInt64?) { pulls.removeAll { $0.token == token } }
-    mutating func endAll() { pulls = [] }
+    mutating func end(_ token: UInt64) { pulls.removeAll { $0.token == token } }
+
+    /// Ends a pull that the server has ended.
+    ///
+    /// - Parameter unsent: The number of requested messages that the server has not sent. It may
+    ///   differ from `left`, because messages count for the oldest pull. The other pulls have as
+    ///   many messages too many or too few.
+    mutating func end(_ token: UInt64, unsent: Int) {
+      guard token >= first, token <= last else { return }
+      var excess = max(0, unsent)
+      if let index = pulls.firstIndex(where: { $0.token == token }) { excess -= pulls.remove(at: index).left }
+      if excess < 0, !pulls.isEmpty { pulls[pulls.count - 1].left -= excess }
+      while excess > 0, !pulls.isEmpty {
+        let part = min(excess, pulls[0].left)
+        pulls[0].left -= part
+        excess -= part
+        if pulls[0].left == 0 { pulls.removeFirst() }
+      }
+    }
+
+    mutating func endAll() {
+      pulls = []
+      first = last + 1
+    }
 
     /// Ends the pulls whose time has passed. Returns whether there were any.
     mutating func expire(_ now: ContinuousClock.Instant) -> Bool {
-      let count = pulls.count
-      if let first = pulls.first, first.deadline <= now { pulls.removeAll { $0.deadline <= now } }
-      return pulls.count < count
+      guard let index = pulls.lastIndex(where: { $0.deadline <= now }) else { return false }
+      first = pulls[index].token + 1
+      pulls.removeFirst(index + 1)
+      return true
     }
   }
 
@@ -80,6 +106,14 @@
         (config.start, config.startPosition, config.startTime) = (start, found.startPosition, found.startTime)
       }
       return config
+    }
+
+    /// Starts at the next position of a stream instead of with new messages.
+    ///
+    /// A server that lost its record of a consumer begins again at the configured start. With
+    /// `new`, it would leave out all messages that were stored earlier and are not handled yet.
+    mutating func fixStart(after lastPosition: UInt64) {
+      if start == "new" { begin(at: .position(lastPosition &+ 1)) }
     }
 
     /// Sets the first message.

@@ -16,13 +16,24 @@
 
     /// Makes the consumer again if the server has lost it.
     private func restore() async {
-      let config = restartConfig
       do {
         if inflow.isOpen {
-          let (isNew, restart) = try await StreamAdmin(engine).makeConsumer(stream.name, config)
-          note(restart)
-          state.withLock { $0.restoringFailure = nil }
-          if isNew, let group = options.group {
+          let admin = StreamAdmin(engine)
+          let facts = try await admin.facts(of: stream.name)
+          if isOtherStream(facts) { forgetPositions() }
+          let config = restartConfig(facts.lastPosition)
+          // Behind the end, a new consumer would stay at the server until it is idle for long.
+          let consumer = try await admin.makeConsumer(stream.name, config) { [state] in
+            !state.withLock { $0.isForgotten }
+          }
+          note(consumer.restart)
+          state.withLock { state in
+            state.restoringFailure = nil
+            // The server does not answer the pulls for the lost consumer.
+            if consumer.isNew || consumer.created != state.consumerCreated { state.pulls.endAll() }
+            state.consumerCreated = consumer.created
+          }
+          if consumer.isNew, let group = options.group {
             let place = config.startPosition.map { "\($0)" } ?? "its first start"
             engine.incidents.post(refusal("the server had no group \(group) any more; it begins again at \(place)"))
           }
@@ -33,27 +44,59 @@
           defer { state.restoringFailure = reason }
           return state.restoringFailure != reason
         }
-        if isNew, inflow.isOpen { engine.incidents.post(refusal(reason)) }
-        try? await Task.sleep(for: .seconds(1))
+        if inflow.isOpen {
+          if isNew { engine.incidents.post(refusal(reason)) }
+          try? await Task.sleep(for: .seconds(1))
+        }
       }
       state.withLock { $0.isRestoring = false }
       wake()
     }
 
-    /// The configuration of a new consumer if the server has lost this one. The new consumer begins
-    /// with the first message that has no final verdict here.
+    /// Returns whether the stream was deleted and made again since the last call.
+    private func isOtherStream(_ facts: StreamAdmin.StreamFacts) -> Bool {
+      state.withLock { state in
+        defer { state.streamCreated = facts.created }
+        return state.streamCreated != nil && facts.created != nil && state.streamCreated != facts.created
+      }
+    }
+
+    /// Forgets the positions of a stream that was deleted. The consumer begins with the first
+    /// message of the stream that was made instead.
+    private func forgetPositions() {
+      inflow.forgetReplies()
+      engine.released.removeAll(config.name)
+      state.withLock { state in
+        (state.nextPosition, state.lastNumber, state.retreated) = (nil, 0, RetreatedPositions())
+        if state.first.start != "by_start_time" { state.first.begin(at: .first) }
+        state.restart = state.first
+      }
+    }
+
+    /// Returns the configuration of a new consumer if the server has lost this one. The new
+    /// consumer begins with the first message that has no final verdict here.
     ///
     /// In a group, other members know of further messages without a verdict, and members that have
     /// ended knew of some. So the new consumer of a group begins at the *floor* of the lost one at
     /// the latest. Without a group, and without such a message, the new consumer begins after the
     /// last received message.
-    private var restartConfig: ConsumerConfig {
+    ///
+    /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
+    ///   messages, and stores others at their positions.
+    private func restartConfig(_ lastPosition: UInt64) -> ConsumerConfig {
+      var config = unlimitedRestartConfig
+      let most = max(lastPosition &+ 1, state.withLock { $0.first.startPosition ?? 0 })
+      if let position = config.startPosition, position > most { config.begin(at: .position(most)) }
+      return config
+    }
+
+    private var unlimitedRestartConfig: ConsumerConfig {
       // A message is counted in `nextPosition` only after it is in `inflow`, and leaves `inflow`
       // only after it is in `retreated`. So whichever moves meanwhile, this order finds it.
-      let (next, known) = state.withLock { ($0.nextPosition, $0.restart) }
+      let (next, first, known) = state.withLock { ($0.nextPosition, $0.first, $0.restart) }
       let inHand = inflow.firstPosition
       let own = [inHand, state.withLock { $0.retreated.first }].compactMap(\.self).min()
-      var config = config
+      var config = first
       if options.group == nil || known.start == "new" {
         if let position = own ?? next { config.begin(at: .position(position)) }
         return config

@@ -23,6 +23,7 @@
     }
 
     func apply(_ verdict: Verdict, to item: Inflow.Item) {
+      guard item.reply != nil else { return }  // the stream of the message was deleted
       let position = item.message.position ?? 0
       switch verdict {
       case .done:
@@ -61,7 +62,7 @@
       let isShared = options.group != nil
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
-        if let restart = try? await StreamAdmin(engine).find(stream.name, config) { note(restart) }
+        if let restart = try? await StreamAdmin(engine).find(stream.name, config)?.restart { note(restart) }
       }
     }
 
@@ -89,6 +90,7 @@
     /// The server does not keep the order between verdicts and pulls. So the next pull waits until
     /// the server has confirmed the last verdict.
     func giveBackInOrder(_ items: [Inflow.Item]) {
+      let items = items.filter { $0.reply != nil }
       guard let last = items.last, let reply = last.reply else { return }
       for item in items {
         engine.released.add(config.name, item.message.position ?? 0)
@@ -107,7 +109,7 @@
     func giveBack(_ items: [Inflow.Item]) {
       // A small delay is needed: without it, nats-server 2.9 may deliver the first message to a
       // pull that has ended.
-      for item in items {
+      for item in items where item.reply != nil {
         engine.released.add(config.name, item.message.position ?? 0)
         retreat(item, .milliseconds(20))
       }

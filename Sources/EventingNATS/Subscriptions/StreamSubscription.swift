@@ -28,6 +28,12 @@
       var nextPosition: UInt64?
       /// The messages that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
+      /// The time at which the stream was made.
+      var streamCreated: String?
+      /// The time at which the consumer was made.
+      var consumerCreated: String?
+      /// The configuration with which the consumer begins in this stream.
+      var first: ConsumerConfig
       /// The configuration with which a new consumer loses no message of any member, as the server
       /// told it last.
       var restart: ConsumerConfig
@@ -65,13 +71,13 @@
     let state: Guarded<State>
 
     private init(
-      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ restart: ConsumerConfig,
+      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ state: State,
       _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) {
       self.engine = engine
       self.stream = stream
       self.config = config
-      state = Guarded(State(restart: restart))
+      self.state = Guarded(state)
       self.options = options
       self.begin = begin
       inflow = Inflow(options.inFlight)
@@ -83,18 +89,24 @@
       _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) async throws -> StreamSubscription {
       let admin = StreamAdmin(engine)
-      let config = try await admin.fixingStart(stream.name, ConsumerConfig(subject, options))
-      let (_, restart) = try await admin.makeConsumer(stream.name, config)
-      let subscription = StreamSubscription(engine, stream, config, restart, options, begin)
+      var config = ConsumerConfig(subject, options)
+      let facts = try await admin.facts(of: stream.name)
+      config.fixStart(after: facts.lastPosition)
+      let consumer = try await admin.makeConsumer(stream.name, config)
+      let state = State(
+        streamCreated: facts.created, consumerCreated: consumer.created, first: config, restart: consumer.restart)
+      let subscription = StreamSubscription(engine, stream, config, state, options, begin)
       // The server sends no more than the pulls request, and a few messages about the pulls.
       let limit = options.inFlight + 1_024
-      let library = try await onOwnThread {
-        try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
-          subscription.receive($0)
+      do {
+        let library = try await onOwnThread {
+          try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
+            subscription.receive($0)
+          }
         }
-      }
-      subscription.state.withLock { $0.library = library }
-      do { try engine.add(subscription, subject) } catch {
+        subscription.state.withLock { $0.library = library }
+        try engine.add(subscription, subject)
+      } catch {
         subscription.cancel()
         throw error
       }
@@ -138,11 +150,12 @@
 
     /// Handles a message of the server about a pull.
     private func receive(_ status: Int, _ arrival: Arrival) {
-      let token = UInt64(arrival.subject.dropFirst(inbox.count + 1))
+      let token = UInt64(arrival.subject.dropFirst(inbox.count + 1)) ?? 0
+      let unsent = arrival.headers[MessageHeader.unsent].flatMap { Int($0) }
       let text = arrival.headers[MessageHeader.description] ?? ""
       let mustRestore = state.withLock { state in
         switch status {
-        case 404, 408: state.pulls.end(token)
+        case 404, 408: if let unsent { state.pulls.end(token, unsent: unsent) } else { state.pulls.end(token) }
         case 409, 503:
           state.pulls.endAll()
           state.pausedUntil = .now + .milliseconds(200)
@@ -215,12 +228,33 @@
 
     // MARK: Ending
 
-    func endDelivery(_ next: @escaping @Sendable () -> Void) {
-      if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
+    func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
+      // The messages that the server has sent before it knows of the end are returned when they
+      // arrive. From a lost connection none arrives.
+      let isConnected = engine.isConnected
+      end(
+        {
+          self.giveBack(items)
+          self.forget()
+          if !isConnected { next() }
+        }, delivered: { if isConnected { next() } })
+    }
+
+    /// Requests the end from the server. Calls a closure when the request is enqueued, and another
+    /// one when all messages have arrived that the server had sent before.
+    ///
+    /// If a message were returned before the request, the server might deliver it to this
+    /// subscription again.
+    private func end(_ next: @escaping @Sendable () -> Void, delivered: @escaping @Sendable () -> Void = {}) {
+      guard let library = state.withLock({ $0.library }) else {
+        next()
+        return delivered()
+      }
+      library.end(next, delivered: delivered)
     }
 
     /// Deletes the consumer of a subscription without a group.
-    func forget() {
+    private func forget() {
       guard options.group == nil else { return }
       let isFirst = state.withLock { state in
         defer { state.isForgotten = true }
@@ -232,7 +266,7 @@
     func drain(within limit: Duration) async {
       inflow.close()
       let waiting = inflow.settleWaiting()
-      endDelivery { self.giveBack(waiting) }
+      end { self.giveBack(waiting) }
       for item in waiting { inflow.finish(item) }
       await inflow.drain(within: limit)
       let isGivenBack = OneShot<Void>()

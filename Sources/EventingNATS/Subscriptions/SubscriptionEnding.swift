@@ -1,4 +1,6 @@
 #if NATS
+  import Eventing
+
   /// The progress of the end of a subscription, and the closures that wait for it.
   struct SubscriptionEnding: Sendable {
     /// Whether the end has begun. Afterwards the handle belongs to the thread that ends the
@@ -37,11 +39,21 @@
       return waitingForEnqueued
     }
 
-    /// Records that all messages were received. Returns the closures that waited for it.
+    /// Records that all messages were received. Returns the closures that waited for it. The caller
+    /// calls this method repeatedly, as it does ``enqueued()``.
     mutating func delivered() -> [@Sendable () -> Void] {
-      isDelivered = true
+      isDelivered = waitingForDelivered.isEmpty
       defer { waitingForDelivered = [] }
       return waitingForDelivered
+    }
+  }
+
+  extension Guarded<SubscriptionEnding> {
+    /// Calls the closures that waited for a step, without the mutex, until none is left.
+    func callAll(_ step: (inout SubscriptionEnding) -> [@Sendable () -> Void]) {
+      while case let closures = withLock(step), !closures.isEmpty {
+        for closure in closures { closure() }
+      }
     }
   }
 #endif

@@ -28,6 +28,21 @@
       #expect(kinds.withLock { $0 } == ["lost", "reconnected", "closed"])
     }
 
+    /// libnats reports an error on another thread, perhaps after the flush behind a subscription.
+    @Test func theRefusalOfASubscriptionIsAwaited() async throws {
+      let events = ConnectionEvents(try ConnectOptions(["nats://a:1"], nil, nil, within: .seconds(1)).secrets)
+      let watch = events.watchErrors()
+      #expect(watch.refusal(of: "a", last: "", before: "") == nil)
+      #expect(watch.refusal(of: "a", last: "another", before: "another") == nil)
+      let text = "Permissions Violation for Subscription to \"a\""
+      Foundation.Thread.detachNewThread { for text in ["another", text, "last"] { events.fail(text) } }
+      let refusal = try await onOwnThread { watch.refusal(of: "a", last: "last", before: "") }
+      #expect(refusal == text && watch.texts == ["another", text, "last"])
+      events.endWatch(watch)
+      events.fail("later")
+      #expect(watch.texts.count == 3)
+    }
+
     /// libnats takes no limit of zero. Without the limit, its buffer would have another size.
     @Test func aSubscriptionWithoutItsLimitIsRefused() async throws {
       let server = try NATSServer(hasStreams: false)

@@ -2,11 +2,17 @@
   import Eventing
   import Foundation
 
-  /// A TCP proxy in front of a server, which can be cut for ever.
+  /// A TCP proxy in front of a server, which can be cut for ever, and which can hold back what the
+  /// server sends.
   final class Proxy: Sendable {
     private struct State: Sendable {
       var isCut = false
       var sockets: [LoopbackSocket] = []
+      /// The text of a process that ends the hold; `nil` if nothing is held back.
+      var releasing: String?
+      var held: [(target: LoopbackSocket, bytes: ArraySlice<UInt8>)] = []
+      /// The bytes that the processes have sent since the begin of the hold.
+      var sent: [UInt8] = []
     }
 
     private let listener: LoopbackSocket
@@ -29,7 +35,10 @@
             Foundation.Thread.detachNewThread {
               while true {
                 let bytes = source.receive()
-                guard !bytes.isEmpty, target.send(bytes) else { break }
+                guard !bytes.isEmpty else { break }
+                if source === server, state.withLock({ Proxy.isHeld(bytes, target, &$0) }) { continue }
+                guard target.send(bytes) else { break }
+                if source === process { state.withLock { Proxy.note(bytes, &$0) } }
               }
               for socket in [source, target] { socket.end() }
             }
@@ -39,6 +48,35 @@
     }
 
     deinit { cut() }
+
+    /// Holds back what the server sends, until a process sends a text.
+    func hold(until text: String) {
+      state.withLock { state in
+        state.releasing = text
+        state.sent = []
+      }
+    }
+
+    /// The text that the processes have sent since the begin of the hold.
+    var sent: String { state.withLock { String(decoding: $0.sent, as: UTF8.self) } }
+
+    /// The text that is held back.
+    var held: String { state.withLock { String(decoding: $0.held.flatMap(\.bytes), as: UTF8.self) } }
+
+    private static func isHeld(_ bytes: ArraySlice<UInt8>, _ target: LoopbackSocket, _ state: inout State) -> Bool {
+      guard state.releasing != nil else { return false }
+      state.held.append((target, bytes))
+      return true
+    }
+
+    /// Records what a process has sent, and ends the hold if the text has come.
+    private static func note(_ bytes: ArraySlice<UInt8>, _ state: inout State) {
+      guard let text = state.releasing else { return }
+      state.sent += bytes
+      guard String(decoding: state.sent, as: UTF8.self).contains(text) else { return }
+      for (target, bytes) in state.held { target.send(bytes) }  // in front of all that comes later
+      (state.releasing, state.held) = (nil, [])
+    }
 
     /// Ends all connections, and accepts no more.
     func cut() {

@@ -86,7 +86,7 @@
       options.group = "one"
       let (admin, config) = (StreamAdmin(stream.engine), ConsumerConfig("test.a", options))
       var restart: UInt64 = 0
-      while restart < 4 { restart = try await admin.find("TEST", config)?.startPosition ?? 0 }
+      while restart < 4 { restart = try await admin.find("TEST", config)?.restart.startPosition ?? 0 }
       #expect(restart == 4)
       await nats.close()
     }

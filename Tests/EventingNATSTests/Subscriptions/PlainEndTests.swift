@@ -78,6 +78,28 @@
       #expect(!isTaken && found.withLock { $0.map(\.dropped) } == [3])
     }
 
+    @Test func aCloseCountsTheRepliesThatItDoesNotSend() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let (found, begun, isOver) = (Guarded<[TransportIncident]>([]), Guarded(0), Guarded(false))
+      nats.incidents.addHandler { incident in
+        if incident.kind == .refused { found.withLock { $0.append(incident) } }
+      }
+      _ = try await nats.plain.respond(to: "a", group: nil, inFlight: 3) { message in
+        begun.withLock { $0 += 1 }
+        return await Begun(isOver: isOver).verdict == .done ? message : RemoteMessage()
+      }
+      let raw = try RawClient(server.port)
+      for _ in 0..<3 { raw.publish("a", reply: "b", block: "NATS/1.0\r\n\r\n", body: "") }
+      try await eventually("expected 3 begun requests") { begun.withLock { $0 } == 3 }
+      server.end()
+      try await eventually("expected a lost connection") { !nats.engine.isConnected }
+      isOver.withLock { $0 = true }
+      await nats.close(within: .seconds(30))  // waits for the replies
+      try await eventually("expected an incident") { !found.withLock { $0.isEmpty } }
+      #expect(found.withLock { $0.map(\.dropped) } == [3])
+    }
+
     /// The count of dropped messages ends when the end begins.
     @Test func libnatsDropsNoMessageAfterTheEndHasBegun() async throws {
       // The messages come after the connection and the subscription, in front of the third answer.
@@ -94,7 +116,7 @@
         }
       }
       subscription.end(delivered: { isDelivered.set(()) })
-      _ = try await onOwnThread { connection.flush(milliseconds: 20_000) }
+      try await onOwnThread { try connection.flush(within: .seconds(20)) }
       mayReceive.signal()
       await isDelivered.value
       #expect(count.withLock { $0 } == 10 && subscription.dropped == 0)

@@ -1,11 +1,48 @@
 #if NATS
   import Eventing
-  import EventingNATS
+  @testable import EventingNATS
   import Foundation
   import Testing
 
   /// No caller of a question waits for its time limit when no responder will answer.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct ResponderTests {
+    /// The last requests may be dropped after the last report of the engine's clock.
+    @Test func anEndReportsTheLastDroppedRequests() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let dropped = Guarded(0)
+      nats.incidents.addHandler { incident in
+        if incident.kind == .slowConsumer { dropped.withLock { $0 += incident.dropped } }
+      }
+      let isOver = OneShot<Void>()
+      let responder = try await nats.plain.respond(to: "a", group: nil, inFlight: 1) { message in
+        await isOver.value
+        return message
+      }
+      nats.engine.remove(try #require(responder as? Responder))  // ends the calls of `tick`
+      // One request runs, 4,096 wait, and the last two find no place.
+      let refused = Guarded(0)
+      let subscription = try await other.plain.subscribe("replies", SubscribeOptions()) { _ in
+        refused.withLock { $0 += 1 }
+        return Handled()
+      }
+      let raw = try RawClient(server.port)
+      for _ in 0..<4_099 { raw.publish("a", reply: "replies", block: "NATS/1.0\r\n\r\n", body: "") }
+      try raw.flush()
+      try await eventually("expected 2 refusals, got \(refused.withLock { $0 })") { refused.withLock { $0 } == 2 }
+      responder.cancel()
+      try await eventually("expected 2, got \(dropped.withLock { $0 })") { dropped.withLock { $0 } == 2 }
+      isOver.set(())
+      subscription.cancel()
+      await nats.close()
+      await other.close()
+    }
+
+    private struct Handled: BegunMessage {
+      var knownVerdict: Verdict? { .done }
+      var verdict: Verdict { get async { .done } }
+    }
+
     /// One query runs, 4,096 wait, and the others find no place.
     @Test func queriesWithoutAResponderAreRefusedAtOnce() async throws {
       let server = try NATSServer(hasStreams: false)

@@ -50,20 +50,62 @@
       #expect(subscription.state.withLock { $0.isForgotten })
     }
 
-    /// The first end may be about to enqueue messages when the second one begins.
-    @Test func theStepsOfTwoEndsAreInOrder() {
+    /// The server sends messages until it knows of the end. Without a return, they would come to
+    /// another member only after 10 seconds.
+    @Test func aMessageThatArrivesAfterTheEndHasBegunIsReturnedBeforeAClose() async throws {
+      let server = try NATSServer()
+      let proxy = try Proxy(to: server.port)
+      let (nats, other) = (try await server.connect(through: proxy), try await server.connect())
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      var options = SubscribeOptions()
+      options.group = "one"
+      let subscription = try #require(
+        try await stream.subscribe("test.a", options) { _ in Endless() } as? StreamSubscription)
+      proxy.hold(until: "PING")  // libnats sends it behind the end, and waits for the answer
+      _ = try await other.stream("TEST", subjects: ["test.>"]).publish(RemoteMessage(), to: "test.a")
+      try await eventually("expected a message on its way") { proxy.held.contains("$JS.ACK.TEST") }
+      let returned = OneShot<Int>()
+      subscription.cancel { returned.set(nats.engine.released.count(subscription.config.name, 1)) }
+      #expect(await returned.value == 1)
+      await nats.close()
+      await other.close()
+    }
+
+    /// No message arrives any more from a server that is away.
+    @Test func anEndWaitsForNoMessagesOfALostConnection() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let subscription = try await busySubscription(nats)
+      server.end()
+      try await eventually("expected a lost connection") { !nats.engine.isConnected }
+      let (steps, isOver) = (Guarded<[String]>([]), OneShot<Void>())
+      let library = try #require(subscription.state.withLock { $0.library })
+      library.end(delivered: { steps.withLock { $0.append("delivered") } })
+      subscription.cancel {
+        steps.withLock { $0.append("over") }
+        isOver.set(())
+      }
+      await isOver.value
+      #expect(steps.withLock { $0.first } == "over")
+      await nats.close(within: .zero)
+    }
+
+    /// The first end may be about to take a step when the second one begins.
+    @Test(arguments: [true, false]) func theStepsOfTwoEndsAreInOrder(areEnqueued: Bool) {
       var ending = SubscriptionEnding()
       let steps = Guarded<[Int]>([])
       func begin(_ number: Int) -> [@Sendable () -> Void] {
-        ending.begin({ steps.withLock { $0.append(number) } }, {}).due
+        let step: @Sendable () -> Void = { steps.withLock { $0.append(number) } }
+        return areEnqueued ? ending.begin(step, {}).due : ending.begin({}, step).due
       }
+      func take() -> [@Sendable () -> Void] { areEnqueued ? ending.enqueued() : ending.delivered() }
       #expect(begin(1).isEmpty)
-      let first = ending.enqueued()
+      let first = take()
       for closure in begin(2) { closure() }
       for closure in first { closure() }
-      for closure in ending.enqueued() { closure() }
+      for closure in take() { closure() }
       #expect(steps.withLock { $0 } == [1, 2])
-      #expect(ending.enqueued().isEmpty && begin(3).count == 1)
+      #expect(take().isEmpty && begin(3).count == 1)
     }
 
     /// If the drain ended first, the close would drop the last message.

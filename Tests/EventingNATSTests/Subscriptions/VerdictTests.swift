@@ -23,9 +23,7 @@
 
       func apply(_ verdict: Verdict, to item: Inflow.Item) { applied(inflow) }
       func lookedReady(_ isReady: Bool) {}
-      func giveBack(_ items: [Inflow.Item]) {}
-      func endDelivery(_ next: @escaping @Sendable () -> Void) { next() }
-      func forget() {}
+      func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) { next() }
       func tick(_ now: ContinuousClock.Instant) {}
       func reconnected() {}
       func drain(within limit: Duration) async { await inflow.drain(within: limit) }

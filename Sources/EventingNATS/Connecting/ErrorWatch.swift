@@ -1,0 +1,36 @@
+#if NATS
+  import Dispatch
+  import Eventing
+
+  /// The error texts of the server since the begin of a call.
+  final class ErrorWatch: Sendable {
+    private let collected = Guarded<[String]>([])
+    private let arrival = DispatchSemaphore(value: 0)
+
+    /// The error texts, in order.
+    var texts: [String] { collected.withLock { $0 } }
+
+    func add(_ text: String) {
+      collected.withLock { $0.append(text) }
+      arrival.signal()
+    }
+
+    /// Returns the error text with which the server has refused a subscription; `nil` if it has
+    /// not. Blocks for at most a second.
+    ///
+    /// libnats reports errors in order, on another thread. The last error of the connection may
+    /// have come before this subscription, or may hide the refusal.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject of the subscription.
+    ///   - last: The last error of the connection.
+    ///   - lastBefore: The last error of the connection at the begin of this watch.
+    func refusal(of subject: String, last: String, before lastBefore: String) -> String? {
+      let mark = "for Subscription to \"\(subject)\""
+      let mustWait = !last.isEmpty && (last != lastBefore || last.contains(mark))
+      let end = DispatchTime.now() + 1
+      while mustWait, !texts.contains(last), arrival.wait(timeout: end) == .success {}
+      return texts.first { $0.contains(mark) }
+    }
+  }
+#endif

@@ -1,0 +1,117 @@
+#if NATS
+  import Dispatch
+  import Eventing
+  import EventingTransport
+  import Foundation
+
+  /// The receiver of the messages of one subscription of libnats.
+  final class SubscriptionReceiver: Sendable {
+    let receive: @Sendable (Arrival) -> Void
+    /// Signaled when the last message was received.
+    let completed = DispatchSemaphore(value: 0)
+    init(_ receive: @escaping @Sendable (Arrival) -> Void) { self.receive = receive }
+  }
+
+  extension LibraryConnection {
+    /// Subscribes, and waits until the server has confirmed it. Blocks.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject, which may have wildcards.
+    ///   - group: The group.
+    ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
+    ///   - wait: The longest wait for the server.
+    ///   - receive: A closure that is called with one message at a time, on a thread of libnats. It
+    ///     must not block.
+    func subscribe(
+      _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
+      _ receive: @escaping @Sendable (Arrival) -> Void
+    ) throws -> LibrarySubscription {
+      let (watch, lastBefore) = (connectionEvents.watchErrors(), lastError)  // in this order
+      defer { connectionEvents.endWatch(watch) }
+      let receiver = SubscriptionReceiver(receive)
+      do {
+        let handle = try makeSubscription(subject, group: group, receiver)
+        let subscription = LibrarySubscription(handle, self, receiver.completed)  // its `deinit` ends it
+        try handle.setLimit(limit)
+        do { try flush(within: wait) } catch {
+          throw TransportError(
+            error.isLate ? .timedOut : .refused,
+            "expected the server to take a subscription to \(subject) within \(wait); it did not")
+        }
+        if let error = watch.refusal(of: subject, last: lastError, before: lastBefore) {
+          let text = connectionEvents.secrets.hide(in: error)
+          throw TransportError(
+            .refused, "expected the permission to subscribe to \(subject); the server says: \(text)")
+        }
+        return subscription
+      } catch let error as LibraryError {
+        throw error.refused("to subscribe to \(subject)")
+      }
+    }
+  }
+
+  /// A subscription of libnats.
+  final class LibrarySubscription: Sendable {
+    private let handle: SubscriptionHandle
+    private let connection: LibraryConnection
+    private let completed: DispatchSemaphore
+    private let ending = Guarded(SubscriptionEnding())
+
+    init(_ handle: SubscriptionHandle, _ connection: LibraryConnection, _ completed: DispatchSemaphore) {
+      self.handle = handle
+      self.connection = connection
+      self.completed = completed
+    }
+
+    deinit { end() }
+
+    /// The number of messages that libnats has dropped because its buffer was full.
+    var dropped: Int {
+      // Under the mutex, so that the handle is not destroyed in the meantime.
+      ending.withLock { ending in ending.hasBegun ? ending.dropped : handle.dropped }
+    }
+
+    /// Removes the limit of the buffer, so that libnats drops no more messages, and returns the
+    /// number of those before.
+    private func lastDropped() -> Int {
+      try? handle.setLimit(nil)
+      return handle.dropped
+    }
+
+    /// The largest number of messages in the buffer of libnats; `nil` after the end.
+    var limit: Int? {
+      ending.withLock { ending in ending.hasBegun ? nil : handle.limit }
+    }
+
+    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. A
+    /// closure for a step that is over is called at once, on this thread.
+    ///
+    /// - Parameters:
+    ///   - next: A closure that is called on another thread, when the end is enqueued for sending.
+    ///   - delivered: A closure that is called on another thread, when the callback has received
+    ///     all messages that the server had sent.
+    func end(
+      _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
+    ) {
+      let (isFirst, due) = ending.withLock { ending in
+        if !ending.hasBegun { ending.dropped = lastDropped() }
+        return ending.begin(next, delivered)
+      }
+      for closure in due { closure() }
+      guard isFirst else { return }
+      // From here on, only the new thread uses the handle.
+      Foundation.Thread.detachNewThread { [handle, connection, completed, ending] in
+        let drains = handle.drain(within: .seconds(2))
+        ending.callAll { $0.enqueued() }
+        // It does not drain if the connection is closed.
+        if !drains { ending.callAll { $0.delivered() } }
+        // If the completion callback never runs, the subscription is not destroyed: its message
+        // callback may still run.
+        let isComplete = completed.wait(timeout: .now() + 60) == .success
+        ending.callAll { $0.delivered() }
+        if isComplete { handle.destroy() }
+        withExtendedLifetime(connection) {}
+      }
+    }
+  }
+#endif

@@ -1,0 +1,123 @@
+#if NATS
+  import Eventing
+  @testable import EventingNATS
+  import Testing
+
+  /// A subscription makes its consumer again, and what it remembers of the lost one has no effect.
+  @Suite(.serialized, .timeLimit(.minutes(1))) struct RestoringTests {
+    private struct Endless: BegunMessage {
+      var verdict: Verdict {
+        get async {
+          await pause(.seconds(30))
+          return .done
+        }
+      }
+    }
+
+    /// Returns a subscription that requests no messages.
+    private func idleSubscription(_ nats: NATS, _ group: String?) async throws -> StreamSubscription {
+      var options = SubscribeOptions()
+      options.group = group
+      options.isReady = { false }
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      return try #require(try await stream.subscribe("test.a", options) { _ in Endless() } as? StreamSubscription)
+    }
+
+    /// Sends a request to the server's JetStream interface. Returns the answer.
+    @discardableResult private func ask(_ nats: NATS, _ path: String) async throws -> String {
+      let answer = try await nats.plain.request(RemoteMessage(), to: "$JS.API.\(path)", within: .seconds(20))
+      return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    /// Until their deadline, the requests would take the room of others.
+    @Test func theRequestsToALostConsumerEndWhenItIsMadeAgain() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let subscription = try await idleSubscription(nats, "one")
+      try await ask(nats, "CONSUMER.DELETE.TEST.\(subscription.config.name)")
+      let later = ContinuousClock.now + .seconds(600)
+      _ = subscription.state.withLock { $0.pulls.begin(room: 1, of: 1, later) }
+      subscription.beginRestoring()
+      try await eventually("expected an end") { !subscription.state.withLock { $0.isRestoring } }
+      #expect(subscription.state.withLock { $0.pulls.isEmpty })
+      // If the consumer is there, its requests are open.
+      _ = subscription.state.withLock { $0.pulls.begin(room: 1, of: 1, later) }
+      subscription.beginRestoring()
+      try await eventually("expected an end") { !subscription.state.withLock { $0.isRestoring } }
+      #expect(!subscription.state.withLock { $0.pulls.isEmpty })
+      await nats.close()
+    }
+
+    /// The consumer would stay at the server for 300 s.
+    @Test func aConsumerIsNotMadeAgainAfterTheEnd() async throws {
+      let server = try NATSServer()
+      let proxy = try Proxy(to: server.port)
+      let (nats, other) = (try await server.connect(through: proxy), try await server.connect())
+      let subscription = try await idleSubscription(nats, nil)
+      try await ask(other, "CONSUMER.DELETE.TEST.\(subscription.config.name)")
+      proxy.hold(until: "CONSUMER.DELETE")
+      subscription.beginRestoring()
+      try await eventually("expected the first question") { proxy.sent.contains("STREAM.INFO") }
+      subscription.cancel()
+      try await eventually("expected an end") { !subscription.state.withLock { $0.isRestoring } }
+      let names = try await ask(other, "CONSUMER.NAMES.TEST")
+      #expect(!names.contains(subscription.config.name))
+      await nats.close()
+      await other.close()
+    }
+
+    /// The positions of the stream before are larger than those of the first messages.
+    @Test(arguments: ["one", nil]) func aStreamThatIsMadeAgainIsHandledFromItsFirstMessage(group: String?) async throws
+    {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
+      let numbers = Guarded<[Int]>([])
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      for _ in 0..<10 { try await event.publish(0) }  // before the listening begins
+      if let group { try await event.listen(as: group) } else { try await event.listen() }
+      for number in 1...5 { try await event.publish(number) }
+      try await eventually("expected 1...5") { numbers.withLock { $0 } == Array(1...5) }
+      try await ask(nats, "STREAM.DELETE.TEST")
+      _ = try await nats.stream("TEST", subjects: ["test.>"])
+      for number in 6...7 { try await event.publish(number) }
+      try await eventually("expected 6 and 7, got \(numbers.withLock { $0 })") { numbers.withLock { $0.count } >= 7 }
+      #expect(numbers.withLock { $0 } == Array(1...7))
+      await nats.close()
+    }
+
+    /// A server that has crashed may have lost the last messages. It stores others at their
+    /// positions.
+    @Test func aConsumerIsMadeAgainWithinTheStream() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let subscription = try await idleSubscription(nats, nil)
+      for _ in 0..<2 { _ = try await nats.stream("TEST", subjects: ["test.>"]).publish(RemoteMessage(), to: "test.a") }
+      subscription.state.withLock { $0.nextPosition = 1_000 }
+      try await ask(nats, "CONSUMER.DELETE.TEST.\(subscription.config.name)")
+      subscription.beginRestoring()
+      try await eventually("expected an end") { !subscription.state.withLock { $0.isRestoring } }
+      let consumer = try await ask(nats, "CONSUMER.INFO.TEST.\(subscription.config.name)")
+      #expect(consumer.contains(#""opt_start_seq":3,"#))
+      await nats.close()
+    }
+
+    /// A verdict would count for the message that the new stream has at this position.
+    @Test func aMessageOfADeletedStreamGetsNoVerdict() throws {
+      let inflow = Inflow(2)
+      for position in 1...3 as ClosedRange<UInt64> {
+        var message = RemoteMessage()
+        message.position = position
+        _ = inflow.append(Inflow.Item(message: message, reply: "a"), limit: 4)
+      }
+      let (first, second) = (try #require(inflow.take()), try #require(inflow.take()))
+      #expect(inflow.settle(first)?.reply == "a" && inflow.firstPosition == 1)
+      inflow.forgetReplies()
+      #expect(inflow.firstPosition == nil && inflow.count == 3)
+      let settled = try #require(inflow.settle(second))
+      #expect(settled.reply == nil)
+      for item in [first, settled] { inflow.finish(item) }
+      #expect(inflow.take()?.reply == .some(nil) && inflow.count == 1)
+    }
+  }
+#endif
