@@ -49,3 +49,12 @@ struct PacedOccurrence: PayloadHeader {
       isLateSend: details?.isLateSend == true)
   }
 }
+
+extension DeliveryTally {
+  /// The outcome of a delivery to one handler; `nil` if the handler's lane reports it.
+  var outcomeOfOneHandler: HandlerOutcome? {
+    if report.delivered > 0 { return .delivered }
+    if let failure = report.failures.first { return .failed(failure) }
+    return report.skipped > 0 ? .skipped : nil
+  }
+}

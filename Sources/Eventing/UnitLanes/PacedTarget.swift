@@ -17,6 +17,8 @@ import Synchronization
   private let isOfEvent: Bool
   /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
+  /// Whether observers and waiters know that a lock holds the occurrence that waits.
+  @exclusivity(unchecked) private var isHeldReported = false
   /// The timer that runs; `nil` if the next occurrence is the first of a burst.
   @exclusivity(unchecked) private var timer: UnitTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
@@ -108,6 +110,7 @@ import Synchronization
 
   private func dropPending() {
     guard unsafe !pending.isEmpty else { return }
+    unsafe isHeldReported = false
     let replaced = unsafe pending.takeFirst()
     unsafe pending.destroyTaken()
     unsafe pending.recycle()
@@ -175,7 +178,10 @@ import Synchronization
       } else {
         deliver(payload, occurrence, for: observers, isEnding)
       }
-    guard isHeld else { return taken.destroyTaken() }
+    guard isHeld else {
+      unsafe isHeldReported = false
+      return taken.destroyTaken()
+    }
     // Nothing has come meanwhile: the handler was not called, and this thread is inside the core.
     taken.untake(occurrence)
     unsafe swap(&taken, &pending)
@@ -209,7 +215,7 @@ import Synchronization
     }
     if record.has(HandlerFlags.ended), !isEnding { anchor.core?.noteDead(record) }
     guard let completion = occurrence.completion, completion.isAwaited else { return false }
-    completion.arrive(self, outcome(of: tally))
+    completion.arrive(self, tally.outcomeOfOneHandler)
     return false
   }
 
@@ -231,18 +237,13 @@ import Synchronization
     return true
   }
 
-  /// Reports that a lock holds the occurrence that waits, and lets its waiters go on.
+  /// Reports once that a lock holds the occurrence that waits, and lets its waiters go on.
   private func noteHeld() {
+    guard unsafe !isHeldReported else { return }
+    unsafe isHeldReported = true
     let occurrence = unsafe pending.takeFirst()
     if let completion = occurrence.completion, completion.isToBeTold { reportHeld(completion, at: self) }
     unsafe pending.untake(occurrence.withoutWaiting)
-  }
-
-  /// Returns the outcome for a report; `nil` if the handler's lane will tell it, or has told it.
-  private func outcome(of tally: borrowing DeliveryTally) -> HandlerOutcome? {
-    if tally.report.delivered > 0 { return .delivered }
-    if let failure = tally.report.failures.first { return .failed(failure) }
-    return tally.report.skipped > 0 ? .skipped : nil
   }
 
   // MARK: The end, barriers and locks

@@ -50,6 +50,30 @@ import Testing
     #expect(notes.lines.values.filter { $0.hasSuffix("1") } == ["e 1", "began a 1", "ended a 1"])
   }
 
+  @Test func observersSeeOnceThatALockHoldsTheLastOfABurst() async {
+    let (event, clock, notes) = (Event<Int>("e"), ManualClock(), ObserverTests.Notes())
+    let token = event.add(Handler { (_: Int) in }.named("a").debounced(for: .seconds(1), clock: clock))[0]
+    event.observe(with: notes)
+    func held() -> [String] { notes.since.filter { $0.hasPrefix("held") } }
+    event.post(1)
+    event.lock(token, holding: .latest)
+    await event.quiesce()
+    #expect(held() == ["held a 1"])
+    await event.quiesce()
+    await event.quiesce()
+    #expect(held() == [])
+    event.post(2)
+    await event.quiesce()
+    await event.quiesce()
+    #expect(held() == ["held a 2"])
+    event.unlock(token)
+    await event.quiesce()
+    event.post(3)
+    event.lock(token, holding: .latest)
+    await event.quiesce()
+    #expect(notes.since == ["dropped a 1", "began a 2", "ended a 2", "e 3", "held a 3"])
+  }
+
   @Test func theIntervalOfAThrottleBeginsAnewWithTheCallThatQuiesceMakes() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     event.add(Handler { (_: Int) in seen.record(clock.now.offset) }.throttled(to: .seconds(10), clock: clock))
