@@ -90,7 +90,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // each waits for its whole number again
+        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // each counts again from zero
         unsafe taken = 0
       }
       return unsafe all
