@@ -46,7 +46,7 @@ struct ManyEvents: Scenario {
       if worker.random.oneIn(10) { addAndRemove(worker, site, isHot) } else { post(worker, site, isHot) }
     }
     for site in sites { await site.event.quiesce() }
-    for site in sites { await site.event.quiesce() }  // delivers the forwarded occurrences
+    for site in sites { await site.event.quiesce() }  // also waits for posts that handlers made meanwhile
     await addThousands(context, sites[0])
     await verify(sites, context)
     context.countOverlaps()
