@@ -82,7 +82,8 @@ final class Warnings {
         let id = polled.handlers[index].reading.id
         var reason = ""
         if let wait = waits[id], let runningAt = polled.handlers[index].runningAt, now.since(runningAt) >= Self.second {
-          reason = Self.reason(wait, poller)  // not inside the exclusive access below: this reads all handlers
+          // Not inside the exclusive access below: `reason` reads all handlers.
+          reason = Self.reason(wait, poller)
         }
         look(at: &polled.handlers[index], of: polled, now) { code, count, limit, text in
           found(code, polled, id, count: count, limit: limit, code == .stuck ? text + reason : text)
