@@ -4,9 +4,9 @@
 
   /// A TCP proxy between one process and the broker. Each direction can be cut.
   ///
-  /// While a direction is cut, its bytes wait, so no NATS client can complete a new connection.
-  /// Healing delivers the waiting bytes, as TCP does after a short partition, or resets the
-  /// connections, which loses the bytes.
+  /// While a direction is cut, its bytes wait in the proxy, so no NATS client can complete a new
+  /// connection. At the end of the cut, the proxy delivers the waiting bytes, as TCP does after a
+  /// short partition, or ends the connections, which loses the bytes.
   final class Link: Sendable {
     enum Direction: CaseIterable { case toBroker, fromBroker }
 

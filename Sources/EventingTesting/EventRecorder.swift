@@ -90,7 +90,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }  // each waits for its whole number again
+        // Each counts again from zero.
+        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }
         unsafe taken = 0
       }
       return unsafe all

@@ -144,9 +144,10 @@ extension ManualClock: IdleAwareClock {
   /// The events and timers that a clock knows of.
   struct Activity {
     var events: Set<EventReference> = []
-    /// The work that waits for a time, but not in a task that sleeps.
+    /// The work that waits for a time of the clock although no task of it sleeps, such as a delay
+    /// between two attempts.
     var waiting: [SleepingWork] = []
-    /// The number of the library's timers that are running, not sleeping.
+    /// The number of the library's timers that are awake, and of threads that add delayed work.
     var timersAtWork = 0
     /// A counter that grows when a timer begins or ends, when a timer or a handler call falls
     /// asleep or wakes, and when the clock meets an event.

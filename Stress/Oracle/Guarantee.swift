@@ -1,4 +1,4 @@
-/// The guarantees that the run checks. The numbers are those of the README.
+/// The guarantees that the run checks. The numbers are those of the article Guarantees.
 enum Guarantee: Int, CaseIterable, Sendable, Comparable {
   case g1 = 1, g2 = 2, g3 = 3, g4 = 4, g6 = 6, g7 = 7, g8 = 8, g9 = 9, g10 = 10, g11 = 11, g12 = 12, g13 = 13, g15 = 15,
     g16 = 16

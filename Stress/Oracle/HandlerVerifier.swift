@@ -144,7 +144,10 @@ struct HandlerVerifier {
     }
   }
 
-  /// Returns whether the handler may have been removed before this occurrence reached it.
+  /// Returns whether the handler may have been removed before the occurrence reached it.
+  ///
+  /// - Parameter hasLaterCall: Whether the handler was called with a later occurrence. Then an
+  ///   in-order handler had not been removed.
   private func isEndedBefore(_ place: Int, _ handlerLog: HandlerLog, hasLaterCall: Bool) -> Bool {
     guard let removing = handlerLog.removing else { return false }
     if handlerLog.place.isInOrder, hasLaterCall { return false }

@@ -70,8 +70,8 @@ class AnyTrial: @unchecked Sendable {
   var extraHandlerLogs: [HandlerLog] = []
   /// The records of handlers that post. Each such handler is a sender of its own.
   private(set) var extraSenderLogs: [SenderLog] = []
-  /// The occurrences that all locks hold: none, or every one. If the locks hold occurrences, no
-  /// lock explains a missing call.
+  /// The occurrences that each lock of the trial holds: none, or all that it keeps from handlers.
+  /// If all are held, no lock explains a missing call.
   var holding = Holding.nothing
   /// The times during which the event itself was locked.
   var eventLocks: [HandlerLog.LockSpan] = []
@@ -191,7 +191,7 @@ class AnyTrial: @unchecked Sendable {
     for senderLog in senderLogs { await senderLog.awaitReports() }
     settled.start = Clock.now
     await subject.quiesce()
-    await subject.quiesce()  // delivers the occurrences that handlers posted meanwhile
+    await subject.quiesce()  // also waits for occurrences that handlers posted during the first one
     settled.finish()
     context.director.begin(.verify)
     for handlerLog in handlerLogs { handlerLog.closeRemoval() }

@@ -31,8 +31,8 @@ struct Timeline: Sendable {
 
   /// Adds a sample of the time since the previous one, if at least `interval` has passed.
   ///
-  /// - Parameter isLast: Whether this is the last sample. If the timeline has no sample yet, the
-  ///   last one is added even before `interval` has passed.
+  /// - Parameter isLast: Whether the scenario has ended. Then a sample is added even before
+  ///   `interval` has passed, if the timeline has none yet.
   mutating func take(_ context: ScenarioContext, isLast: Bool) {
     let now = Clock.now
     guard now - before >= interval || (isLast && samples.isEmpty) else { return }

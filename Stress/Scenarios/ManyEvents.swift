@@ -46,7 +46,8 @@ struct ManyEvents: Scenario {
       if worker.random.oneIn(10) { addAndRemove(worker, site, isHot) } else { post(worker, site, isHot) }
     }
     for site in sites { await site.event.quiesce() }
-    for site in sites { await site.event.quiesce() }  // delivers the forwarded occurrences
+    // The second pass also waits for the posts that handlers made meanwhile.
+    for site in sites { await site.event.quiesce() }
     await addThousands(context, sites[0])
     await verify(sites, context)
     context.countOverlaps()

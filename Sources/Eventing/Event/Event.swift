@@ -60,7 +60,8 @@ public final actor Event<Payload: Sendable> {
   /// Tells the observers of new events about this event.
   nonisolated func tellObservers() { NewEvents.tell(core, name) }
 
-  // Not in the core's `deinit`: a drain may retain the core for long.
+  // The core's `deinit` would cancel the later posts too late, because a drain may retain the core
+  // for long.
   deinit { core.cancelLaterPosts() }
 }
 

@@ -33,7 +33,7 @@ final class BusHandler: Sendable {
 
   // MARK: Events
 
-  /// Adds a handler to an event.
+  /// Adds this bus handler's member to an event: a handler that calls the user's closure.
   func join(_ event: any EventProtocol) {
     guard registration.contains(token), let event = event as? any BusEvent else {
       end()
@@ -44,7 +44,7 @@ final class BusHandler: Sendable {
     if isOver { members.removeAll() }
   }
 
-  /// Removes the handler of an event.
+  /// Removes this bus handler's member from an event.
   func leave(_ event: any EventProtocol) {
     guard let event = event as? any BusEvent else { return }
     members.removeAll { token in event.core.owns(token) }
@@ -55,11 +55,12 @@ final class BusHandler: Sendable {
   /// Whether no call begins any more.
   var isOver: Bool { token.record.has(HandlerFlags.ended) }
 
-  /// Claims a call; false if the handler was removed, or is used up.
+  /// Claims a call of the user's closure. Returns false if the bus handler was removed or used up.
   ///
-  /// A call that uses the handler up ends it in all events at once. So the calls that wait on its
-  /// lanes in other events are skipped. A call that has begun in another event at this moment is
-  /// not made, and is counted as delivered.
+  /// A call that uses the bus handler up ends it in all events at once. So the calls that wait on
+  /// the lanes of its members in other events are skipped. A call in another event may have begun
+  /// at this moment. For that call this method returns false, so the user's closure is not called.
+  /// The report of that event counts the call as delivered nevertheless.
   func claim() -> Bool {
     guard token.record.claim() else { return false }
     if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
@@ -90,7 +91,10 @@ extension Handler {
   }
 }
 
-/// The end of a handler of all events. Released with the closure of the handler that has the token.
+/// Ends a bus handler in its `deinit`: removes it from its bus, and its members from their events.
+///
+/// Only the closure of the handler in the private event retains this object. So the end comes when
+/// that handler is unregistered.
 private final class BusHandlerEnd: Sendable {
   private weak let bus: EventBus?
   private weak let members: HandlerBag?

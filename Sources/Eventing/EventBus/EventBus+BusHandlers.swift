@@ -74,7 +74,8 @@ struct BusHandlers: Sendable {
   /// The index in `all` of the handler that was swept last.
   private var swept = 0
 
-  /// Returns the handler that is swept next, round and round; `nil` if there is none.
+  /// Returns the handler that is swept next; after the last one, the first again. `nil` if there
+  /// are no handlers.
   mutating func nextToSweep() -> BusHandler? {
     if all.isEmpty { return nil }
     swept = (swept + 1) % all.count

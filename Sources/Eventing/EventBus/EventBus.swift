@@ -11,8 +11,9 @@
 /// it.
 ///
 /// An owner is held weakly. After an owner has been released its events are never found again, not
-/// even for a new object at its address. The bus releases them little by little as it is used, and
-/// so it does with the owner's handlers of all events.
+/// even for a new object at its address. Each use of the bus checks a few owners, and releases the
+/// events of released ones. In the same way the bus ends the handlers that a released owner has in
+/// all events (`addHandler(forAll:)` with `owner:`).
 public final class EventBus: Sendable {
   /// A bus for the whole process.
   public static let shared = EventBus()
@@ -24,7 +25,7 @@ public final class EventBus: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any EventProtocol] = [:]
   /// The events of owners. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
-  /// The handlers of all events, in the order in which they were added. Guarded by: mutex.
+  /// The bus handlers, in the order in which they were added. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) var everywhere = BusHandlers()
 
   /// Creates a bus without events.
@@ -181,7 +182,8 @@ public final class EventBus: Sendable {
     let box = Owner(owner)
     var known: [BusHandler] = []
     var stale: OwnedEvents.Entry?
-    // Released outside the mutex. The events may be held elsewhere, and lose the bus handlers.
+    // The entry of a released owner that had this address. It is released here, outside the mutex.
+    // Other code may still hold the events of that entry, so the bus handlers leave these events.
     defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
@@ -205,7 +207,8 @@ public final class EventBus: Sendable {
     return box
   }
 
-  /// Returns the result of `body` for the events of an owner, or `nil` if there are none.
+  /// Returns the result of `body` for the events of an owner, or `nil` if the bus knows no such
+  /// owner.
   ///
   /// `body` runs under `mutex`, and must not let the array escape.
   private func events<Result>(
@@ -215,7 +218,8 @@ public final class EventBus: Sendable {
     return mutex.withLock { unsafe ofOwners.with(box, body) }
   }
 
-  /// Sweeps the owners, and the bus handlers. If an owner has been released, releases its events.
+  /// Checks the next owners and the next two bus handlers. Releases the events of each owner that
+  /// is gone, and ends each bus handler whose owner is gone.
   private func sweep() {
     var (candidates, first, second) = mutex.withLock {
       unsafe (ofOwners.nextToSweep(), everywhere.nextToSweep(), everywhere.nextToSweep())

@@ -23,10 +23,11 @@ struct OwnedEvents: Sendable {
   /// Returns the box of the owner at an address. It may belong to an object that is gone.
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
 
-  /// Returns the result of `body` for the events of an owner; `nil` if there are none. The array
-  /// must not leave `body`: it is changed in place under the mutex. If it were read elsewhere, the
-  /// thread sanitizer would not see that the array's reference count orders a change after the
-  /// read.
+  /// Returns the result of `body` for the events of an owner; `nil` if the owner has no entry.
+  ///
+  /// `body` must not let the array escape, because the array is changed in place under the mutex. A
+  /// read outside the mutex would be safe: the array's reference count orders a later change after
+  /// the read. But the thread sanitizer does not see reference counts, and would report a race.
   func with<Result>(
     _ owner: Owner, _ body: ([(key: String, event: any EventProtocol)]) -> Result
   ) -> Result? {
@@ -69,7 +70,7 @@ struct OwnedEvents: Sendable {
 
   // MARK: Sweeping
 
-  /// Returns the owners that are swept next, round and round.
+  /// Returns the owners that are swept next; after the last one, the first again.
   mutating func nextToSweep() -> [(index: Int, owner: Owner)] {
     if addresses.isEmpty { return [] }
     return (0..<Sweep.count).compactMap { _ in

@@ -85,7 +85,8 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   /// Returns whether the last payload equals a new one.
   ///
   /// - Parameter losses: The number of payloads that the handler's lane has lost. If that number
-  ///   has changed since the last payload, the last payload may be among the lost ones.
+  ///   has changed since the last payload, the last payload may be among the lost ones, and the
+  ///   result is false.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
     return areEqual(last.payload, payload)

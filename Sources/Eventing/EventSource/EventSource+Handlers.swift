@@ -1,6 +1,6 @@
-// No two overloads may take the same labels with closures of different numbers of parameters. If
-// they did, the compiler would report a mistake inside such a closure as a wrong number of
-// parameters.
+// Overloads with equal labels take closures with equal numbers of parameters. Otherwise the
+// compiler would report a mistake inside such a closure as a wrong number of parameters. The only
+// exceptions are overloads for signals (`Payload == Void`), whose closures take no payload.
 
 extension EventSource {
   /// Adds a handler.

@@ -3,9 +3,9 @@ extension EventSource {
   ///
   /// The handler is called once if any send reaches it, however many threads send, and even if the
   /// handler sends to its own event. A call that begins uses the handler up, even if it throws. An
-  /// occurrence that the handler skips does not use it up. If several occurrences wait on its lane,
-  /// the first call uses the handler up, and the other occurrences are skipped. The other adding
-  /// methods take `once: true`.
+  /// occurrence for which the handler is skipped does not use it up. If several occurrences wait on
+  /// its lane, the first call uses the handler up, and the other occurrences are skipped. The other
+  /// adding methods take `once: true`.
   ///
   /// All else is as for
   /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.

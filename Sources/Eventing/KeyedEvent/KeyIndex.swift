@@ -12,7 +12,8 @@ public import Synchronization
   /// The first table of the linked list. Walked by the thread inside the core, or under
   /// `core.mutex`. Changed by the thread inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var first: KeyTable?
-  /// The number of occurrences for handlers of `anyKey`. Isolation: core, to change it.
+  /// The number of occurrences that were sent to any key, for the handlers of `anyKey`. Changed
+  /// only inside the core; read by any thread.
   @usableFromInline let offeredToAny = Atomic<UInt64>(0)
   /// The table whose handlers are swept next; `nil` for the first. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?

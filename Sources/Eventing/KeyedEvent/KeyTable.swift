@@ -8,11 +8,12 @@ public import Synchronization
   /// Walked by the thread inside the core, or under `core.mutex`. Changed by the thread inside,
   /// under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
-  /// The number of occurrences for this key since the table was created. Isolation: core, to change
-  /// it.
+  /// The number of occurrences for this key since the table was created. Changed only inside the
+  /// core; read by any thread.
   @usableFromInline let offered = Atomic<UInt64>(0)
-  /// The value of ``EventAnchor/changes`` before the last delivery, if neither a handler of this
-  /// key nor one of `anyKey` needs the slow path; otherwise 0. Isolation: core.
+  /// The value of ``EventAnchor/changes`` before the last delivery to this key, if no handler that
+  /// it reached needs the slow path for posts; otherwise 0, which closes the fast path.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 
   // The next three fields are read by the thread inside the core, or under `core.mutex`. They are

@@ -92,8 +92,8 @@ extension KeyedEvent {
     await event.handlers { ($0?.key as? KeyBox<Key>)?.key == key }
   }
 
-  /// Waits until no handler of any key is still running because of an occurrence that was sent
-  /// before; see ``Event/quiesce()``.
+  /// Waits until no call for an occurrence that was sent before, to any key or none, is running or
+  /// queued; see ``Event/quiesce()``.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
   /// Adds an observer, which is told of every occurrence that is sent from now on, to any key or
   /// none; see ``Event/observe(with:)``.

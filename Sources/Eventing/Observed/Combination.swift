@@ -80,10 +80,11 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   // MARK: Changes
 
   func collect() -> Bool {
-    // Another thread has taken the changes, and enqueues them before it unlocks the mutex of the
-    // event.
+    // If the stack is empty, another thread has taken the changes. It enqueues them before it
+    // unlocks the event's mutex. So they come before everything that this thread enqueues next.
     if changes.isEmpty { return false }
-    // Released after the mutex. Until then these four hold each value that is replaced meanwhile.
+    // These four hold each value that is replaced under the mutex, and are released after the
+    // unlock. So no value is destroyed under the mutex.
     var taken: [CombinedChange<Values>] = []
     var values = Values()
     var before: OwnedPayload?

@@ -7,7 +7,7 @@ protocol ValueCombination: AnyObject, Sendable {
   ///
   /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   func collect() -> Bool
-  /// Waits until no handler is running because of a change that was enqueued before this call.
+  /// Waits until no call for a change that was enqueued before is running or queued.
   nonisolated(nonsending) func quiesce() async
 
   /// Counts a use. The caller holds `core.mutex` of the first value.
@@ -43,10 +43,11 @@ extension Observed.Storage {
     }
   }
 
-  /// Adds the value to a combination, and pushes the current value to it. Adds nothing if the value
-  /// belongs to the combination, or with `isUsed` to any combination of its key.
+  /// Adds the value to a combination, and pushes the current value to it. Does nothing if the value
+  /// belongs to the combination already.
   ///
-  /// - Parameter isUsed: Whether to count a use.
+  /// - Parameter isUsed: Whether to count a use, and to accept any combination with an equal key:
+  ///   if another thread has added one, the value joins no second one.
   /// - Returns: The combination that the value belongs to now.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
     core.mutex.withLock {

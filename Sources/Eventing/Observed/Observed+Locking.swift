@@ -24,13 +24,13 @@ extension Observed {
 
   /// Removes all handlers, as ``Event/removeAll()`` does.
   ///
-  /// - Returns: The number of handlers that were there.
+  /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public func removeAll() -> Int { storage.event.removeAll() }
   /// Removes all handlers of an owner, as ``Event/remove(ownedBy:)`` does.
   ///
   /// - Parameter owner: The owner, compared by identity.
-  /// - Returns: The number of handlers that were there.
+  /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { storage.event.remove(ownedBy: owner) }
 

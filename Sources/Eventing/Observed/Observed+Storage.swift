@@ -30,7 +30,8 @@ extension Observed {
       core = event.core
       pendingWork = core.pendingWork
       box = ObservedValue(value)
-      // The event may outlive this object, and still add handlers. So it retains the box.
+      // The event may outlive this object, and still add handlers, which need the current value. So
+      // the event retains the box.
       unsafe pendingWork.replayValue.makeCurrent = { [box] in
         OwnedPayload(Change<Value>(old: nil, new: unsafe box.current))
       }
@@ -96,13 +97,14 @@ extension Observed {
     func update(_ next: (Value) -> Value) {
       let core = event.core
       let thread = Thread.current
-      // This enters the core for the first attempt only. A handler with `.prior` may change the
-      // value, and so make every attempt inside the core fail.
+      // Only the first attempt enters the core. An attempt inside the core calls handlers with
+      // `.prior` first. Such a handler may change the value each time, and then every attempt would
+      // fail.
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second attempt on, the thread is registered, because its own closure may
-          // change the value each time.
+          // From the second attempt on, the thread is registered: `next` itself may change the
+          // value each time, and `noteChange()` must tell such a change from another thread's.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }
@@ -128,7 +130,8 @@ extension Observed {
     /// Counts a change of the value. The caller holds `core.mutex`.
     ///
     /// If the closure of an `update` on this thread made the change, that `update` accepts the new
-    /// version. Otherwise it would call its closure, which changes the value, for ever.
+    /// version. Otherwise the `update` would call its closure again, which would change the value
+    /// again, and so on for ever.
     ///
     /// - Returns: Whether the closure of an `update` on this thread made the change.
     private func noteChange() -> Bool {
@@ -233,8 +236,8 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has its own completion: lanes may still read that one while the
-          // delivery of the change sets `observed` in the completion of the change.
+          // The announcement has a completion of its own. Lanes may still read that completion
+          // while the delivery of the change writes `observed` into the completion of the change.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }
@@ -243,7 +246,8 @@ extension Observed {
   }
 }
 
-/// The value of an ``Observed``. Its event retains it, too, for handlers that are added late.
+/// The value of an ``Observed``. The event retains this object, too: it may outlive the `Observed`,
+/// and gives the value to handlers that are added then.
 // Safe: guarded by `core.mutex`.
 @usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
   /// Guarded by: core.mutex.

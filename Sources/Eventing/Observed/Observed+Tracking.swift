@@ -1,4 +1,4 @@
-// Values in Swift's Observation: which reads are tracked, and who is told of a change.
+// Values in Swift's Observation: which reads are tracked, and which closures are told of a change.
 
 extension Observed.Storage {
   /// Reports a read to Observation.
@@ -23,9 +23,9 @@ extension Observed.Storage {
 
   /// The value, for a read that Observation tracks.
   ///
-  /// The critical section that reads the value also chooses the slow path for the next change,
-  /// which tells Observation. If a change has come since the read was reported, the read is
-  /// reported again.
+  /// The critical section that reads the value also makes the next change take the slow path, which
+  /// tells Observation. If a change has come since the read was reported, the read is reported
+  /// again.
   @usableFromInline @inline(never) func trackedValue(of reported: TrackedReads) -> Value {
     var reads = reported
     while true {
@@ -50,6 +50,9 @@ extension Observed.Storage {
   }
 
   /// Tells Observation of a change. The caller holds no mutex.
+  ///
+  /// If this thread made all tracked reads in closures that have not returned, these reads wait for
+  /// the next change. If newer reads wait for it already, a task tells the closures later instead.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

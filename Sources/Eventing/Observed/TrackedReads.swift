@@ -4,11 +4,13 @@ import Synchronization
 /// The reads of a value since the last change that Observation was told of. If any was tracked, the
 /// next change removes this object, and tells the closures that made tracked reads.
 ///
-/// Observation registers a closure after the closure has returned. So a change may come after a
-/// read and before the registration. Until the registration, the thread that reads retains the
-/// lease, and then Observation's list of what the closure has read. Afterwards the registrar
-/// retains the lease until the closure is told. While anything retains the lease, the change is
-/// told again.
+/// Observation registers a closure only after the closure has returned. So a change may come after
+/// a read and before the registration, and then Observation tells the closure nothing.
+///
+/// The lease shows whether a closure may still have to be told. During the read, the reading thread
+/// retains the lease. Then Observation's list of what the closure has read does, and after the
+/// registration the registrar, until the closure is told. So while anything retains the lease, the
+/// change is told again.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease

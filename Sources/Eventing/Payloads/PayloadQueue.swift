@@ -76,7 +76,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends a header with the payload that was taken out of another queue last.
+  /// Appends a header with the payload that another queue gave out last, and moves that payload
+  /// here.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -84,7 +85,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts a header at the front, with the payload that was taken out of another queue last.
+  /// Inserts a header at the front, with the payload that another queue gave out last, and moves
+  /// that payload here.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1

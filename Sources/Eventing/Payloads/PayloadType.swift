@@ -60,8 +60,8 @@ struct PayloadLayout: Sendable {
     }
   }
 
-  // A payload may contain a weak reference, which is registered by its address: copying its bytes
-  // does not move it.
+  // A payload may contain a weak reference, which the runtime may register by its address. A move
+  // of the bytes alone would leave the registration at the old address.
   //
   // On Darwin, the Objective-C runtime copies a weak reference to an Objective-C object. It takes
   // locks of its own, and retains the object until the copy is made. Lanes copy payloads under a

@@ -128,7 +128,8 @@ extension EventCore {
     return unsafe pendingWork.keyIndex?.lookup.find(key)
   }
 
-  /// Gives a new handler the replay value and the history. Isolation: core.
+  /// Tells the observers of a new handler, and gives it the replay value and the past payloads.
+  /// Then sweeps a few other handlers. Isolation: core.
   @usableFromInline func welcome(_ record: HandlerRecord) {
     reportHandler(record, isAdded: true)
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
@@ -146,7 +147,7 @@ extension EventCore {
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    // So a snapshot counts the payload as a call.
+    // A snapshot computes the number of calls from this number. One less here is one call more.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
@@ -156,7 +157,8 @@ extension EventCore {
     unregisterDead()
   }
 
-  /// Ends a handler that was never added to a table. Isolation: core.
+  /// Ends a handler that was never added to a table. The caller is inside the core, or is the only
+  /// thread that knows the handler.
   @usableFromInline func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
     record.set(HandlerFlags.removed)
     retire(record)

@@ -1,8 +1,8 @@
 import Synchronization
 
 // Inspecting. The table changes only under the mutex, so a thread outside the core may walk it
-// while it holds the mutex. To release a record could run user code. So the result retains each
-// record that was found, and none is released under the mutex.
+// while that thread holds the mutex. A release of a record's last reference could run user code. So
+// the results retain each record that was found, and no record is released under the mutex.
 extension EventCore {
   /// Calls `body` with each slot of each table, including slots whose handlers have been
   /// unregistered and which the table has not yet removed. The caller is inside the core, or holds
@@ -12,8 +12,9 @@ extension EventCore {
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
-  /// Calls `body` with the record of each handler that was added and may still be called, in the
-  /// order of the table. The caller is inside the core, or holds `mutex`.
+  /// Calls `body` with the record of each handler that was added and may still be called: those
+  /// with a slot, in the order of the table, and then those with a lane that retires. The caller is
+  /// inside the core, or holds `mutex`.
   func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
@@ -59,7 +60,7 @@ extension EventCore {
       unsafe pendingWork.mailbox.newHandlers.forEach { include($0.record) }
     }
     mutex.unlock()
-    // The thread that deactivated one of them may not have noted its change yet.
+    // The thread that deactivated such a handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
     return found
   }

@@ -11,7 +11,7 @@ import Synchronization
 extension EventCore {
   // MARK: From any thread
 
-  /// Deactivates and unregisters a handler. Returns false if its life was over.
+  /// Deactivates and unregisters a handler. Returns false if the handler had ended before.
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
     let own = enter()
     if own != 0 {
@@ -19,7 +19,7 @@ extension EventCore {
       if isMine {
         unregister(record)
       } else if unsafe record.index >= 0 {
-        // Another thread deactivated it, and may not have noted the change yet.
+        // Another thread deactivated the handler, and may not have called `noteChange()` yet.
         withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
@@ -47,7 +47,8 @@ extension EventCore {
       if wasAlive { count += 1 }
       return true
     }
-    // In any case: a thread that deactivated one of them may not have noted its change yet.
+    // Called even if this thread deactivated none: another thread that deactivated one of these
+    // handlers may not have called it yet.
     anchorReference.load()?.noteChange()
     requestUnregistration(deactivated)
     return count
@@ -86,8 +87,9 @@ extension EventCore {
 
   // MARK: Unregister
 
-  /// Removes a dead handler from its table: the closure now, the slot when that is cheap.
-  /// Isolation: core.
+  /// Removes from its table a handler that was deactivated, or whose event ends, and retires its
+  /// lane. If other slots follow the handler's slot, a dead slot without a closure stays there
+  /// until the table is compacted. Isolation: core.
   @usableFromInline func unregister(_ record: HandlerRecord) {
     // A handler without a slot has a lane that retires, or is still in the mailbox and will be
     // discarded.
@@ -216,12 +218,13 @@ extension EventCore {
     return lane.finish() ? nil : lane
   }
 
-  /// Retires a handler that has no slot. Isolation: core.
+  /// Retires a handler that has no slot. The caller is inside the core, or is the only thread that
+  /// knows the handler.
   @usableFromInline func retire(_ record: HandlerRecord) {
     if let details = record.details { _ = retire(details) } else { record.set(HandlerFlags.removed) }
   }
 
-  /// Drops a lane that has run its last call. Isolation: core.
+  /// Drops the retiring lane of a handler, if the lane has run its last call. Isolation: core.
   @usableFromInline func finishRetiring(_ record: HandlerRecord) {
     guard let details = record.details, unsafe details.retiringIndex >= 0,
       let pendingWork = pendingWorkReference.load()

@@ -16,8 +16,8 @@ public import Synchronization
   /// A number that no other handler of any event has, had or will have.
   @usableFromInline final let id: UInt64
   /// The number of occurrences for its table before the handler was added, minus the payloads that
-  /// the handler received outside of occurrences, such as replayed ones. Isolation: core, to change
-  /// it.
+  /// the handler received outside of occurrences, such as replayed ones. Changed only inside the
+  /// core; read by any thread.
   @usableFromInline final let offeredBefore = Atomic<UInt64>(0)
 
   #if DEBUG
@@ -91,8 +91,9 @@ public import Synchronization
 }
 
 /// The record of a handler that has options, or that is not simply called inline with the payload.
-// Safe: `options` and `place` never change. The other fields are set before the record is shared,
-// and then touched only inside the core.
+// Safe: `options`, `place` and `delays` never change, and `unheard` is atomic. The other fields are
+// set before the record is shared. After that only the thread inside the core changes them. Polls
+// read `runner`, `key` and `keyTable` under `core.mutex`, under which these then change.
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: ExecutionPlace
@@ -119,7 +120,7 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that the slot does not count: posts on the fast path from
   /// which the view made no payload, and, when the slot has gone, the occurrences that the slot had
-  /// counted. Isolation: core, to change it.
+  /// counted. Changed only inside the core; read by any thread.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the

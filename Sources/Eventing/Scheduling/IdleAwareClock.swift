@@ -1,18 +1,20 @@
 /// A clock of a test. It advances when all work has ended, or sleeps on the clock.
 ///
-/// The library tells such a clock of the events that use it and of its timers. Other clocks are
-/// told nothing, and cost nothing.
+/// The library tells such a clock of the events that use the clock, and of the timers that sleep on
+/// it. Other clocks are told nothing, and cost nothing.
 package protocol IdleAwareClock: AnyObject, Sendable {
   /// Notes an event that uses the clock. Several calls for one event count as one.
   func meet(_ event: EventReference)
-  /// Notes a timer that is about to sleep on the clock, with `Scheduling.isTimer` bound.
+  /// Notes work of the library that begins: a timer that is about to sleep on the clock with
+  /// `Scheduling.isTimer` bound, or a thread that adds delayed work and sets the timer for it.
   func timerBegan()
-  /// Notes that a timer has done its work.
+  /// Notes the end of that work.
   func timerEnded()
   /// Notes work that begins to wait for a time of the clock although no task sleeps for it, such as
   /// a delay between two attempts.
   func sleepBegan(_ work: SleepingWork)
-  /// Notes the end of that wait. If a timer ends it, this is part of the timer's work.
+  /// Notes the end of that wait. If a timer ends the wait, this is, as a rule, called before the
+  /// timer calls ``timerEnded()``.
   func sleepEnded(_ work: SleepingWork)
 }
 

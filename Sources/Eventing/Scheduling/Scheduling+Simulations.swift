@@ -55,8 +55,12 @@ extension Scheduling {
 package protocol SimulatedScheduling: TaskExecutor {
   /// The planted fault, if there is one.
   var mutant: Mutant? { get }
-  /// Runs a block later: after all blocks that were scheduled before on `queue`, a serial queue, or
-  /// on the main queue. A block for neither comes in no order.
+  /// Schedules a block. Blocks for one serial queue run in the order in which they were scheduled,
+  /// and so do blocks for the main queue. Other blocks run in any order.
+  ///
+  /// - Parameters:
+  ///   - queue: The serial queue; `nil` for a block of the main queue or of the global queue.
+  ///   - isMain: Whether the block is for the main queue.
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   /// Whether a step of the main queue or of the main actor is running.
   var isInMainBlock: Bool { get }

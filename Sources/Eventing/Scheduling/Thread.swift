@@ -26,7 +26,7 @@ internal import Synchronization
 
   /// Spins for some rounds without touching memory that other threads write.
   ///
-  /// Not optimised: the compiler would remove the loop.
+  /// `@_optimize(none)`, because the optimizer would remove the loop.
   @usableFromInline @inline(never) @_optimize(none) static func spin(_ rounds: Int) {
     var left = rounds
     while left > 0 { left &-= 1 }

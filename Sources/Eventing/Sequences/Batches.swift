@@ -76,7 +76,8 @@ extension SequenceIterator {
     noteHandled()
     var batch: [Arrival<Payload>] = []
     while batch.count < count {
-      // The number stands before the payload that was taken with it.
+      // The number comes first, because its payloads were dropped before the payload that was taken
+      // with it.
       if let missing = takeLag() {
         batch.append(.lagged(missing))
       } else if let payload = takeNext(isAsked: false) {

@@ -37,7 +37,7 @@ struct BoundedBuffer: ~Copyable {
     var isTaken = true
     /// Whether the sender must wait for room.
     var keepsSender = false
-    /// Whether an older payload was dropped for it.
+    /// Whether an older payload was dropped to make room for the new one.
     var hasReplaced = false
   }
 

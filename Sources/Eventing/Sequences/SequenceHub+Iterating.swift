@@ -89,7 +89,8 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A send that found no iterator may have come to the origin only after an iterator was made.
+      // A send that finds no iterator registers with the origin. An iterator may have been made
+      // before the payload of the send came to the origin, and has then not taken the send over.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()

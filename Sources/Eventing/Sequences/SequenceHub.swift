@@ -122,8 +122,9 @@
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend
-    // A send is registered with each buffer before an iterator can take its payload. If the send
-    // need not wait for a buffer, that registration ends at once.
+    // The send is registered with each buffer before the buffer gets the payload, because an
+    // iterator may take the payload at once. If the send need not wait for a buffer, its
+    // registration there is ended below.
     var senders = isSend && !tally.isLate ? waiting(tally.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []

@@ -123,7 +123,7 @@
   ///   payload would be arbitrary, so the second one is refused.
   private func wait(isolation: isolated (any Actor)?) async -> Bool {
     let (hub, buffer) = (hub, buffer)
-    // Also clears the cancellation of a task that used the iterator before.
+    // `begin` also clears the cancellation that an earlier task of the iterator has left.
     guard hub.begin(buffer) else {
       Warning.tell(
         "expected one task at a time to ask an iterator of \(hub.type); another task waits for its next payload. This one is told nil."

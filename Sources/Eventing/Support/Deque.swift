@@ -37,10 +37,13 @@ package struct Deque<Element> {
     return popFirst()
   }
 
-  /// Returns the first matching element behind a place, which a binary search finds. O(log n), and
-  /// O(1) for each element that is checked.
+  /// Returns the first matching element of the tail for which `isAfter` is true; `nil` if none
+  /// matches. O(log n) for the binary search for the tail, and O(1) for each element that is
+  /// checked for a match.
   ///
-  /// - Parameter isAfter: Returns false for the elements up to the place, and true behind it.
+  /// - Parameters:
+  ///   - isAfter: Returns false for the elements before the tail, and true for those of the tail.
+  ///   - isMatch: Returns whether an element matches.
   func first(from isAfter: (Element) -> Bool, where isMatch: (Element) -> Bool) -> Element? {
     var (low, high) = (head, elements.count)
     while low < high {

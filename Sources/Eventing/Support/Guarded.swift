@@ -1,7 +1,7 @@
 /// A value that a mutex guards.
 ///
-/// A closure returns what it takes out of the value. The caller releases that, so that no `deinit`
-/// runs under the mutex.
+/// A closure that takes an object out of the value returns the object, and the caller releases it.
+/// So no `deinit` runs under the mutex.
 // Safe: `value` is touched under `mutex` alone.
 package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()

@@ -8,7 +8,11 @@ enum Sweep {
 
   /// Checks the next elements of a collection, and removes the dead ones.
   ///
-  /// - Parameter next: Returns the element that is checked next, round and round; `nil` for none.
+  /// - Parameters:
+  ///   - next: Returns the element that is checked next; after the last one, the first again. `nil`
+  ///     if there is none.
+  ///   - isGone: Returns whether the element is dead.
+  ///   - remove: Removes a dead element.
   static func step<Element>(_ next: () -> Element?, isGone: (Element) -> Bool, remove: (Element) -> Void) {
     for _ in 0..<count {
       if let element = next(), isGone(element) { remove(element) }

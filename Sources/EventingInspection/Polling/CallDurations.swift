@@ -3,8 +3,8 @@ import Eventing
 /// The durations of the calls of traced handlers, computed from the rings of running traces. Only
 /// the thread of an inspection uses it.
 ///
-/// A trace does no work for this. Each poll reads the records that were added since the poll
-/// before. If the beginning of a call was overwritten before a poll read it, the call is not
+/// The traces do no work for the durations: each poll reads the records that were added since the
+/// poll before. If the beginning of a call was overwritten before a poll read it, the call is not
 /// counted.
 final class CallDurations {
   /// The first record of a ring that no poll has read.
@@ -19,7 +19,7 @@ final class CallDurations {
     let begunAt: UInt64
   }
 
-  /// The ring in which the calls of an event are counted.
+  /// By the number of an event: the only ring whose records of that event count.
   private var counted: [UInt64: TraceRing] = [:]
   private var places: [(ring: TraceRing, place: Place)] = []
   private var openCalls: [UInt64: OpenCall] = [:]
@@ -27,7 +27,7 @@ final class CallDurations {
   /// The handlers that got durations since ``takeChanged()``.
   private var changed: Set<UInt64> = []
 
-  /// The largest number of calls without an end that are remembered.
+  /// The largest number of calls without an end that are remembered. Above it, all are forgotten.
   private static let mostOpen = 65_536
 
   /// Reads the new records of the running traces.

@@ -64,9 +64,9 @@ struct PolledHandler {
 
   /// Notes the failures so far if a call has succeeded since the last poll.
   ///
-  /// A failed call is counted as ended first, and as failed a moment later. So a poll between the
-  /// two counts one success too many. Since `successes` is the highest count of all polls, a later
-  /// surplus that is not larger does not look like a success.
+  /// A failed call is counted as ended first, and as failed a moment later. A poll between the two
+  /// counts one success too many. If `successes` then fell back, the next poll of that kind would
+  /// look like a new success. So `successes` never decreases.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }

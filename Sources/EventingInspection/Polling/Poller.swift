@@ -121,7 +121,8 @@ final class Poller {
   private func noteDurations() {
     var changed = durations.takeChanged()
     if changed.isEmpty { return }
-    // A handler may have gone before a poll saw it, or since its last call.
+    // The handlers that are left in `changed` in the end have no row: they went before a poll saw
+    // them, or since their last call.
     defer { for handler in changed { durations.forget(handler) } }
     for polled in events {
       for index in polled.handlers.indices where changed.contains(polled.handlers[index].reading.id) {

@@ -23,7 +23,8 @@ final class Warnings {
     let code: PolledWarning.Code
     let event: UInt64
     let handler: UInt64?
-    /// The file and line of many handlers, which stay when the first of these handlers goes.
+    /// The file and line that the handlers of a warning `many` share. They identify the warning
+    /// even after the handler that its row names has gone.
     var line: String?
   }
 
@@ -81,17 +82,18 @@ final class Warnings {
         let id = polled.handlers[index].reading.id
         var reason = ""
         if let wait = waits[id], let runningAt = polled.handlers[index].runningAt, now.since(runningAt) >= Self.second {
-          reason = Self.reason(wait, poller)  // before the handler is accessed: it reads all handlers
+          // Not inside the exclusive access below: `reason` reads all handlers.
+          reason = Self.reason(wait, poller)
         }
         look(at: &polled.handlers[index], of: polled, now) { code, count, limit, text in
           found(code, polled, id, count: count, limit: limit, code == .stuck ? text + reason : text)
         }
       }
     }
-    // An ended wait is found if its number is above the numbers of the waits found before. For a
-    // second after its end it is found in any case, because a wait with a higher number may be
-    // noted, and found, before it. Its warning then stays as every warning does. The first poll
-    // after a time without clients finds all remembered waits.
+    // Finds the remembered waits that have ended and were not found before: those with a number
+    // above `lastEnded`. Of two waits, the one with the higher number may be noted, and found,
+    // first. So each wait is also found again for a second after its end. The first poll after a
+    // time without clients finds all remembered waits, because `lastEnded` is 0 then.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {

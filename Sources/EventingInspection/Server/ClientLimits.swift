@@ -16,11 +16,12 @@ struct ClientLimits: Sendable {
   var subscriptions = 4
   /// The largest size of a trace.
   var megabytes = 64
-  /// The lines that are no request, after which a connection ends.
+  /// The number of lines that are no request at which a connection ends.
   var mistakes = 8
-  /// The requests that wait for room. A client with more is not read.
+  /// The number of answers and updates that wait for room at which a client is no longer read.
   var pending = 32
-  /// The requests and bytes of a second, after which a client is not read until the next second.
+  /// The numbers of requests and of bytes in one second above which a client is not read until the
+  /// second is over.
   var linesASecond = 200
   var bytesASecond = 1_048_576
   /// The time for the hello.

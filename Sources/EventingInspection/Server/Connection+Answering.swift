@@ -150,7 +150,8 @@ extension Connection {
 
   // MARK: Errors
 
-  /// Answers a line that is no request. The eighth one ends the connection.
+  /// Answers a line that is no request. After ``ClientLimits/mistakes`` of them, or if the client
+  /// has not said hello, ends the connection.
   func mistake(_ id: RequestID?, _ code: String, _ message: String) {
     mistakes += 1
     malformed += 1

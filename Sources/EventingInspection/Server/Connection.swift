@@ -30,11 +30,11 @@ final class Connection {
   private let openedAt: UInt64
   /// When the client last took something, or nothing waited.
   private var tookAt: UInt64
-  /// The requests and bytes of the current second.
+  /// The numbers of requests and of bytes in the current second, and when that second began.
   private var window: (start: UInt64, lines: Int, bytes: Int)
-  /// The lines of this client that were no request.
+  /// The number of lines of this client that were no request.
   var malformed = 0
-  /// The updates that this client missed.
+  /// The number of updates that this client missed.
   private(set) var missed = 0
 
   init(_ descriptor: Int32, _ poller: Poller, _ limits: ClientLimits, allowsControl: Bool, at now: UInt64) {
@@ -59,7 +59,8 @@ final class Connection {
     !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
 
-  /// The time of the next check for a hello, output or an update that is due.
+  /// Returns the time until which the thread may wait if nothing arrives: until the hello or an
+  /// update is due, a client has taken nothing for too long, or requests may be read again.
   func deadline(at now: UInt64) -> UInt64 {
     var next = hasSaidHello ? UInt64.max : openedAt + limits.helloTime
     if wantsToWrite { next = min(next, tookAt + limits.idleTime) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The events and parts of which a client is told again and again.
+/// The events and parts whose changes a client receives at an interval.
 struct Subscription {
   let id: UInt64
   let interval: UInt64

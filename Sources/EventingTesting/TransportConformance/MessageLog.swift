@@ -12,7 +12,8 @@ final class MessageLog: Sendable {
   }
 
   private let state = Guarded(State())
-  /// Returns the verdict on a message, unless the log holds it back.
+  /// Returns the verdict on a message. Called when the message begins or, if the log holds messages
+  /// back, when the message is decided.
   private let judge: @Sendable (RemoteMessage) -> Verdict
 
   init(isHolding: Bool = false, _ judge: @escaping @Sendable (RemoteMessage) -> Verdict = { _ in .done }) {

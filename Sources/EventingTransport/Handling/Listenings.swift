@@ -22,7 +22,7 @@ final class Listenings: Sendable {
 
   init(_ subject: String) { self.subject = subject }
 
-  /// Whether the event was finished or released.
+  /// Whether the event or question was finished or released.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
   /// Throws if the event or question has ended.

@@ -91,7 +91,8 @@ final class Listener: Sendable {
     return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)
   }
 
-  /// Begins the handling of a decoded message, unless the message is a repetition.
+  /// Begins the handling of a decoded message. If the message was given up before, or is a
+  /// repetition, no handler is called.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
     if let entry = hopeless.entry(for: message) {
       var message = message
@@ -107,7 +108,8 @@ final class Listener: Sendable {
     return MessageHandling(listener: self, message: message, send: send(loops), loops: loops)
   }
 
-  /// Returns the verdict on a message after its delivery; `nil` if it must become a dead letter.
+  /// Returns the verdict on a message after its delivery; `nil` if the message must be given up:
+  /// see ``giveUp(_:_:)``. Records the end of the handling for the deduplication.
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
     let isHandled =
       outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped

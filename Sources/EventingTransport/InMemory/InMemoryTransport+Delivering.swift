@@ -7,7 +7,8 @@ extension InMemoryTransport {
   /// The delay before redelivery of a message that a fault has lost.
   static let redelivery = Duration.seconds(1)
 
-  /// Starts the pump of a subscription, because the subscription may be ready now.
+  /// Starts the pump of a subscription, because the subscription may be ready now. A pump that is
+  /// running checks for messages again instead.
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       guard let member = state.members[subscription.id] else { return false }
@@ -42,7 +43,8 @@ extension InMemoryTransport {
       if let delay = delivery.delay {
         try? await clock.sleep(for: delay)
         if !state.withLock({ $0.isPending(delivery, of: subscription) }) {
-          // The message comes again as another delivery. This verdict only makes room for it.
+          // During the delay the message was put back for another delivery, or the subscription has
+          // ended. So this verdict acknowledges nothing: it only ends this delivery.
           applyVerdict(delivery, of: subscription, .done)
           continue
         }
@@ -64,7 +66,8 @@ extension InMemoryTransport {
     }
   }
 
-  /// Carries out a verdict.
+  /// Records a verdict, and carries out its consequences: resumes drains, starts pumps and delays,
+  /// and posts an incident.
   private func applyVerdict(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
     let result = state.withLock { $0.applyVerdict(delivery, of: subscription, verdict, faults) }
     for drainer in result.drainers { drainer.resume() }

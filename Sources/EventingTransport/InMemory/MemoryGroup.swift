@@ -23,7 +23,8 @@ final class MemoryGroup {
   let filter: SubjectFilter
   /// The number of the group in random decisions: see ``Chances``.
   let chance: UInt64
-  /// Whether the group was a subscription without a group, which has ended.
+  /// Whether the group was removed. Only the private group of a subscription without a group is
+  /// removed, when the subscription ends.
   var isGone = false
   /// The messages that no member has taken, in order.
   private(set) var waiting = Deque<UInt64>()
@@ -31,7 +32,7 @@ final class MemoryGroup {
   private var again: [UInt64] = []
   /// The number of failed attempts of each message.
   var failures: [UInt64: Int] = [:]
-  /// The number of deliveries of each message that came again, or is to be redelivered.
+  /// The number of earlier deliveries of each message that was put back for redelivery.
   private var deliveries: [UInt64: UInt64] = [:]
   /// The messages that a member has begun, without a verdict.
   var pending: [UInt64: Pending] = [:]

@@ -42,8 +42,8 @@ extension MemoryState {
   /// Removes a subscription, and puts its messages without a verdict back into its group. O(*n*)
   /// for each of these messages, for *n* messages to be redelivered.
   ///
-  /// - Returns: What the caller must release after the unlock, with the tasks that wait in `drain`,
-  ///   and the members whose pump must be started.
+  /// - Returns: The messages that the caller releases, and the waiting drains that the caller
+  ///   resumes, both after the unlock; and the subscriptions whose pump must be started.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Gone?, woken: [MemorySubscription]) {
     guard let member = members.removeValue(forKey: subscription.id) else { return (nil, []) }
     let gone = Gone(drainers: member.drainers, queue: member.end())
@@ -103,7 +103,7 @@ extension MemoryState {
   ) -> VerdictResult {
     var result = VerdictResult()
     guard let member = members[subscription.id] else {
-      // The group has the message back already.
+      // The subscription has ended, and its group has the message back already.
       if subscription.group == nil, case .reject(let reason) = verdict { result.rejection = reason }
       return result
     }

@@ -52,9 +52,13 @@ extension MemoryState {
     members.sorted { $0.key < $1.key }.compactMap { $1.wake() ? $1.subscription : nil }
   }
 
-  /// Records that a subscription cannot handle a message now. Does nothing if the pump of the
-  /// subscription must check again. If the group has messages, wakes another member, and returns it
-  /// if its pump must be started.
+  /// Records that a subscription cannot handle a message now. If its group has messages, wakes
+  /// another member.
+  ///
+  /// If the pump of the subscription must check again, does nothing, because the subscription may
+  /// have become ready since the last check.
+  ///
+  /// - Returns: The other member, if its pump must be started.
   func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     member.isUnready = true

@@ -48,8 +48,8 @@ struct MemoryState {
       self.chance = chance
     }
 
-    /// Ends the subscription, which the caller keeps until the unlock. Returns the waiting
-    /// messages, which the caller releases then.
+    /// Ends the subscription. Returns the messages that wait for it. The caller releases the
+    /// subscription and these messages after the unlock.
     func end() -> Deque<(message: RemoteMessage, number: UInt64)> {
       subscription = nil
       defer { queue = Deque() }

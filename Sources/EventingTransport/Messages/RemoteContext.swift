@@ -35,7 +35,7 @@ public enum RemoteContext {
   }
 
   static let registry = Guarded(Registry())
-  /// Whether a value was ever carried. Programs without one need not lock the mutex.
+  /// Whether a value was ever carried. Programs that carry none need not lock the mutex.
   private static let isOn = Atomic<Bool>(false)
 
   /// Carries a task-local value with every message that is published from now on.

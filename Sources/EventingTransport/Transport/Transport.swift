@@ -125,6 +125,6 @@ extension Transport {
 
 /// A connection that has several transports, such as a stream and a plain one.
 ///
-/// A connection itself is not a transport. The conformance lets the compiler explain the mistake if
-/// a connection is passed instead of a transport.
+/// A connection itself is not a transport. With this protocol, the compiler can explain the mistake
+/// if a connection is passed where a transport is expected.
 public protocol TransportConnection: Sendable {}

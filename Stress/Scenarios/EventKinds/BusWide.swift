@@ -3,8 +3,9 @@ import Eventing
 /// Lets all workers post to events of a bus, some of which are made meanwhile. One handler receives
 /// the payloads of a protocol from all events.
 ///
-/// The handler gets each payload once (G21), and what one worker posts to one event in the order of
-/// the posts (G2). No closure of a removed handler is called after the closure's release (G7).
+/// The handler gets each payload once (G21), and the payloads that one worker posts to one event in
+/// the order of the posts (G2). No closure of a removed handler is called after the closure's
+/// release (G7).
 struct BusWide: Scenario {
   static let name = "buswide"
   static let summary = "a handler of all payloads of a protocol, in every event of a bus: none is lost or doubled"

@@ -13,8 +13,8 @@ extension Meddle {
     private let calls = Counter()
     private let running = Counter()
     /// The lowest sequence number that the next call with an ``Occurrence`` may have: the number of
-    /// the latest such call, plus one. Before the first call it is 0, the sequence number of the
-    /// initial value of an observed value.
+    /// the latest such call, plus one. Before the first call it is 0: an event that replays its
+    /// current payload gives a new handler the initial one with that number.
     private let nextSequence = Atomic<UInt64>(0)
 
     init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {
