@@ -7,7 +7,8 @@ import Testing
 
 @testable import EventingInspection
 
-/// The edges of the graph that leave the events of the process.
+/// Tests of the edges from an event to a target that is no event of the process: a notification
+/// center, or a remote event.
 @Suite(.serialized) struct BridgeTests {
   private func edges(of event: EventIdentity) throws -> [GraphEdge] {
     let known = try #require(EventRegistry.events.first { $0.id == event.number })

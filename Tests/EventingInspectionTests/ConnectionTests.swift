@@ -10,9 +10,9 @@ import Testing
   import Musl
 #endif
 
-/// One connection over a pair of sockets, at times that the tests choose.
+/// Tests of one connection over a pair of sockets. The tests choose the time of each step.
 @Suite struct ConnectionTests {
-  /// The two ends, closed at the end.
+  /// Two connected sockets, which the `deinit` closes.
   private final class Ends {
     let (ours, theirs): (Int32, Int32)
 
@@ -33,7 +33,7 @@ import Testing
       close(theirs)
     }
 
-    /// Reads what is there, and returns the number of bytes.
+    /// Reads, at the client's end, all bytes that have arrived. Returns their number.
     func read() -> Int {
       var sum = 0
       unsafe withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
@@ -71,7 +71,7 @@ import Testing
     let ends = try Ends()
     var limits = ClientLimits()
     (limits.reply, limits.queue, limits.idleTime) = (65_536, 262_144, 1_000)
-    // More than a socket takes.
+    // More bytes than fit into the buffer of a socket.
     let connection = connection(ends, limits, lines: 1_000, of: 32_768)
     var left = -1
     while connection.pending.count != left {
@@ -81,7 +81,7 @@ import Testing
     #expect(left > 0 && connection.waitingBytes <= limits.queue)
     connection.flush(at: 1_000)
     #expect(!connection.isClosed)
-    // A client that takes something begins a new time.
+    // The idle time begins again when the client has read something.
     #expect(ends.read() > 0)
     connection.flush(at: 1_000)
     for _ in 0..<100 { connection.flush(at: 1_999) }

@@ -117,7 +117,8 @@ import Testing
         try await client.send(
           #"{"id":\#(id),"do":"subscribe","interval":1,"events":[\#(event.identity.number)]}"# + "\n")
       }
-      // Reads nothing: each update has all handlers, because each of them was called.
+      // The client reads nothing. Each update has the rows of all handlers, because each post calls
+      // all of them.
       #expect(
         await eventually {
           event.post(1)
@@ -170,7 +171,7 @@ import Testing
     }
   }
 
-  /// A generator that repeats itself.
+  /// A generator of random numbers whose sequence is determined by its seed (SplitMix64).
   private struct Steps: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

@@ -5,7 +5,7 @@ import Testing
 
 private let perl = "/usr/bin/perl"
 
-/// S4: other users get nothing. Only root can try, since it takes two users.
+/// Tests of guarantee S4: other users get nothing. Only root can run a client as another user.
 @Suite(.serialized, .enabled(if: geteuid() == 0 && FileManager.default.fileExists(atPath: perl)))
 struct OtherUserTests {
   private static let nobody: uid_t = 65_534

@@ -5,7 +5,7 @@ import Testing
 
 /// The registry and its polls, without a server.
 @Suite struct RegistryTests {
-  /// Returns the event of the registry with a number; `nil` if it does not know it.
+  /// Returns the event of the registry with a number; `nil` if there is none.
   private func registered(_ id: UInt64) -> RegisteredEvent? { EventRegistry.events.first { $0.id == id } }
 
   private func reading(_ event: RegisteredEvent?, isWhole: Bool = true) throws -> EventReading {

@@ -5,7 +5,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-// Waits, warnings, and rows of events that go.
+// Tests of waits, of warnings, and of the rows of events that are released.
 extension ServerTests {
   @Test func aCallThatHangsIsStuck() async throws {
     try await Serving.with { inspection in
@@ -134,7 +134,8 @@ extension ServerTests {
         let update = try await client.line()
         let gone = (update["gone"] as? [String: Any])?["events"] as? [UInt64] ?? []
         let rows = ((update["parts"] as? [String: Any])?["events"] as? [[String: Any]]) ?? []
-        // A busy process brings a whole update, which may still have the event.
+        // In a busy process an update may be whole, that is, with all rows in place of the changes.
+        // A whole update may still have the event.
         let isLeftOut = update["whole"] as? Bool == true && !rows.contains { $0["id"] as? UInt64 == id }
         if gone.contains(id) || isLeftOut { isThere = false }
       }
@@ -159,7 +160,7 @@ extension ServerTests {
       var codes: Set<String> = []
       let isComplete = try await {
         for _ in 0..<2_000 {
-          event.post(0)  // a drop is told for ten seconds
+          event.post(0)  // the warning of a drop stays for ten seconds only
           for row in try await client.rows("warnings", events: [event.identity.number]) {
             codes.insert(try #require(row["code"] as? String))
           }

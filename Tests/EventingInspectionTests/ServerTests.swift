@@ -63,7 +63,7 @@ import Testing
       }
       let first = try await update()
       #expect(first["whole"] as? Bool == true && first["n"] as? Int == 1 && rows(first, "events").count == 2)
-      // An update is whole if too many rows of other tests went meanwhile.
+      // An update has all rows if too many rows of other tests were removed since the last update.
       var sequence: Int?
       var handlers = Set(rows(first, "handlers").compactMap { $0["id"] as? UInt64 })
       var number = 1

@@ -58,7 +58,7 @@ final class TestClient {
     return hello
   }
 
-  /// Sends a request, and returns its answer. Lines before it go to a closure.
+  /// Sends a request, and returns its answer. Calls `before` with each line that comes earlier.
   func request(_ request: [String: Any], _ before: ([String: Any]) -> Void = { _ in }) async throws -> [String: Any] {
     lastID += 1
     var request = request
@@ -85,7 +85,7 @@ final class TestClient {
     }
   }
 
-  /// Sends bytes, as the socket takes them. Stops when the server has closed.
+  /// Sends bytes as fast as the socket takes them. Stops if the server closes the connection.
   func send(_ bytes: some Collection<UInt8>) async throws {
     var rest = Array(bytes)[...]
     var patience = Patience()
@@ -117,7 +117,8 @@ final class TestClient {
     }
   }
 
-  /// Waits until the server has closed the connection. What it sent before can still be read.
+  /// Waits until the server closes the connection, and returns whether it did. The lines that the
+  /// server sent before can still be read.
   func closing() async -> Bool {
     await eventually {
       while receive() {}
@@ -158,8 +159,8 @@ enum Serving {
     return unsafe "/tmp/eventing-\(getpid())-\(last).sock"
   }
 
-  /// ClientLimits with time for a client that gets no processor for minutes, beside all other
-  /// tests.
+  /// Limits with times of ten minutes: beside all other tests, a client may get no processor for
+  /// minutes.
   static var limits: ClientLimits {
     var limits = ClientLimits()
     limits.helloTime = 600 * ClientLimits.second
@@ -171,7 +172,7 @@ enum Serving {
     try Inspection.serve(at: path, control: false, limits)
   }
 
-  /// Runs a body with an inspection, and ends that.
+  /// Runs a closure with an inspection, and then ends the inspection.
   static func with(
     control: Bool = false, limits: ClientLimits = limits, _ body: (Inspection) async throws -> Void
   ) async throws {

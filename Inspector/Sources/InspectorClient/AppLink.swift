@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Told of what an app sends, on one thread, in order.
+/// Receives what an app sends. The link calls all methods on one thread, in order.
 public protocol AppLinkDelegate: Sendable {
-  /// A connection is there. What was known of the app before is no longer true.
+  /// Called when the link has connected. The state that the app sent before is no longer valid.
   func connected(_ session: AppSession)
-  /// The app sent an update.
+  /// Called when the app has sent an update.
   func updated(_ update: [String: JSONSlice], _ line: JSONSlice)
-  /// The app sent records of a trace.
+  /// Called when the app has sent records of a trace.
   func traced(_ records: JSONSlice, of trace: Int)
-  /// There is no connection, for a reason. Told again only after there was another connection.
+  /// Called when a connection has ended, or cannot be made, with the reason as a sentence. While
+  /// further attempts fail for an equal reason, the link does not call this method again.
   func disconnected(_ reason: String)
 }
 
@@ -17,7 +18,7 @@ extension AppLinkDelegate {
   public func traced(_ records: JSONSlice, of trace: Int) {}
 }
 
-/// A connection to an app that comes back when the app does.
+/// A connection to an app. When it ends or cannot be made, the link tries again after 200 ms.
 public final class AppLink: Sendable {
   private let connect: @Sendable () throws(LinkError) -> LineSocket
   private let control: Bool

@@ -3,7 +3,7 @@ import Synchronization
 
 /// One connection to an app: its requests and their answers, and what the app pushes.
 public final class AppSession: Sendable {
-  /// The app's words of itself.
+  /// The first line of the app, which describes the app.
   public let hello: Hello
   /// Whether both sides allow locking and unlocking.
   public let control: Bool

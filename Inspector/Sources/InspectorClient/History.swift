@@ -14,7 +14,8 @@ public struct History: Sendable {
     var sequence: Int
     /// The occurrences of a second, at its number modulo 120.
     var slots = [Double](repeating: 0, count: History.seconds)
-    /// The last second whose slot holds its own count.
+    /// The newest second that has a slot. The slots of later seconds still have the counts of
+    /// seconds 120 earlier.
     var second: Int
 
     mutating func advance(to now: Int) {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Writes what an app tells into a file that only its user can read.
+/// Writes the updates of an app into a file that only this user can read.
 public final class SessionRecorder: AppLinkDelegate {
   private let file: FileHandle
   private let state = Mutex(State())

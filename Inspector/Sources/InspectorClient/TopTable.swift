@@ -72,7 +72,7 @@ public enum TopTable {
     return String(sums.map { $0 == 0 ? "·" : bars[min(7, $0 * 8 / (most + 1))] })
   }
 
-  /// Replaces what a terminal would obey, and what has no width or turns the direction of text.
+  /// Replaces characters that control a terminal, have no width, or change the direction of text.
   static func plain(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

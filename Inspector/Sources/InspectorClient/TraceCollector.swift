@@ -22,8 +22,9 @@ public final class TraceCollector: Sendable {
   /// - Parameters:
   ///   - events: The ids of the events, at least one.
   ///   - megabytes: The size of the ring in the app.
-  ///   - limit: The time in which `stop` must be called. Afterwards the collector stops the trace
-  ///     and drops its records: the page may have been closed. `nil` for no limit.
+  ///   - limit: The time within which `stop` must be called; `nil` for no limit. If it is not
+  ///     called, for example because the page was closed, the collector stops the trace itself and
+  ///     drops the records.
   /// - Returns: The number of the trace, and the size of its ring, in megabytes.
   /// - Throws: `LinkError` if the app refuses.
   public func start(
@@ -47,7 +48,7 @@ public final class TraceCollector: Sendable {
     return (trace, members["megabytes"]?.int ?? megabytes)
   }
 
-  /// Stops a trace whose time is over, unless it is being stopped.
+  /// Stops a trace at its time limit, and drops its records, unless `stop` was called.
   private func drop(_ trace: Int, of session: AppSession) async {
     let isLeft = traces.withLock { traces in
       guard let records = traces[trace], records.session === session, records.limit != nil else { return false }
@@ -73,7 +74,7 @@ public final class TraceCollector: Sendable {
       guard traces[trace] != nil else { return }
       traces[trace]?.bytes += records.bytes.count
       traces[trace]?.slices.append(records)
-      // A trace that is too large is kept no longer; `stop` tells.
+      // Drops the records of a trace that is too large. `stop` then throws an error.
       if traces[trace]!.bytes > Self.largest { traces[trace]?.slices = [] }
     }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sockets by their numbers.
+/// Functions on the file descriptors of sockets.
 enum Descriptor {
   /// Makes a stream socket.
   static func stream(_ family: Int32) -> Int32 {
@@ -45,7 +45,7 @@ enum Descriptor {
     return -1
   }
 
-  /// Writes all bytes; returns whether it did.
+  /// Writes all bytes. Returns false if an error ends the writing earlier.
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {

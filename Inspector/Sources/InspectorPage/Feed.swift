@@ -6,9 +6,11 @@ public final class Feed: AppLinkDelegate {
   private let state = Mutex(State())
   /// The traces that pages have started.
   let traces = TraceCollector()
-  /// The time that a page has to stop its trace, after the seconds that it asked for.
+  /// The time for which the collector waits for a page to stop its trace, after the number of
+  /// seconds that the page requested.
   let traceGrace: Duration
-  /// The bytes that may wait for one page. Beyond them it is sent the newest rows instead.
+  /// The largest number of bytes that wait for one page. If more would wait, they are dropped, and
+  /// the page gets the whole state instead.
   static let most = 4 << 20
 
   private struct State {
@@ -23,7 +25,7 @@ public final class Feed: AppLinkDelegate {
   private struct Reader {
     var queue: [String] = []
     var bytes = 0
-    /// Whether messages were left out, so that the next must say everything.
+    /// Whether messages were dropped, so that the next message must contain the whole state.
     var needsAll = true
     var waiting: CheckedContinuation<[UInt8]?, Never>?
   }

@@ -78,7 +78,7 @@ final class Gate: Sendable {
   func end() {
     ended.withLock { $0 = true }
     shutdown(listener, Int32(SHUT_RDWR))
-    // Where shutdown does not wake a thread that accepts, a connection does.
+    // On systems where `shutdown` does not wake a thread in `accept`, a connection wakes it.
     let knock = Descriptor.connect(loopback: port)
     if knock >= 0 { close(knock) }
   }

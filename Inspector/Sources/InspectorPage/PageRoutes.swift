@@ -82,7 +82,7 @@ struct PageRoutes: Sendable {
   }
 }
 
-/// The requests of a page that reach the app.
+/// The requests of a page that are passed on to the app.
 enum PageVerb: String {
   case traceStart = "trace/start"
   case traceStop = "trace/stop"
@@ -98,7 +98,8 @@ enum PageVerb: String {
     switch self {
     case .traceStart:
       guard let events = keys["events"]?.elements?.compactMap(\.int), !events.isEmpty else { throw BadRequest() }
-      // A page that is closed, or whose computer sleeps, stops nothing.
+      // A page that was closed, or whose computer sleeps, does not stop its trace. So each trace
+      // has a time limit.
       let seconds = min(max(keys["seconds"]?.int ?? Self.mostSeconds, 1), Self.mostSeconds)
       let (trace, megabytes) = try await feed.traces.start(
         session, events: events, megabytes: keys["megabytes"]?.int ?? 4, limit: .seconds(seconds) + feed.traceGrace)

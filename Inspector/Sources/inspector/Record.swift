@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import InspectorClient
 
-/// Writes what an app tells into a file.
+/// Writes the updates of an app into a file.
 struct Record: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Records what the page would show, for `inspector replay`.",

@@ -7,7 +7,7 @@ final class Top: AppLinkDelegate {
   private let interval: Int
   private let state = Mutex((model: AppModel(), title: "not connected yet"))
 
-  /// Creates what draws the table, which shows nothing until `run`.
+  /// Creates an object that draws the table, beginning with the call of `run`.
   ///
   /// - Parameter interval: The milliseconds between two drawings, 250 at least.
   init(interval: Int) { self.interval = interval }
@@ -50,7 +50,8 @@ final class Top: AppLinkDelegate {
     let (model, title) = state.withLock { $0 }
     let lines = TopTable.lines(model, title: title, width: width, height: height)
     guard isTerminal else { return print(lines.joined(separator: "\n") + "\n", flushed: true) }
-    // Each line is cleared behind its end, then all below the last: nothing flickers.
+    // Clears the rest of each line, and then everything below the last line. Clearing the whole
+    // screen first would make the table flicker.
     let text = "\u{1b}[H" + lines.map { $0 + "\u{1b}[K" }.joined(separator: "\r\n") + "\u{1b}[J"
     print(text, terminator: "", flushed: true)
   }

@@ -5,7 +5,7 @@ public struct OutboxError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     let name: String
-    /// An event was appended outside a transaction.
+    /// A message was appended outside a transaction.
     public static var noTransaction: Code { Code(name: "noTransaction") }
     /// The lock file that makes relays exclude each other cannot be opened or locked.
     public static var noLockFile: Code { Code(name: "noLockFile") }

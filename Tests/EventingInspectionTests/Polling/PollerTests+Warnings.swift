@@ -5,7 +5,8 @@ import Testing
 
 /// Warnings about handlers that come and go.
 extension PollerTests {
-  /// A `once` handler that adds its successor was heard, though no poll sees its call.
+  /// Checks a once handler that adds its successor. A poll finds only the successor, which was not
+  /// called yet. Nevertheless there is no warning that the event is unheard.
   @Test func aHandlerThatAddsItsSuccessorIsHeard() throws {
     EventRegistry.start()
     defer { EventRegistry.stop() }
@@ -39,7 +40,7 @@ extension PollerTests {
     poller.poll(at: now)
     event.post(1, to: "b")
     poller.poll(at: now + 10 * Self.second)
-    #expect(warning(.unheard, poller, id) == nil)  // the handler may be in the midst of that delivery
+    #expect(warning(.unheard, poller, id) == nil)  // the delivery of 1 may still be under way
     event.post(2, to: "b")
     poller.poll(at: now + 20 * Self.second)
     #expect(warning(.unheard, poller, id)?.count == 2)

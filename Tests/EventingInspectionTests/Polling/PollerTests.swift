@@ -88,7 +88,8 @@ import Testing
     poller.poll(at: now + Self.second)
     #expect(warning(.flood, poller, id)?.count == 1_200 && warning(.flood, poller, id)?.limit == 1_024)
     #expect(warning(.backlog, poller, id)?.count == 1_200)
-    // The drain takes the whole batch, so that a post is not slowed any more.
+    // The drain takes all occurrences out of the mailbox. They still wait, but the mailbox is
+    // empty, so posts are no longer slowed.
     gates.open(0)
     await gates.entered(1)
     poller.poll(at: now + Self.second * 19 / 10)
@@ -163,7 +164,7 @@ import Testing
       for fails in outcomes { await event.send(fails) }
       poller.poll()
     }
-    // Each interval has both.
+    // Each interval has failed calls and a successful one.
     for _ in 0..<5 { await interval([true, true, true, false, true, true]) }
     #expect(warning(.failing, poller, id) == nil)
     await interval(Array(repeating: true, count: 9))

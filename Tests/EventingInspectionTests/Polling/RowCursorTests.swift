@@ -6,12 +6,12 @@ import Testing
 
 /// Rows that change between two lines of one answer.
 @Suite struct RowCursorTests {
-  /// The ends of the edges of a graph, line by line.
+  /// Writes the edges of a graph line by line, and collects the events to which they lead.
   private struct Lines {
     let poller = Poller()
     private(set) var cursor: RowCursor
     private(set) var found: [String] = []
-    /// The ends that a test looks at; others belong to other tests.
+    /// The ends of the edges that this test has made. Other edges belong to other tests.
     let expected: [String]
 
     init(of event: UInt64, to targets: [Event<Int>]) {
@@ -20,7 +20,7 @@ import Testing
       poller.poll()
     }
 
-    /// Writes lines of one or two edges, until some edges are written, or all of them.
+    /// Writes lines of one or two edges each, until `count` edges or all edges are written.
     mutating func write(until count: Int = .max) throws {
       while found.count < count, !cursor.isAtEnd {
         var line = JSONWriter()

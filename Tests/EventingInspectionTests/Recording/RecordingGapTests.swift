@@ -6,7 +6,8 @@ import Testing
 
 @testable import Eventing
 
-/// S6, S8: a file that takes nothing costs a bounded memory, and a recording tells what is missing.
+/// Tests of guarantees S6 and S8: while a file takes no bytes, the memory of its recording is
+/// bounded, and the recording says how many occurrences are missing.
 @Suite struct RecordingGapTests {
   private let pipePath = TemporaryFile("pipe")
   private let file = TemporaryFile()
@@ -19,14 +20,14 @@ import Testing
     recording.record(others, as: "others")
     let text = String(repeating: "x", count: 1_000_000)
     DispatchQueue.global().async { first.post(text) }
-    // From the first byte of the occurrence on, that thread waits for the pipe.
+    // When the first bytes have arrived, the thread of this post waits until the pipe has room.
     #expect(await eventually { pipe.read(until: "{\"n\":1,") })
     let before = residentBytes
     for _ in 0..<400 { others.post(text) }
     #expect(recording.waitingBytes <= 18_100_000, "16 MiB, and the line that passed the limit")
     #expect(recording.lostCount >= 380)
     #expect(residentBytes - before < 200_000_000)
-    // The pipe is read: what comes now is recorded.
+    // The test reads the pipe until no bytes wait. So the next occurrence is recorded again.
     #expect(await eventually { pipe.read(until: "no such text") || recording.waitingBytes == 0 })
     await others.send("after the gap")
     async let ended = recording.end()
@@ -62,7 +63,7 @@ private final class Pipe: Sendable {
 
   init?(_ path: String) {
     guard unsafe mkfifo(path, 0o600) == 0 else { return nil }
-    // Open for writing, too: a pipe without a writer would be at its end.
+    // The pipe is also opened for writing: without a writer, a read would return the end of file.
     descriptor = unsafe open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
   }
@@ -71,7 +72,8 @@ private final class Pipe: Sendable {
 
   var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 
-  /// Reads what is there, until a text is among it. Returns whether that was read.
+  /// Reads without waiting, until a text has been read or no bytes are left. Returns whether the
+  /// text was read.
   func read(until wanted: String) -> Bool {
     bytes.withLock { bytes in
       var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -56,7 +56,8 @@ import Testing
     try await recorder.expect(["order 1 21", "cancelled", "a 0.5", "3 x 4", "order 2 21"])
   }
 
-  /// A handler sends again what it sent when it was recorded.
+  /// Checks payloads that a handler sent while it was recorded. During the replay the handler sends
+  /// them itself, so the replay leaves them out. With `withCaused` there is no such handler.
   @Test(arguments: [false, true]) func whatHandlersSentIsLeftOut(withCaused: Bool) async throws {
     let recording = try EventRecording(to: file.path)
     do {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A path in the temporary folder, whose file is removed with this.
+/// A path in the temporary folder. The `deinit` removes the file at that path.
 final class TemporaryFile: Sendable {
   let path: String
 

@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func everyBucketIsUsed() {
-    // One duration for each end of an eighth of a power of two, ascending.
+    // One duration for each bucket, ascending. From 8 on, each power of two has eight buckets.
     var found = (0...7).map { DurationHistogram.bucket(of: $0) }
     for power in 3...63 {
       for eighth in 8...15 { found.append(DurationHistogram.bucket(of: UInt64(eighth) << UInt64(power - 3))) }
@@ -83,7 +83,7 @@ import Testing
     #expect(DurationHistogram.bucket(of: .max) == DurationHistogram.bucketCount - 1)
   }
 
-  /// A ring that was overwritten many times between two polls.
+  /// Checks a ring that is overwritten many times between two reads.
   @Test func callsWhoseBeginningIsGoneAreNotCounted() {
     let durations = CallDurations()
     let event = Event<Int>()

@@ -4,7 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// S7: the causes of changes of observed values, which have a way of their own into the queue.
+/// Tests of guarantee S7 for changes of observed values. These are enqueued by other code than
+/// posts, and must have their causes, too.
 @Suite struct ObservedTraceTests {
   /// Returns the handler that caused each occurrence of an event; `nil` for none.
   private func causes(of event: UInt64, in json: TraceJSON) -> [Int?] {

@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// A trace of more than one line, and a client that goes.
+  /// Checks a trace that does not fit into one line.
   @Test func aLongTraceComesInSeveralLines() async throws {
     try await Serving.with { inspection in
       let event = Event<Int>("long")

@@ -10,7 +10,8 @@ import Testing
     return record
   }
 
-  /// Other threads fill the chunk while the names of a handler are read.
+  /// Checks a record whose chunk becomes full while the closure that returns the names of its
+  /// handler runs, as if other threads appended records.
   @Test func aNameIsInTheChunkOfItsRecord() {
     let ring = TraceRing(megabytes: 1)
     var isFirst = true
@@ -27,7 +28,7 @@ import Testing
     #expect(chunks.reduce(0) { $0 + $1.records.count { $0.handler == 7 } } == 2)
   }
 
-  /// The last record of a chunk begins a call, and the first one of the next chunk withdraws it.
+  /// Checks a call whose beginning and withdrawal lie before, at or behind the end of a chunk.
   @Test func aWithdrawnCallIsTakenOutOfTheChunkInWhichItBegan() {
     let most = TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride
     for before in (most - 3)...most {
@@ -38,7 +39,7 @@ import Testing
       let chunks = ring.contents().chunks
       #expect(chunks.map(\.beginnings) == chunks.map { chunk in chunk.records.count { $0.kind == .occurrenceBegan } })
       #expect(ring.count == before && ring.overwritten == 0)
-      // The chunk is overwritten, and the call, which has not happened, is not counted.
+      // The first chunk is overwritten. Its count does not include the withdrawn call.
       while ring.overwritten == 0 { ring.append(record(.occurrenceBegan)) }
       #expect(ring.overwritten == most - min(2, most - before))
     }

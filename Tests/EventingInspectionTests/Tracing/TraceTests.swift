@@ -42,7 +42,7 @@ import Testing
     await asked.send(1)
     await answered.quiesce()
     await unknown.send(7)
-    await answered.quiesce()  // another thread may still be delivering, and then it delivers this one too
+    await answered.quiesce()  // another thread may still be inside, and deliver the answer
     let json = try TraceJSON(trace)
     #expect(json.faults.isEmpty)
     let handlers = Dictionary(

@@ -62,7 +62,7 @@ import Testing
     func add(_ name: String, once: Bool = false) -> HandlerToken {
       EventingTests.add(kind, to: event, named: name, once: once, stage: stage) { _ in calls.record(name) }
     }
-    let holders = kind == .actor ? 6 : 0  // a second handler for each one keeps the stage alive
+    let holders = kind == .actor ? 6 : 0  // for each handler, `add` adds one that retains the stage
     _ = add("there")
     let locked = add("locked")
     let removed = add("removed")

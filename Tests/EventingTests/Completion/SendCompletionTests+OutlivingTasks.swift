@@ -32,7 +32,8 @@ extension SendCompletionTests {
     #expect(finished.values == [1, 2])
   }
 
-  /// The task sends as soon as the sender of its call knows that the call is over.
+  /// Checks a task that a call starts, and that sends as soon as the `send` of the call has
+  /// returned. The call is over by then, so the task's send waits for the handler.
   @Test(arguments: 0..<3) func aCallIsOverBeforeItsSenderKnows(kind: Int) async {
     let deliveries: [AsyncDelivery] = [.inOrder, .task, .concurrent(limit: 2)]
     let reports = Recorder<SendReport>()

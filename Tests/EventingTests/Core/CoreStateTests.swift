@@ -14,10 +14,9 @@
       #expect(core.stateWord.load(ordering: .relaxed) == own)
     }
 
-    /// Checks that a thread does not enter while any thread, itself included, or a drain is inside.
+    /// Checks that a thread fails to enter while any thread, itself included, or a drain is inside.
     ///
-    /// Nor does a thread enter an event whose only bit is `mustEnqueue`, although that event is
-    /// idle.
+    /// A thread also fails to enter an idle event with the bit `mustEnqueue`.
     @Test(arguments: [
       0x2000 | CoreState.busy, 0x2000 | CoreState.busy | CoreState.queued, 0x1000 | CoreState.busy,
       0x1000 | CoreState.busy | CoreState.queued, CoreState.busy,

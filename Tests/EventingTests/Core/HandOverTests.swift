@@ -2,10 +2,9 @@ import Dispatch
 import Eventing
 import Testing
 
-// Each test forces one interleaving that a wrong implementation would not survive. There are seven
-// such interleavings, numbered in MARK comments, here and in other files. Interleaving 1 holds a
-// thread at a sync point of the library, so it is in `SyncPointTests`. Interleaving 5, an unlock
-// with held occurrences, is in `HoldingTests`.
+// Each test forces one interleaving in which a wrong implementation would fail. There are seven
+// such interleavings, numbered in MARK comments. Interleavings 1, 5 and 7 hold a thread at a sync
+// point of the library, so they are in `SyncPointTests`, in other files.
 
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandOverTests {
   // MARK: 2. A post of another thread before a nested post

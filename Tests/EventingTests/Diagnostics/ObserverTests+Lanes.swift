@@ -73,7 +73,9 @@ extension ObserverTests {
   @Test func aForwardBehindALaneIsObservedWithoutARace() async {
     let (event, copy, calls) = (Event<Int>(), Event<Int>(), Counter())
     event.addHandler(on: .background) { _ in calls.add() }
-    event.addHandler { number in while calls.value < number {} }  // by then the lane has read the send's completion
+    // Spins until the lane has called its handler. So the lane has read the completion of the
+    // occurrence before the forward runs.
+    event.addHandler { number in while calls.value < number {} }
     event.forward(to: copy)
     event.observe(with: Notes())
     for number in 1...20 {

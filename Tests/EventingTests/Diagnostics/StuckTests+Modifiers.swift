@@ -3,7 +3,7 @@ import Testing
 
 /// Tests that a stuck call names what waits for it if its handler has modifiers or shares its lane.
 extension StuckTests {
-  /// A kind of handler, the calls of which the wait graph knows by other nodes than by the lane.
+  /// The kinds of handlers whose calls the wait graph represents by other nodes than the lane.
   enum Modified: CaseIterable {
     case retried, retriedOnAQueue, timedOut, batch, key, keyedBatch, paced
 
@@ -40,7 +40,8 @@ extension StuckTests {
     await begun.opened()
     let second = Task.immediate { await event.send(2) }
     let quiesced = Task.immediate { await event.quiesce() }
-    // Another thread may have to deliver the second occurrence. The event answers after it.
+    // Another thread may still have to deliver the second occurrence. The isolated call `handlers`
+    // returns after that delivery.
     while await event.handlers[0].waitingCount < 1, kind != .paced { await Task.yield() }
     watch.look(3)
     #expect(watch.stuck.count == 1)

@@ -19,7 +19,7 @@ import Testing
       endProcessIfItHangs()
       let found = Recorder<[Int]>()
       await Self.postBeside { event, seen in await event.between { found.record(seen.values) } }
-      #expect(found.count == 1 && found.values.allSatisfy { $0.starts(with: [1, 2]) })  // all posts before the call
+      #expect(found.count == 1 && found.values.allSatisfy { $0.starts(with: [1, 2]) })  // posted before the call
     }
   }
 

@@ -3,13 +3,15 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Notifications that came in do not go out again under their name (G23).
+/// Tests of an event that receives the notifications of a name, and forwards its payloads to that
+/// name. A notification that came in is not posted again under its name (G23).
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NotificationBridgeTests {
   private let center = NotificationCenter()
   private let one = Notification.Name("one")
   private let other = Notification.Name("other")
 
-  /// An event and a name, joined in both directions, and a plain observer of the name.
+  /// An event that forwards to a notification name, the event of that name's notifications, and a
+  /// plain observer of the name. A test joins the two events.
   private final class Bridge: Sendable {
     let event = Event<Int>()
     let heard: Event<PostedNotification>
@@ -76,7 +78,7 @@ import Testing
     all.forward(to: bridge.event, number)
     post(one, 1)
     #expect(bridge.seen.values.sorted() == ["handler 1", "observer 1"])
-    // Another name comes in, and goes out under the first.
+    // A notification named `other` comes in through `all`, and goes out under the name `one`.
     post(other, 2)
     #expect(bridge.seen.values.dropFirst(2) == ["handler 2", "observer 2"])
   }
@@ -143,7 +145,7 @@ import Testing
     bridge.heard.forward(to: bridge.event, number)
     let (center, one) = (Unchecked(center), one)
     bridge.event.addHandler { number in
-      // The event is busy with this call, so the notification waits there.
+      // The event is busy with this call, so the payload of the notification waits in its mailbox.
       if number == 1 { center.value.post(name: one, object: nil, userInfo: ["number": 2]) }
     }
     bridge.event.post(1)

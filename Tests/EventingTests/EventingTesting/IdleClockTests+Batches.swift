@@ -5,7 +5,9 @@ import Testing
 extension IdleClockTests {
   private struct Refused: Error {}
 
-  /// Checks a batch that becomes full before its time is over. It waits for that time no longer.
+  /// Checks that the clock waits for the call of a batch that is full before its time is over.
+  ///
+  /// The full batch no longer waits for its time, so the clock must not move while its call runs.
   ///
   /// - Parameters:
   ///   - isKeyed: Whether the batch has a key.

@@ -2,7 +2,7 @@ import EventingTesting
 import Testing
 @testable import Eventing
 
-// The calls of `advanceWhenIdle` and of `quiesce` themselves.
+// Tests of the tasks that call `advanceWhenIdle`, `waitForSleepers` or `quiesce`.
 extension IdleClockTests {
   /// Checks that the clock's probe for running calls leaves the lane as it was: a `quiesce()` that
   /// begins afterwards still waits for a call that sleeps.
@@ -73,7 +73,8 @@ extension IdleClockTests {
     }
   }
 
-  /// Checks that no later post is left when the clock has moved, although threads post meanwhile.
+  /// Checks that no later post is left when the clock has moved, although handlers on other threads
+  /// make later posts meanwhile.
   @Test func nothingIsLeftBehindWhileThreadsPost() async {
     for _ in 0..<10 {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Counter())
@@ -83,7 +84,7 @@ extension IdleClockTests {
       }
       clock.meet(event)
       await onThreads(4) { _ in for number in 0..<50 { event.post(number % 5) } }
-      // A post of number n leads to n later posts.
+      // A post of number n leads to n later posts, and so to n + 1 calls.
       await clock.advanceWhenIdle(by: .seconds(1))
       await clock.waitUntilIdle()
       #expect(seen.value == 4 * 10 * (1 + 2 + 3 + 4 + 5))

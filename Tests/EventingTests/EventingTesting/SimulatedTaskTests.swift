@@ -6,7 +6,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTaskTests {
   struct Wrong: Error {}
 
-  /// Whether simulations on this platform include such tasks.
+  /// The condition that simulations on this platform include tasks that name no executor.
   static let isPossible = ConditionTrait.enabled(if: Simulation.includesAllTasks)
 
   @MainActor final class Model {

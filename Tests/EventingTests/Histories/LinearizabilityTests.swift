@@ -99,7 +99,7 @@ import Testing
     }
     #expect(Self.isAccepted(locked + [report(1), (.remove(0), true, 8...9)]))
     #expect(!Self.isAccepted(locked + [report(0), (.remove(0), true, 8...9)]))
-    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // it may have ended before its turn
+    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // the handler may have ended first
     let once = [Self.add(0, once: true, 1...2)] + locked.dropFirst()
     #expect(!Self.isAccepted(once + [report(0)]))
   }

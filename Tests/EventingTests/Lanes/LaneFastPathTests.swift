@@ -129,8 +129,8 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
     #expect(loop.values == due)
   }
 
-  /// Checks that a post on the main actor calls the handler before the post returns. A nested post
-  /// is delivered before that, too, after the call that made it.
+  /// Checks that a post on the main actor calls the handler before the post returns. If that call
+  /// posts, the nested occurrence is delivered after the call, and before the outer post returns.
   @Test @MainActor func aHandlerOnMainIsCalledAtOnceOnMain() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .main) { [weak event] number in

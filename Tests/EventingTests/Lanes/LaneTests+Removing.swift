@@ -12,7 +12,9 @@ extension LaneTests {
     deinit { onDeinit() }
   }
 
-  /// The counters order no memory, so they hide no race from the thread sanitizer.
+  /// Counts how often a thread has read `waitingCount`, and tells that thread to end.
+  ///
+  /// The atomics order no memory, so they hide no race from the thread sanitizer.
   private final class Looks: Sendable {
     let count = Atomic<Int>(0)
     let isOver = Atomic<Bool>(false)
@@ -47,7 +49,8 @@ extension LaneTests {
     await startThread { event.remove(token) }.opened()
     looks.isOver.store(true, ordering: .relaxed)
     await looking.opened()
-    // A bounded lane counts what is in its queue, and the queue was taken out as a whole.
+    // A bounded lane counts the calls in its queue. The removal takes the whole queue out before it
+    // releases the first payload, so the `deinit` of each payload reads 0.
     if buffering != .unbounded { #expect(left.values == [0, 0, 0, 0, 0]) }
     #expect(lane.waitingCount == 0 && lane.skipped.load(ordering: .relaxed) == 5)
   }

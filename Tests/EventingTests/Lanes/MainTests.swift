@@ -182,7 +182,7 @@ import Testing
       await gate.opened()
     }
     event.post(1)
-    await began.opened()  // the main actor runs this test, so it is not blocked by the handler
+    await began.opened()  // resumes on the main actor, so the suspended handler does not block that actor
     gate.open()
     await event.quiesce()
   }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Eventing
 
-/// Tests of the ended calls that the lane of a `.task` handler keeps for the next ones.
+/// Tests of ended calls that the lane of a `.task` handler keeps: a later call takes their memory,
+/// invocation and execution slot.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskReuseTests {
   @Test func callsInARowShareAnExecutionSlot() async {
     let event = Event<Int>()
@@ -26,7 +27,7 @@ import Testing
         leftover.record(
           Task {
             await inside.opened()
-            return Invocation.current == nil  // its call is over, whatever runs now
+            return Invocation.current == nil  // the task's call is over, although call 2 runs now
           })
       } else {
         inside.open()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Eventing
 
-/// Tests of the queue of delayed work alone, with a timer that rings when the test says so.
+/// Tests of the queue of delayed work alone. Its timer never rings: the test itself fires the work.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DelayQueueTests {
   private struct StillTimer: DelayTimer {
     var now: Duration { .zero }
@@ -15,7 +15,8 @@ import Testing
 
   @TaskLocal private static var isInTimer = false
 
-  /// An action retains the closures and keys of a handler, whose `deinit` is the code of the user.
+  /// Checks the thread that releases an action. An action retains the closures and keys of a
+  /// handler. These may release objects of users, whose `deinit` must not hold up the timer.
   @Test func theThreadOfTheTimerDoesNotReleaseActionsThatItHasRun() async {
     let (queue, live, calls) = (DelayQueue(StillTimer()), LiveCount(), Recorder<Bool>())
     let releases = Recorder<Bool>()

@@ -44,8 +44,8 @@ import Testing
   }
 
   /// Checks a lock that holds a batch whose call is due. The payloads are held one by one, so the
-  /// bound of the lane drops the oldest payload, and not the whole batch. It drops none if the lane
-  /// takes its first batch before the last payload arrives.
+  /// bound of the lane drops the oldest payload, and not the whole batch. The lane drops no payload
+  /// if, after the unlock, it takes a batch before payload 6 arrives.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
     let token = event.attach(

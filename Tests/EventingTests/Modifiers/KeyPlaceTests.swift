@@ -41,7 +41,7 @@ import Testing
   }
 
   #if DEBUG
-    /// A key that posts wherever it is hashed or compared.
+    /// A key that posts whenever it is hashed or compared.
     private struct TalkativeKey: Hashable, Sendable {
       let number: Int
       let told: Event<Int>
@@ -51,11 +51,12 @@ import Testing
       }
       func hash(into hasher: inout Hasher) {
         told.post(number)
-        hasher.combine(number % 2)  // different keys are compared, too
+        hasher.combine(number % 2)  // some different keys have equal hashes, so they are compared, too
       }
     }
 
-    /// Checks that keys are made, hashed and compared under no mutex: a debug build would stop.
+    /// Checks that no mutex is held while keys are made, hashed and compared. Otherwise each post
+    /// here would lock a second mutex, and a debug build would stop.
     @Test(arguments: [false, true]) func keysMayPostToAnyEvent(isBatched: Bool) async {
       if isBatched {
         await #expect(processExitsWith: .success) { await KeyPlaceTests.postFromKeys(isBatched: true) }
@@ -69,7 +70,7 @@ import Testing
       let (event, told, seen, keys) = (Event<Int>(), Event<Int>(), Recorder<Int>(), Counter())
       told.addHandler { _ in keys.add() }
       let key: @Sendable (Int) -> TalkativeKey = { payload in
-        // To its own event, which is delivering.
+        // A post to the event that is delivering `payload`.
         if payload < 100 { event.post(payload + 100) }
         return TalkativeKey(number: payload % 5, told: told)
       }

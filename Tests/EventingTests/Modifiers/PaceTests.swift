@@ -20,7 +20,9 @@ import Testing
   }
   private static let places = ["inline", "background", "main", "inOrder"]
 
-  /// Waits until the handlers' calls have ended. Does not end the waiting of a pace.
+  /// Waits until `count` payloads are recorded, and then gives unexpected calls time to begin.
+  ///
+  /// Unlike `quiesce()`, does not end the waiting of a pace.
   private func awaitCount(_ seen: Recorder<Int>, _ count: Int) async {
     #expect(await eventually { seen.count >= count })
     for _ in 0..<200 { await Task.yield() }
@@ -148,7 +150,7 @@ import Testing
     event.lock(token, holding: .upTo(9))
     clock.advance(by: .seconds(1))
     #expect(await pending.report.deferred == 1)
-    event.post(3)  // the lock holds it, while the pace keeps 2
+    event.post(3)  // the lock holds 3, while the pace keeps 2
     event.unlock(token)
     #expect(await eventually { clock.sleeperCount == 1 })
     await awaitCount(seen, 2)

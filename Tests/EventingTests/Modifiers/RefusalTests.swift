@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 #if DEBUG
-  /// Tests of what a debug build says about modifiers that cannot do what they promise.
+  /// Tests of the messages of debug builds about modifiers that have no effect on a handler.
   ///
   /// A refusal ends the process, so each body has a process of its own.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RefusalTests {

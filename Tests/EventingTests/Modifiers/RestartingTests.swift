@@ -97,7 +97,7 @@ import Testing
       if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
     }.restarting()
     event.add(place == "keys" ? handler.inOrder { $0 } : handler)
-    event.addHandler { sent.record($0) }  // behind the other handler, whose lane has the payload then
+    event.addHandler { sent.record($0) }  // called when the lane of the other handler has the payload
     let first = event.submit(1)
     #expect(await eventually { seen.count == 1 })
     let replaced = Task { await event.send(2) }

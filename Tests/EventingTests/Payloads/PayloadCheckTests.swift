@@ -5,7 +5,7 @@
 
   /// Tests of the checks in debug builds on payloads whose type the compiler does not see.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadCheckTests {
-    // Both types are eight plain bytes. Without the check, nothing else would stop.
+    // `Int` and `UInt` are both eight plain bytes, so only the check stops these programs.
 
     @Test func readingAPayloadOfAnotherTypeStops() async {
       await #expect(processExitsWith: .failure) { lend(1) { print($0.payload(UInt.self)) } }

@@ -140,7 +140,7 @@ enum Path: String, PayloadPath {
     }
     travel.post(to: event)
     if self == .batchesRemoved { return _ = event.removeAll() }
-    // A send waits for its batch, and a throttled one for an hour.
+    // On the paths `batchesBounded` and `throttled`, a send could wait for an hour.
     if expected != nil { await event.send(travel.make(1)) }
     await event.quiesce()
   }

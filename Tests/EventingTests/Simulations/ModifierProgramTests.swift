@@ -81,11 +81,12 @@ private final class ModifierWorld: @unchecked Sendable {
   /// The payloads of all attempts.
   private var attempts: [Int] = []
   private var reports: [Int: SendReport] = [:]
-  /// The largest payload that was sent before a `quiesce` that has returned.
+  /// The largest payload that was sent before a `quiesce` that has returned. A `quiesce` that
+  /// begins while a lock holds occurrences does not count, because it does not wait for these.
   private var settled = 0
   private var isHeld = false
   private var isFinished = false
-  /// The last payload that came before the end.
+  /// The last payload that was sent before `finish()`.
   private var lastAccepted = 0
   private var violation: String?
 
@@ -105,7 +106,8 @@ private final class ModifierWorld: @unchecked Sendable {
 
   private func fail(_ text: String) { violation = violation ?? text }
 
-  /// Fails at the first attempt for the payload 1, if the handler is tried again.
+  /// Checks and records an attempt. If the handler is retried, the first attempt for payload 1
+  /// fails.
   private func called(_ payload: Int) async throws {
     let isFirst = !attempts.contains(payload)
     if !isFirst, modifier != .retried || attempts.last != payload { fail("\(payload) after \(attempts)") }

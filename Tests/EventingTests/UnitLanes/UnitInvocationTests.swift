@@ -8,8 +8,8 @@ import Testing
   struct Refused: Error {}
   enum Kind: CaseIterable { case direct, retried, failing }
 
-  /// A task that the call leaves holds the call's invocation. The lane destroys the payload before
-  /// it tells a sender of the end of the call.
+  /// Checks that the call is over when the lane destroys its payload, which is before any sender
+  /// learns of the end. A task that the call has started still retains the call's invocation.
   @Test(arguments: Kind.allCases) func aCallIsOverBeforeItsSenderKnows(kind: Kind) async {
     let (event, posted, goesOn) = (Event<Canary>(), Gate(), Gate())
     let (live, wasInCall) = (LiveCount(), Recorder<Bool>())
@@ -54,9 +54,12 @@ import Testing
     #expect(Set(seen.values) == [[1, 1, 0], [2, 2, 0], [3, 3, 1]])
   }
 
-  /// A call of `first` waits in a send to `second`, and has deferred a call there that waits for
-  /// its key. When that call may begin, the sender waits for another handler. A child task would
-  /// keep the sender from returning, and the child sends to the lane that the sender occupies.
+  /// Checks that a deferred call of a `.task` handler is no child task of the send that defers it.
+  ///
+  /// Call 1 of `first` sends 20 to `second`. There, call 20 waits for its key behind call 10, which
+  /// itself waits for the lane of `first`. So the send defers call 20, and waits for the second
+  /// handler only. Then call 10 ends, and call 20 sends to the lane that call 1 occupies. As a
+  /// child task of the send, call 20 would keep the send, and so call 1, from returning.
   @Test func aCallThatItsSenderHasDeferredIsNotItsChild() async {
     let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
     let (began, goesOn, slowGoesOn) = (Gate(), Gate(), Gate())
@@ -76,14 +79,15 @@ import Testing
     while await first.handlers[0].waitingCount < 1 { await Task.yield() }
     goesOn.open()
     while await second.handlers[0].waitingCount < 1 { await Task.yield() }
-    first.post(2)  // takes the place of the 10, whose call ends
-    while await first.handlers[0].droppedCount < 2 { await Task.yield() }  // the 20 has taken the place of the 2
+    first.post(2)  // replaces 10 in the buffer of `first`, so call 10 of `second` ends
+    while await first.handlers[0].droppedCount < 2 { await Task.yield() }  // until 20 has replaced 2
     slowGoesOn.open()
     #expect(await eventually { seen.values == [1] })
     await second.quiesce()
   }
 
-  /// The send does not wait for the call, which therefore cannot be its child.
+  /// Checks a send inside call 1. Call 2 waits for the key that call 1 has, so the send defers call
+  /// 2, and returns before call 2 begins. So call 2 is no child task of the send, and runs later.
   @Test func aCallThatItsSenderDoesNotWaitForRunsAllTheSame() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.add(

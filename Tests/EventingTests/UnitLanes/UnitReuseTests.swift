@@ -3,10 +3,10 @@ import Testing
 
 @testable import Eventing
 
-/// Tests of the ended units that a lane keeps for the next payloads.
+/// Tests of spare units: ended units that a lane keeps for later payloads.
 ///
 /// Some of the tests run in a process of their own: as soon as any test carries task-local values,
-/// each post of the process has a completion, and a post with a completion uses no ended unit.
+/// each post of the process has a completion, and a post with a completion uses no spare unit.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct UnitReuseTests {
   @Test func unitsAreUsedAgain() async {
     await #expect(processExitsWith: .success) {
@@ -111,7 +111,7 @@ import Testing
           for number in 0..<100 { event.post(number) }
           guard case .units(let lane) = token.record.details?.runner else { return #expect(Bool(false)) }
           #expect(await eventually { lane.endedCount == 100 })
-          event.post(100)  // takes what has ended
+          event.post(100)  // takes one of the spare units
           #expect(await eventually { lane.endedCount == 101 })
           #expect(lane.spareCount > 0)
           if byRemoval { event.remove(token) }

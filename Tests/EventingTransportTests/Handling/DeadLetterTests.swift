@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R6: a message is not given up before its dead letter is stored, and no letter is one again.
+/// Tests of guarantee R6: a message is not given up before its dead letter is stored, and no dead
+/// letter becomes a dead letter again.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterTests {
   @Test func aDeadLetterThatCannotBeStoredIsTriedAgain() throws {
     try simulate(1...20) { clock in
@@ -54,7 +55,8 @@ import Testing
     }
   }
 
-  /// The engine has forgotten that the message was begun, so two members give it up.
+  /// Checks a message that the engine delivers to two members, because it has forgotten that the
+  /// first member has begun it. Both members give the message up.
   @Test func theMembersOfAGroupMakeOneLetterOfAMessage() throws {
     try simulate(1...10) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -85,7 +87,7 @@ import Testing
     }
   }
 
-  /// Two listenings that give up to each other's subject.
+  /// Checks two listenings, each with the other one's subject for its dead letters.
   @Test func aDeadLetterIsNoDeadLetterAgain() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -106,7 +108,7 @@ import Testing
     }
   }
 
-  /// Each of these goes to the dead letters at once, with the reason in a header.
+  /// Checks messages that the codec refuses. Each becomes a dead letter at once.
   @Test func theReasonOfADeadLetterIsInItsHeaders() throws {
     try simulate(1...3) { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -2,7 +2,8 @@ import Eventing
 import EventingTesting
 import EventingTransport
 
-/// An engine whose receipts take a second. It says at once, late or never that a message entered.
+/// An engine whose receipts take a second. The engine calls `entered` at once, when the next
+/// message enters, or never.
 struct SlowReceipts: Transport {
   enum Entering: Sendable { case says, saysNothing, saysLate }
 

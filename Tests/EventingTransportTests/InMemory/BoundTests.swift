@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Counts the calls of `isReady`. The engine makes one each time that it wakes a subscription.
+  /// Counts the calls of `isReady`, which the engine calls each time that it wakes a subscription.
   @Test(arguments: [true, false]) func theEndOfASubscriptionWakesNoOthers(hasWork: Bool) throws {
     try Simulation.run(seed: 1, limit: 1_000_000) {
       let clock = Simulation.clock

@@ -46,7 +46,8 @@ import Testing
     #expect(found.description.contains(text), "with the fault \(fault.map { "\($0)" } ?? "none")")
   }
 
-  /// Otherwise the wrapper itself would break the promises, and not the faults that it plants.
+  /// Checks that `FaultyTransport` without a fault keeps all promises. So in the other tests, the
+  /// planted fault is what a check finds.
   @Test(arguments: TransportConformance.checks) func withoutAFaultItConforms(check: TransportConformance.Check) throws {
     try Self.run(check.name, nil)
   }

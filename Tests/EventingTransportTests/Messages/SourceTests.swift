@@ -28,7 +28,8 @@ import Testing
     }
   }
 
-  /// Another program gives no id of the engine, or one that says nothing about the source.
+  /// Checks messages of other programs, whose engine id says nothing about source and `ce-id`. So
+  /// the headers `ce-source` and `ce-id` decide whether a message is a duplicate.
   @Test func theHeadersOfOtherProgramsDecide() throws {
     try simulate(1...10) { clock in
       let bus = InMemoryTransport(clock: clock).plain

@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R7 and R12: the header with the way of a forwarded message has a bound.
+/// Tests of guarantees R7 and R12: the header that names the way of a forwarded message is bounded.
 @Suite(.timeLimit(.minutes(10))) struct WayTests {
   /// Forwards a message that came with a way, and returns the way with which it goes on.
   private static func forwarded(_ path: String) throws -> String {

@@ -7,7 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct EndedListeningTests {
   private enum End: CaseIterable, Sendable { case cancel, finish, drain }
 
-  /// One query is in flight, and the others wait in the engine; or all wait for the responder.
+  /// Checks four queries for a responder that answers one at a time. If `inFlight` is 1, the others
+  /// wait in the engine. If it is 256, all may be in flight, and wait for the responder.
   @Test(arguments: 0..<3, [1, 256]) func nothingBeginsAfterTheEnd(kind: Int, inFlight: Int) throws {
     let end = End.allCases[kind]
     try simulate(1...200) { clock in

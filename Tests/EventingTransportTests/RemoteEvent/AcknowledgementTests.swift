@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// A lock, holding or not, keeps a handler from the message for a time: no failed attempt.
+  /// Checks that a lock, with or without a holding buffer, does not cost the message an attempt.
   @Test(arguments: [true, false]) func aLockIsNoFailedAttempt(holds: Bool) throws {
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -3,9 +3,10 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R7 where the way is longer than any header that names it.
+/// Tests of guarantee R7 for ways that are too long to be named whole in a header.
 @Suite(.timeLimit(.minutes(10))) struct LongWayTests {
-  /// Remote events, each of which forwards to the next one, through a local event if it has one.
+  /// Returns remote events, each of which forwards to the next one. The first `locals` forwards go
+  /// through a local event each.
   private static func chain(
     _ count: Int, over bus: InMemoryTransport, _ notes: Notes<Int>, locals: Int = 0
   ) async throws -> (remote: [RemoteEvent<[UInt8]>], local: [Event<[UInt8]>]) {
@@ -87,7 +88,7 @@ import Testing
     }
   }
 
-  /// A made-up way in a header gets no message past the bound.
+  /// Checks headers that another program has made up: they do not lift the bound on forwards.
   @Test func aMessageThatWasForwardedTooOftenIsAFailure() throws {
     try Self.simulate { clock in
       let (bus, notes) = (InMemoryTransport(clock: clock), Notes<Int>())
@@ -100,7 +101,7 @@ import Testing
         _ = try await bus.publish(RemoteMessage(headers: headers), to: "steps.0")
       }
       try await clock.sleep(for: .seconds(1_000))
-      // The other three have the wrong number of marks, so their marks are left out.
+      // In the other three messages, count and marks do not fit together, so both are ignored.
       try require(notes.values.filter { $0 == 1 }.count == 3, "\(notes.values)")
       let error = failures.values.first?.error as? TransportError
       try require(

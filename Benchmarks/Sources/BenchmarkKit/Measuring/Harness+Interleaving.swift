@@ -6,8 +6,8 @@ extension Harness {
   ///
   /// Adds a row for each contestant, in nanoseconds per operation.
   ///
-  /// - Parameter perOperation: The number of operations in the report for each operation that a
-  ///   contestant's `run` performs.
+  /// - Parameter perOperation: The number of reported operations in one operation of a contestant's
+  ///   `run`. For example, one operation of the workload `contention` is a send by each sender.
   func interleave(
     _ workload: Workload, _ parameter: String, _ contestants: [Contestant], unit: String = "ns",
     perOperation: Double = 1,

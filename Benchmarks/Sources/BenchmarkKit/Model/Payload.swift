@@ -1,4 +1,4 @@
-/// The position of the sender in a payload: bits 47 and up. The lower bits are the sequence number.
+/// The number of the lowest bit of the sender in a payload. The bits below are the sequence number.
 @inlinable @inline(__always) var senderShift: Int { 47 }
 /// The shift that turns a payload into the offset of its sender's row in a `CellBlock`, in words.
 ///

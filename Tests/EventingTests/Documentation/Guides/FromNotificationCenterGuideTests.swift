@@ -155,7 +155,7 @@ extension Notification.Name {
     let (placed, noted) = (Event<Order>("placed"), Recorder<Bool>())
     placed.occurrences.addHandler { occurrence in noted.record(occurrence.sender == nil) }
     placed.addHandler(priority: 1) { order in
-      // The event is busy, so this waits without its sender.
+      // The event is busy, so this occurrence waits in the mailbox. Its sender is not retained.
       if order.id == 1 { placed.post(Order(id: 2), from: Shop()) }
     }
     placed.post(Order(id: 1))

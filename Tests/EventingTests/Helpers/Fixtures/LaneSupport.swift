@@ -17,7 +17,7 @@ final class Countdown: Sendable {
   func opened() async { await gate.opened() }
 }
 
-/// Posts a payload, and returns whether it is gone when its handlers have run.
+/// Posts a payload, and returns whether it has been released when `quiesce()` returns.
 func losesItsPayload(_ event: Event<Recorder<Int>>) async -> Bool {
   weak let payload = { () -> Recorder<Int> in
     let payload = Recorder<Int>()

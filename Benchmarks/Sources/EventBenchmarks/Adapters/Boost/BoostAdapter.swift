@@ -13,7 +13,7 @@ func boostPeers() -> [Peer] {
     signals.with {
       $0.idleEvents = { count in
         for _ in 0..<count { boost_signal_make() }
-        return [AnyObject?](repeating: nil, count: count)  // the harness subtracts one reference per event
+        return [AnyObject?](repeating: nil, count: count)  // the harness subtracts the size of one element per event
       }
       $0.makeRig = { boostRig(BoostEvent()) }
     }

@@ -93,7 +93,8 @@ func eventingKinds() -> [EventKind] {
       }
       return .async { batch in for value in batch.values { _ = try? await question.first(value) } }
     },
-    // After all rows that it may change: it makes the process one that uses Observation.
+    // This row comes after the other rows of observed values. From the first tracked read on, the
+    // whole process counts as one that uses Observation, which changes the cost of all reads.
     EventKind("value read, others tracked", "Eventing Observed") { cell in
       let observed = Observed(0), other = Observed(0)
       withObservationTracking {

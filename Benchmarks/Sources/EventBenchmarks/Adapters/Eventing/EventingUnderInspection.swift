@@ -13,7 +13,7 @@ func eventingUnderInspection() -> [EventKind] {
     return [
       EventKind(parameter, "Eventing post / none") { cell in posting(to: event(cell, others), during: nil) },
       EventKind(parameter, "Eventing post / polled") { cell in
-        let inspection = PolledInspection()  // before the event, which it then knows
+        let inspection = PolledInspection()  // created first, because it finds only later events
         return posting(to: event(cell, others), during: inspection)
       },
       EventKind(parameter, "Eventing post / traced") { cell in
