@@ -27,7 +27,7 @@ import Testing
     box.take()?.post(1)
     #expect(seen.values == ["first 1", "second 1"])
     #expect(weakEvent == nil)
-    #expect(closures.alive == 0)
+    #expect(await eventually { closures.alive == 0 })
   }
 
   @Test func queuedOccurrencesAreDeliveredAfterTheLastReferenceAndThenAllIsReleased() async {

@@ -155,6 +155,6 @@ extension BusTests {
       }
     }
     bus.finish()
-    #expect(live.alive == 0)
+    #expect(await eventually { live.alive == 0 })
   }
 }

@@ -86,7 +86,7 @@ import Testing
     #expect(reused > 0, "an address was used again")
   }
 
-  @Test func aTokenKeepsNeitherItsEventNorTheClosureAlive() {
+  @Test func aTokenKeepsNeitherItsEventNorTheClosureAlive() async {
     let (closures, payloads) = (LiveCount(), LiveCount())
     weak var weakEvent: Event<Canary>?
     let token: HandlerToken
@@ -98,8 +98,7 @@ import Testing
       event.post(Canary(payloads))
     }
     #expect(weakEvent == nil)
-    #expect(closures.alive == 0)
-    #expect(payloads.alive == 0)
+    #expect(await eventually { closures.alive == 0 && payloads.alive == 0 })
     withExtendedLifetime(token) {}
   }
 
@@ -182,7 +181,7 @@ import Testing
     #expect(closures.alive == 0)
   }
 
-  @Test func aBagKeepsNoEventAndNoClosureAlive() {
+  @Test func aBagKeepsNoEventAndNoClosureAlive() async {
     let closures = LiveCount()
     let bag = HandlerBag()
     weak var weakEvent: Event<Int>?
@@ -193,7 +192,7 @@ import Testing
       event.addHandler { _ in canary.sing() }.store(in: bag)
     }
     #expect(weakEvent == nil)
-    #expect(closures.alive == 0)
+    #expect(await eventually { closures.alive == 0 })
     #expect(bag.removeAll() == 0)
   }
 

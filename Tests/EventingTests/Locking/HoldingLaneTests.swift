@@ -143,6 +143,7 @@ import Testing
     for round in rounds.values {
       round.event.unlock(round.token)
       round.event.post(1)
+      await round.event.quiesce()
       #expect(round.calls.value == (round.locks ? 0 : 1))
     }
   }

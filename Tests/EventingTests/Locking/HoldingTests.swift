@@ -16,6 +16,7 @@ import Testing
     #expect(held.heldCount == 3 && held.skippedCount == 2 && held.callCount == 0 && held.isLocked)
     #expect(event.unlock(token) && !event.isLocked(token))
     event.post(60)
+    await event.quiesce()  // a thread that has told the handlers may still be inside the event
     #expect(seen.values == ["1: 10", "2: 20", "3: 30", "6: 60"])
     let free = await event.handlers[0]
     #expect(free.heldCount == 0 && free.skippedCount == 2 && free.callCount == 4 && !free.isLocked)
@@ -37,6 +38,7 @@ import Testing
     for number in 1...4 { #expect(await event.send(number).deferred == 1) }
     #expect(await event.handlers.map(\.skippedCount) == [3])
     event.unlock(token)
+    await event.quiesce()
     #expect(seen.values == [4])
   }
 
@@ -236,6 +238,7 @@ import Testing
     #expect(seen.values == ["a 1!", "b 2!"])
     #expect(await keyed.handlers(of: "a").map(\.heldCount) == [2])
     keyed.unlock()
+    await keyed.quiesce()
     #expect(Set(seen.values) == ["a 1!", "b 2!", "a 1", "a 3", "a 3!"])
 
     let (volume, changes) = (Observed(0.5), Recorder<Double>())

@@ -218,7 +218,7 @@ import Testing
     event.add(Handler { seen.record($0) }.debounced(for: .seconds(1), clock: clock).owned(by: owner!))
     let ticket = event.submit(1)
     owner = nil
-    #expect(live.alive == 0)
+    #expect(await eventually { live.alive == 0 })
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(1))
     #expect(await ticket.report.skipped == 1)

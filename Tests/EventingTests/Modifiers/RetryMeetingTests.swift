@@ -83,7 +83,7 @@ import Testing
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     owner = nil
-    #expect(live.alive == 0)
+    #expect(await eventually { live.alive == 0 })
     clock.advance(by: .seconds(1))
     #expect(await ticket.report.failures.map(\.attempts) == [1])
     #expect(unsteady.attempts.values == [1])

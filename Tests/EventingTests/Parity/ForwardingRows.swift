@@ -74,9 +74,9 @@ import Testing
       first.forward(to: target, strongly: strongly)
       withExtendedLifetime(target) { #expect(live.alive == 1) }
     }
-    #expect(live.alive == (strongly ? 1 : 0))
+    #expect(await eventually { live.alive == (strongly ? 1 : 0) })
     #expect(await first.send(1).delivered == (strongly ? 2 : 1))
     first.removeAll()
-    #expect(live.alive == 0)
+    #expect(await eventually { live.alive == 0 })
   }
 }

@@ -118,7 +118,7 @@ import Testing
     // The payloads' `deinit` reads `latest`, so they must be released under no mutex.
     for _ in 0..<100 { again.post(Canary(live, onDeinit: { [weak again] in _ = again?.latest })) }
     event = nil
-    #expect(live.alive == 1)
+    #expect(await eventually { live.alive == 1 })
   }
 
   @Test func newHandlersMissNothingAndReceiveNothingTwice() async {
@@ -145,6 +145,7 @@ import Testing
       await event.quiesce()
       let all = Recorder<Int>()
       if history == .max { event.addHandler { all.record($0) } } else { event.post(-1) }
+      await event.quiesce()
       for log in logs.withLock({ $0 }) {
         let values = log.values.filter { $0 >= 0 }
         if history == .max { #expect(values == all.values) }

@@ -177,6 +177,7 @@ import Testing
     let before = subscriber.values.count
     #expect(before <= 600)
     for number in 0..<700 { event.post(number) }
+    await event.quiesce()
     #expect(subscriber.values.count == 600)
     #expect(subscriber.faults == [])
   }
