@@ -6,12 +6,13 @@ extension Completion {
     withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  /// Adds a `.task` handler of a `send`, whose call may have waited for its key. Wakes the sender,
-  /// which runs the handler as a child task.
+  /// Adds a call of a `.task` handler for a `send`. The call may have waited for its key, so the
+  /// sender may be suspended already. Wakes the sender, which runs the call as a child task.
   ///
   /// - Parameter node: The node of the graph of waits at which the call waited.
   /// - Returns: `false` if the sender does not wait for the call, because that would close a cycle
-  ///   of waits, or does not wait any more. A child task would make it wait.
+  ///   of waits, or if the sender does not wait any more. Then the call must not become a child
+  ///   task, because a task waits for its children.
   func adoptUnlessDeferred(_ node: WaitNode, priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
     if let root { return root.adoptUnlessDeferred(node, priority: priority, body) }
     let ready = unsafe withMutex { () -> [UnsafeContinuation<Void, Never>]? in

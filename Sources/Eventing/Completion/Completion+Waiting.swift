@@ -42,7 +42,7 @@ extension Completion {
   }
 
   /// Waits for the completion of a ticket like ``wait()``, but returns at once if the task is
-  /// cancelled. Removes the waiter in any case.
+  /// cancelled. Nothing is left of the wait afterwards, whether it was cancelled or not.
   ///
   /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {

@@ -24,7 +24,7 @@ import Synchronization
 
   @usableFromInline let purpose: Purpose
   /// Whether the completion is part of the wait graph: if a cycle of waits could go through it, or
-  /// if something waits for it while diagnostics look for stuck calls.
+  /// if something waits for it while diagnostics look for stuck calls or inspections watch.
   let isTracked: Bool
   /// The mutex of a completion that is not tracked.
   private let ownMutex = UnfairMutex()
@@ -48,8 +48,8 @@ import Synchronization
   /// The completion in the event from which the occurrence was first forwarded, if something waits.
   /// The root waits for the handlers of every target, and its report does not count them.
   let root: Completion?
-  /// The account of what the report does not tell apart, locks and forwards; `nil` unless a
-  /// transport brought the occurrence.
+  /// The account of skips by locks and of outcomes behind forwards; `nil` unless a transport
+  /// brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
   /// The amount of outstanding work: one for each event that has not delivered yet (this one, and
@@ -121,8 +121,9 @@ import Synchronization
 
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
-  /// - Parameter waiting: The completion that waits, if any. It, or its root, gets all work that
-  ///   the occurrence meets.
+  /// - Parameter waiting: The completion of the occurrence in the event that forwards it, if
+  ///   something waits for that one. Outstanding work in the target is added to the root of
+  ///   `waiting`, or to `waiting` itself if it has no root.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -232,7 +233,7 @@ import Synchronization
   /// Moves outstanding work from a lane to the execution slot or unit that runs it.
   ///
   /// From now on the work waits for the nodes that this slot or unit waits for, even if other slots
-  /// are free.
+  /// are free. A waiter that does not wait for the lane does not wait for this slot or unit either.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

@@ -1,11 +1,11 @@
-/// The outcomes of an occurrence that its ``SendReport`` does not tell apart: the handlers that
-/// were skipped because of a lock, and the outcomes behind forwards.
+/// Details that the ``SendReport`` of an occurrence lacks: how many of the skipped handlers were
+/// locked, and the outcomes of the handlers behind forwards.
 ///
 /// Only an occurrence from a transport has one; see `Event.begin(_:)`.
 // Safe: `mutex` guards all mutable state.
 package final class DeliveryAccount: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The number of handlers that a lock kept from the occurrence, those behind forwards included.
+  /// The number of handlers that were skipped because of a lock, those behind forwards included.
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var locked = 0
   /// The number of events that the occurrence was forwarded to. Guarded by: mutex.
@@ -24,7 +24,7 @@ package final class DeliveryAccount: @unchecked Sendable {
     self.makeMark = makeMark
   }
 
-  /// Notes that a lock keeps a handler from the occurrence.
+  /// Notes that a handler was skipped because of a lock.
   func noteLock() { mutex.withLock { unsafe locked += 1 } }
 
   /// Notes that the occurrence is forwarded to an event.
@@ -56,7 +56,7 @@ package struct DeliveryOutcome: Sendable {
   /// The number of handlers that did not get the occurrence because of a view, an interceptor, a
   /// failure or the end of the handler.
   package let leftOut: Int
-  /// The number of handlers that a lock kept from the occurrence.
+  /// The number of handlers that were skipped because of a lock.
   package let locked: Int
   /// The number of handlers that had no room.
   package let dropped: Int

@@ -12,13 +12,14 @@ package final class EventProbe: Sendable {
   private let lastSequence = Atomic<UInt64>(0)
 
   init(_ core: EventCore) {
-    // Runs in the order of the event, directly before the barrier.
+    // Runs in the order of the event, before the barrier. Occurrences that other threads enqueue
+    // between the two items are not in the number.
     core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }
 
-  /// The number of the last occurrence that the event delivered before the barrier. Valid when
-  /// ``isOver(except:)`` has returned true.
+  /// The number of the last occurrence that the event had delivered when it came to the probe.
+  /// Valid when ``isOver(except:)`` has returned true.
   package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
   /// Returns whether nothing is left of the work except calls that sleep and work that waits for

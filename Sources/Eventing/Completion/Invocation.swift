@@ -24,10 +24,11 @@ public import Synchronization
   /// Marks the calls as over.
   @usableFromInline func end() { isOver.publish(true) }
 
-  /// Ends an invocation if a call has left a task that holds it. Returns whether it has.
+  /// Ends an invocation if a task that the call started still retains the invocation. Returns
+  /// whether there is such a task.
   ///
-  /// Called before the call is concluded. Otherwise the sender could learn of the end of the call,
-  /// and the task could send, while the task still counts as part of the call.
+  /// Called before the call is concluded. Otherwise the sender could learn of the end of the call
+  /// while the task still counted as part of the call, and the task could send in that time.
   ///
   /// - Parameter references: The number of references before the call.
   @usableFromInline @inline(__always) static func endIfShared(
@@ -44,6 +45,6 @@ public import Synchronization
     Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil } ?? ConsumerTasks.invocation
   }
 
-  /// Whether the calls are not over.
+  /// Whether the calls go on: false after ``end()``.
   @usableFromInline var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
 }

@@ -140,7 +140,7 @@ enum WaitNeeds {
 /// A place where one call runs at a time.
 // Safe: each field says what guards it.
 @usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
-  /// The number of the handler whose calls alone run here; 0 if there is no such handler.
+  /// The number of the handler, if the calls of only one handler run here; otherwise 0.
   let handler: UInt64
 
   /// The waits of the calls on this slot. Waits of invocations that are over do not count.

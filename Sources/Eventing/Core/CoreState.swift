@@ -6,11 +6,11 @@
 @usableFromInline enum CoreState {
   /// A thread is inside the core, or a drain is scheduled.
   @inlinable static var busy: UInt { 1 }
-  /// The queue has work.
+  /// A thread has enqueued work, and no drain has looked into the mailbox since.
   @inlinable static var queued: UInt { 2 }
-  /// The event is idle, and keeps a history, is observed or has an `unheard` event.
-  /// ``EventCore/enter()`` fails, so that an occurrence is enqueued, or delivered by
-  /// ``EventCore/postWithReplay(_:)``.
+  /// Set while the event is idle, if it keeps a history, is observed or has an `unheard` event. The
+  /// flag makes ``EventCore/enter()`` fail, so that an occurrence is enqueued, or delivered by
+  /// ``EventCore/postWithReplay(_:)``. A drain clears the flag, and sets it again when it leaves.
   @inlinable static var mustEnqueue: UInt { 4 }
   /// All flags.
   @inlinable static var flags: UInt { 7 }

@@ -16,10 +16,11 @@
   @usableFromInline var taken = 0
   /// The occurrence as its observers see it; `nil` if the event is not observed.
   @usableFromInline var observed: ObservedOccurrence?
-  /// Whether a lock held the occurrence and has ended.
+  /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it. Afterwards a handler's pace
-  /// may have delayed the occurrence, too.
+  /// Whether a `send` brought the occurrence and a lock has held it. Nothing waits for the
+  /// occurrence any more, but a buffer that suspends senders still takes it: see ``isSend``. Stays
+  /// true if a handler's pace delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
   /// Whether another lock still holds a late occurrence.
   @usableFromInline var isHeldOn = false

@@ -57,7 +57,8 @@ public import Synchronization
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    noteChange()  // in any case: another thread may not have noted its change yet
+    // Even if the handler had ended before: the thread that ended it may not have noted that yet.
+    noteChange()
     guard isMine else { return false }
     core?.requestUnregistration(record)
     return true

@@ -11,8 +11,8 @@ public import Synchronization
 // record.
 //
 // In a post, a handler that has a serial lane and no owner, and an unbounded sequence, need no slow
-// path: the closure of the slot enqueues the payload. In a send these need it, because the send
-// needs the outcome for each handler. So posts have an epoch of their own, `postFastPathEpoch`.
+// path: the closure of the slot enqueues the payload. In a send they need the slow path: the report
+// counts the outcome of each handler. So posts have an epoch of their own, `postFastPathEpoch`.
 
 /// The place where the fast path ended, and the slow path goes on.
 @safe @usableFromInline struct DeliveryCursor {
@@ -88,7 +88,8 @@ extension EventCore {
     }
   }
 
-  /// The anchor, if the delivery of a post consists only of calling handlers; otherwise `nil`.
+  /// The anchor, if there is one and the delivery of a post only calls handlers; `nil` if a
+  /// delivery must also tell observers, keep a history or a replay value, or look up a key.
   /// Isolation: core.
   ///
   /// The drain reads the anchor once for several occurrences, because contending threads write to
@@ -107,7 +108,8 @@ extension EventCore {
 
   /// Delivers an occurrence to the handlers that the fast path did not reach. Isolation: core.
   ///
-  /// - Parameter first: The first bucket of the table; `nil` for the core's own table.
+  /// - Parameter first: The first bucket of the table whose handlers the fast path called; `nil`
+  ///   for the core's own table.
   @usableFromInline @inline(never) func deliverSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
     first: PriorityBucket.Pointer? = nil

@@ -141,7 +141,9 @@ extension EventCore {
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
     }
-    unregisterDead()  // an occurrence that a pace let through may have found that handlers have ended
+    // Before the barrier, a pace delivers the occurrence that it keeps. That delivery may have
+    // found that the handler has ended.
+    unregisterDead()
     completion.finishDelivery(SendReport())
   }
 }

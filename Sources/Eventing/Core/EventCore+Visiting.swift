@@ -60,7 +60,8 @@ extension EventCore {
     if tally.report.deferred > before.deferred { tally.observed?.held(HandlerToken(record, anchor)) }
   }
 
-  /// Delivers to one slot, without the reports of refused calls that `visitObserved` adds.
+  /// Delivers to one slot. Observers are told of the call, but not of a refusal: `visitObserved`
+  /// tells them of that.
   @usableFromInline @inline(__always) func visitNow(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -128,7 +129,8 @@ extension EventCore {
         return false
       }
     }
-    // A locked handler is skipped now, not when its lane comes to the occurrence.
+    // Refused now, and not when the lane comes to the occurrence: a lock skips or holds what is
+    // delivered while the lock is in force.
     if flags & HandlerFlags.notCallable != 0 {
       unsafe refuse(slot, record, flags, payload, &tally)
       return true

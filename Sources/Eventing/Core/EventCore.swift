@@ -99,11 +99,11 @@ public import Synchronization
     if mustStart { Scheduling.concurrentBlock { self.runIsolatedCalls(pendingWork) } }
   }
 
-  /// Runs isolated calls, each between two occurrences, in a block of the pool.
+  /// Runs isolated calls, each between two occurrences, in a block of Dispatch's pool.
   ///
   /// A call enters the core, or is enqueued there, only when the block runs. While the block waits
-  /// for a thread, it does not make the event busy. So no post waits for an isolated call, however
-  /// busy the pool is.
+  /// for a thread of the pool, it does not make the event busy. So however busy the pool is, no
+  /// post waits for an isolated call.
   private func runIsolatedCalls(_ pendingWork: PendingWork) {
     while let job = mutex.withLock({ unsafe pendingWork.isolatedCalls.next() }) {
       let own = enter()

@@ -26,7 +26,8 @@ public import Synchronization
   /// The key under which an event's own queue has the event's ``OverloadFlag``.
   static let drained = DispatchSpecificKey<OverloadFlag>()
 
-  /// Lets the calling thread sleep or, in the drain of an event's own queue, sets the event's flag.
+  /// Lets the calling thread sleep. If an event's own queue runs on this thread, sets the flag of
+  /// that event instead.
   @usableFromInline @inline(never) static func slowDown() {
     if let overload = DispatchQueue.getSpecific(key: drained) {
       overload.isOn.store(true, ordering: .relaxed)
@@ -36,7 +37,7 @@ public import Synchronization
   }
 }
 
-/// Whether handlers of an event's drain have posted to an overloaded event.
+/// Whether a handler that an event's own queue called has posted to an overloaded event.
 @usableFromInline final class OverloadFlag: Sendable {
   @usableFromInline let isOn = Atomic<Bool>(false)
   init() {}

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The state that only a busy event, or an event with a special feature, needs.
 ///
-/// A core creates it when work is enqueued for the first time, or when a feature needs it. Each
-/// feature keeps its state in a struct of its own. Cache lines separate the fields that contending
-/// threads write from the fields that the thread inside the core reads with each occurrence.
+/// A core creates this object when work is enqueued for the first time, or when a feature needs its
+/// state. Each feature keeps its state in a struct of its own. Cache lines separate the fields that
+/// contending threads write from fields that the thread inside the core reads for each occurrence.
 // Safe: each field says what guards it.
 @usableFromInline final class PendingWork: @unchecked Sendable {
   /// The queue of the event. Written by contending threads. Guarded by: core.mutex.
@@ -16,7 +16,7 @@ import Synchronization
   private let firstLine = CacheLine()
 
   // Read with each occurrence.
-  /// The flag that slows down posters because of an overload elsewhere.
+  /// The flag that slows down posters because a handler here posts to an overloaded event.
   @usableFromInline let overload = OverloadFlag()
   /// Whether the event is traced.
   let isTraced = Atomic<Bool>(false)

@@ -25,7 +25,8 @@ extension EventCore {
   /// Enqueues a trace of the event. Callable from any thread.
   func trace(with tracing: EventTracing, _ name: String?) {
     let (anchor, event) = (anchor, identity(named: name))
-    // Posts that are enqueued from now on note who sent them.
+    // Posts that are enqueued from now on note the call that sent them. The change sets the flag
+    // again, because a drain clears it when an earlier observation ends.
     pendingWork.isTraced.store(true, ordering: .relaxed)
     change {
       unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)

@@ -149,7 +149,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     report(Finding(.slowHandler, event, handler: handler, duration: duration, limit: .duration(slowest)))
   }
 
-  // MARK: For observers that pass on what they are told, without the event's identity
+  // MARK: Without the event's identity, for other observers that call these methods
 
   /// Notes a handler: see ``added(_:in:)``.
   public func added(_ handler: HandlerToken, event: String?) { added(handler, in: identity(of: handler, event)) }

@@ -96,7 +96,7 @@ final class Observation: @unchecked Sendable {
   /// The trace and the cell, if one trace and no observer is told of the occurrence.
   private(set) var tracing: Tracing?
 
-  /// The trace and the cell of an occurrence, which owns them.
+  /// The trace and the cell of an occurrence, without a retain. The occurrence retains both.
   // Safe: used only while the occurrence exists.
   @safe struct Tracing {
     let trace: Unmanaged<EventTracing>
@@ -180,7 +180,7 @@ final class Observation: @unchecked Sendable {
   }
 }
 
-/// A running call of a handler of an observed event. It has no references.
+/// A running call of a handler of an observed event. Copying the value retains nothing.
 @usableFromInline struct ObservedCall: Sendable {
   /// When the call began; not used if only traces are told.
   fileprivate let start: StableInstant
@@ -214,7 +214,8 @@ enum NewEvents {
   static func tell(_ core: EventCore, _ name: String?) {
     if EventRegistry.isOn { EventRegistry.join(core.anchor, name, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
-    // Copied: `add` and `remove` change the array in place, under the mutex.
+    // An array of its own: if this thread shared the stored one, `add` and `remove` would have to
+    // copy it under the mutex.
     let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation, name) }
   }

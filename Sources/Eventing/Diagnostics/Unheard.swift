@@ -30,7 +30,8 @@ extension EventCore {
     }
     let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
     if unheard === made { change { self.updateMustEnqueue() } }
-    // An event has one type of payload, so whichever thread made this event, its type is this one.
+    // Every thread asks with the payload type of this core's event. So the cast succeeds, whichever
+    // thread made the `unheard` event.
     return unheard.event as! Event<Occurrence<Payload>>
   }
 

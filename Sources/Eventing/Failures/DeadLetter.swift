@@ -53,9 +53,9 @@ final class DeadLetters: Sendable {
     post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
   }
 
-  /// Posts a letter.
+  /// Posts a letter, unless a view has made a payload of another type.
   ///
-  /// - Parameter type: The type of the payload; `nil` if it is the event's.
+  /// - Parameter type: The type of the payload; `nil` if the payload is the event's own.
   func post(_ payload: BorrowedPayload, _ type: PayloadType?, _ failure: HandlerFailure) {
     if let type, type != self.type { return }
     post(payload, failure)

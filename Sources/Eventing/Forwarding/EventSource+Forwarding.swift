@@ -1,5 +1,5 @@
-// A forward is a handler that enters another event. A long chain of forwards continues on the queue
-// of an event from time to time, so that it fits any stack (`ForwardingPath.isDeep`).
+// A forward is a handler that enters another event. Each forward adds to the stack. So a long chain
+// continues on the queue of the next event after a number of steps (`ForwardingPath.isDeep`).
 
 extension EventSource {
   /// Forwards every payload to another event.
@@ -65,8 +65,8 @@ extension EventSource {
     return attach(handler)
   }
 
-  /// Forwards the results of a closure to a far end, which is not an event, and from where
-  /// `Event.enter` may bring them back. An occurrence that came through the far end is skipped.
+  /// Forwards the results of a closure to a far end: a place that is not an event. `Event.enter`
+  /// may bring a result back from there. An occurrence that came through the far end is skipped.
   ///
   /// - Parameters:
   ///   - object: The forward ends when this object is released; `nil` for no such object. It is
@@ -142,7 +142,7 @@ extension EventSource {
 package struct ForwardingContext: Sendable {
   fileprivate let path: ForwardingPath
   fileprivate let sender: (any AnyObject & Sendable)?
-  /// The completion that waits for the occurrence, if something waits.
+  /// The completion of the occurrence in the event that forwards it, if something waits for it.
   fileprivate let waiting: Completion?
 
   /// The context of an occurrence that begins at a far end.
@@ -170,8 +170,8 @@ extension Event {
     removeForwards(to: target)
   }
 
-  /// Removes all forwards from this event that end when an object is released. Returns their
-  /// number.
+  /// Removes all forwards from this event to one target: another event, or the object at whose
+  /// release the forward ends. Returns the number of forwards that this call removed.
   package nonisolated func removeForwards(to target: AnyObject) -> Int {
     core.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
   }

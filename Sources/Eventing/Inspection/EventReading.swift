@@ -4,7 +4,8 @@ package final class EventReading {
   package internal(set) var sequence: UInt64 = 0
   /// The number of occurrences that wait in the event's queue.
   package internal(set) var waiting = 0
-  /// Whether posts are slowed down: see ``OverloadControl``.
+  /// Whether so many occurrences wait in the event's queue that posts are slowed down: see
+  /// ``OverloadControl``.
   package internal(set) var isOverloaded = false
   /// The number of handlers that have not ended.
   package internal(set) var handlerCount = 0
@@ -23,7 +24,7 @@ package final class EventReading {
   /// Whether the last poll read the handlers. If it did not, nothing showed that they changed.
   package internal(set) var hasReadHandlers = false
 
-  /// The handlers that a walk found, until the mutex is released.
+  /// The handlers that a walk under the mutex found. Emptied when the poll has read them.
   var found: ContiguousArray<Found> = []
   /// The state by which the next poll finds out whether the handlers must be read.
   var shape = Shape()
@@ -111,7 +112,7 @@ package struct HandlerInfo: Sendable {
   package let tags: [String]
   package let isOnce: Bool
   package let isForward: Bool
-  /// The type of the owner, if it was there when this was read.
+  /// The type of the owner; `nil` if the handler had none, or its owner was gone.
   package let ownerType: String?
 }
 

@@ -21,7 +21,8 @@ package struct GraphEdge: Hashable, Sendable {
   package let kind: Kind
   /// The number of occurrences that took this route; `nil` if it is not known.
   package fileprivate(set) var count: Int?
-  /// The key or the queue.
+  /// The key, the name of the queue or shared lane, the label of the bridge, or the name of the
+  /// bus's event; `nil` if there is none.
   package let label: String?
 
   /// The fields that tell an edge from others.

@@ -21,7 +21,7 @@ package struct PolledWait: Equatable, Sendable {
   /// The numbers of the handlers that the wait leaves out, because they wait for the waiting call.
   package let deferred: [UInt64]
 
-  /// The waits that are noted now. The event of each is known.
+  /// The waits that are noted now, without those whose event is not known.
   package static func all() -> [PolledWait] { (WaitingSends.polled + WaitsForNext.all).sorted { $0.id < $1.id } }
 }
 

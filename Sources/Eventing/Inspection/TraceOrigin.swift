@@ -44,8 +44,8 @@ extension Completion {
     return completion
   }
 
-  /// A completion for a further occurrence of the set, with the context of this completion and the
-  /// time and cause of the set; `nil` if this completion has none of these.
+  /// A completion for another occurrence that one set of a value causes. It has the context of this
+  /// completion, and the time and cause of the set; `nil` if this completion has none of these.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

@@ -7,8 +7,8 @@ import Synchronization
 /// the lane. A trace is no handler and no observer: reports, occurrences that reach no handler, and
 /// the number of handlers are as without it.
 ///
-/// Calls for three kinds of payloads come outside of any such pair: payloads that a lock held,
-/// payloads that are replayed to a new handler, and payloads that waited for a handler's pace.
+/// For three kinds of payloads, a handler's call is told outside of any delivery: for payloads that
+/// a lock held, that are replayed to a new handler, or that waited for a handler's pace.
 package protocol TraceSink: AnyObject, Sendable {
   /// A delivery begins. The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
@@ -142,7 +142,7 @@ extension RegisteredEvent {
 ///
 /// Used instead of a token. A token retains the record and the anchor of the event, which takes
 /// longer than the rest of a call of a sink.
-// Safe: the one that calls the sink has a reference to the record.
+// Safe: the caller of the sink retains the record.
 @safe package struct TracedHandler {
   private let record: Unmanaged<HandlerRecord>
 
@@ -217,7 +217,7 @@ extension EventTracing {
 }
 
 extension EventCore {
-  /// Calls an inline handler of an event that has one trace and no other observer.
+  /// Calls an inline handler of an event that has one trace and no observers.
   ///
   /// Retains nothing: see ``TracedHandler``.
   ///

@@ -13,17 +13,17 @@
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
-  /// A view of an inline handler. Where `EventCore.decide` is not needed, the first closure
-  /// transforms the payload and calls the handler. Elsewhere the handler that the second closure
-  /// makes is called.
+  /// A view of an inline handler. The first closure transforms the payload and calls the handler.
+  /// If `EventCore.decide` is needed, the event uses the handler that the second closure makes
+  /// instead.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
 extension HandlerBody {
-  /// Whether modifiers do not apply to this body. Behind a transform, modifiers apply to the runner
-  /// of the transformed handler.
+  /// Whether the runner of this body ignores modifiers. Behind a transform, the runner of the
+  /// transformed handler applies them.
   var isTransformed: Bool {
     switch self {
     case .view, .relay, .sequence, .intercept: true

@@ -5,8 +5,8 @@ import Synchronization
 /// A ``SerialLane`` runs one call at a time, a ``ConcurrentLane`` and a ``TaskLane`` run several.
 /// ``HandlerRunner`` names the final class of each lane, so that the core calls the lane without
 /// dynamic dispatch.
-// Safe: only the drain or the tasks of the lane read `body`. It is cleared when no call can begin
-// any more.
+// Safe: only a thread or task that makes calls of the lane reads `body`. The closure is cleared
+// when no call can begin any more.
 @usableFromInline class HandlerLane: DeliveryTarget, @unchecked Sendable {
   /// The handler's closure; `nil` when the lane is over.
   @usableFromInline @exclusivity(unchecked) final var body: LaneHandler?
@@ -27,7 +27,7 @@ import Synchronization
   }
 
   override var runningCalls: RunningCount? {
-    let ended = ended.load(ordering: .acquiring)  // first, so that no call has ended that has not begun
+    let ended = ended.load(ordering: .acquiring)  // first: a call that begins after this load counts as running
     let begun = calls.load(ordering: .relaxed)
     return RunningCount(count: max(0, begun - ended), oldest: UInt64(begun))
   }

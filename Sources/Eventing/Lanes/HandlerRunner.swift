@@ -83,8 +83,9 @@
   /// handler with a serial lane, or of a sequence, gets its closure later: see
   /// ``HandlerSlot/offer(_:_:_:)``.
   ///
-  /// If the handler has an owner, the closure retains the owner for the call. If the owner is gone,
-  /// or the pace must decide, the closure throws ``SlotSignal/decide``.
+  /// The closure of an inline handler with an owner retains the owner for the call. If the owner is
+  /// gone, it throws ``SlotSignal/decide``. So does the closure of a pace that does not keep the
+  /// payload. Other handlers with an owner have no such closure.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):

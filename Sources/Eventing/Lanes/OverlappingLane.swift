@@ -150,8 +150,8 @@ import Synchronization
     }
   }
 
-  /// Calls a closure that takes the payload alone, like `callNow(_:_:_:on:)`, whose frame is larger
-  /// than the first memory of a task.
+  /// Calls a closure that takes the payload alone. Does what `callNow(_:_:_:on:)` does, whose frame
+  /// does not fit the memory that a task gets at its start, and so costs an allocation.
   @inline(__always) private final func callDirect(
     _ payload: BorrowedPayload, _ body: ErasedAsyncHandler
   ) async -> HandlerOutcome {

@@ -43,7 +43,7 @@ extension SerialLane {
 
   /// Drains the lane of an asynchronous handler, in a task that is isolated to the handler's actor.
   ///
-  /// The task hops to the actor once for many calls, and not between a claim and its call.
+  /// The task hops to the actor once for many calls. No hop lies between a claim and its call.
   @usableFromInline func drainTask(on place: isolated (any Actor)?) async {
     var quota = DrainQuota(isMain: isOnMainQueue)
     while await drainBound(&quota, on: place) {}

@@ -38,7 +38,7 @@ extension SerialLane {
   func resumeTurns(of shared: UnitScheduler) {
     let turns = mutex.withLock { () -> SharedTurns? in
       guard phase == .paused else { return nil }
-      // The turns of the items that waited are void.
+      // The old turns of these items become void: all items get new turns below.
       unsafe era += 1
       _ = openCount.exchange(0, ordering: .acquiringAndReleasing)
       let count = unsafe batch.count + items.count

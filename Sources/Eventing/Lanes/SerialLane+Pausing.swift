@@ -61,7 +61,7 @@ extension SerialLane {
     return true
   }
 
-  /// Takes out all items of a lane that was paused and ends. The caller holds `mutex`.
+  /// Takes all items out of a paused lane that ends now. The caller holds `mutex`.
   func takeAll() -> LaneItems {
     var taken = LaneItems(type)
     unsafe swap(&batch, &taken.batch)

@@ -6,7 +6,7 @@ public import Synchronization
 ///
 /// A sender that finds the lane idle schedules a drain: one block or task for many calls, which
 /// costs less than one for each call. The drain dequeues in batches. It gives way after a
-/// ``DrainQuota``, because the main queue, or a pool of two threads, also serves other work.
+/// ``DrainQuota``: the main queue, and a pool that may have only two threads, have other work, too.
 // Safe: `mutex` guards `items`, `bounded`, `isEnding` and each change of `phase`. The other state
 // belongs to the one drain that runs, or is scheduled, while the phase is `running`. While it is
 // `paused`, that state belongs to the thread that holds the mutex.
@@ -22,9 +22,9 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// The number of items that an unbounded lane has taken out of `items`, plus calls that it made
-  /// at once, minus barriers and ends that were ever appended. So `items.count + takenCount` is the
-  /// number of calls that the lane was ever given. Guarded by: mutex.
+  /// A count for ``waitingCount`` of an unbounded lane: `items.count + takenCount` is the number of
+  /// calls that the lane was ever given. So an item that is taken out of `items`, and a call that
+  /// is made at once, add one; a barrier or end that is appended subtracts one. Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false

@@ -3,7 +3,7 @@ import Synchronization
 /// The lane of a `.task` handler: each call has a task of its own.
 // Safe: the field that it adds says which mutex guards it.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
-  /// The number of ended calls that are kept for the next ones.
+  /// The largest number of ended calls that are kept for other occurrences.
   private static let mostFreeCalls = 64
 
   /// Ended calls, each with its memory and with an invocation that nothing else refers to.

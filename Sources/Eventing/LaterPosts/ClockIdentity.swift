@@ -1,6 +1,6 @@
-/// The identity of clocks: objects are compared by identity, values by `==`. Values that cannot be
-/// compared are one clock if their type has no stored properties, and otherwise each is a clock of
-/// its own.
+/// Decides whether two clocks are one: objects are compared by identity, values by `==`. Values of
+/// a type without `==` are one clock if the type has no stored properties. Otherwise each value is
+/// a clock of its own.
 enum ClockIdentity {
   static func hash<C: Clock>(of clock: C) -> Int {
     if C.self is AnyObject.Type { return ObjectIdentifier(clock as AnyObject).hashValue }

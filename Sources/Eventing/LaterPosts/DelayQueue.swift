@@ -159,14 +159,15 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   /// Releases work that has been fired.
   ///
-  /// The reference may be the last one by now, and work may retain the user's objects. So the
-  /// thread of the timer leaves the release to a block.
+  /// `due` may hold the last references to the work by now, and the work may retain the user's
+  /// objects. So the thread of the timer leaves the release to a block.
   private func release(_ due: inout [any DelayedWork]) {
     // In a simulation everything runs on one thread.
     if due.isEmpty || Scheduling.isSimulated { return }
     due.removeAll { $0.releasesItself }
     if due.isEmpty { return }
-    // The block takes the work out: it may end before this thread releases what it captured.
+    // The block empties `fired`. So even if this thread releases `fired` after the block has, it
+    // does not release the work.
     let fired = Guarded<[any DelayedWork]>([])
     fired.withLock { swap(&$0, &due) }
     Scheduling.concurrentBlock {

@@ -1,4 +1,4 @@
-/// The delay queues of the clocks of the process, or of a simulation. It holds them weakly.
+/// The delay queues of the clocks of the process, or of a simulation. The table holds them weakly.
 package final class DelayQueueTable: Sendable {
   /// The part of a clock's identity that can be hashed.
   private struct Key: Hashable {
@@ -41,7 +41,8 @@ package final class DelayQueueTable: Sendable {
     while true {
       let (candidates, added, number) = state.withLock { state in
         state.lastNumber += 1
-        // Copied: other threads change the array in place, under the mutex.
+        // A new array: if this thread shared the stored one, a thread that changes that one under
+        // the mutex would have to copy it.
         return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
       }
       // Compared outside of the mutex: `==` is the user's code, and the references are weak.

@@ -89,7 +89,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   /// Enqueues the occurrence. Returns false if the event is gone.
   ///
-  /// When this returns, the thread retains the event through `heldCore` alone.
+  /// Never inlined: when this function has returned, the thread retains the event through
+  /// `heldCore` alone. So a block of ``Leftovers`` makes the last release, and not this thread.
   @inline(never) private func enqueue() -> Bool {
     unsafe heldCore = core
     guard let core = unsafe heldCore else { return false }

@@ -1,7 +1,7 @@
 /// The later posts of one event, in the order in which they were asked for.
 ///
-/// A list of the items themselves: adding and removing cost O(1) under the mutex of the event,
-/// however many there are. Guarded by: core.mutex.
+/// A doubly linked list of the items: adding and removing an item cost O(1) under the mutex of the
+/// event, however many items there are. Guarded by: core.mutex.
 struct LaterPosts {
   private var first: LaterItem?
   private var last: LaterItem?
@@ -31,7 +31,8 @@ struct LaterPosts {
 }
 
 extension EventCore {
-  /// Keeps a later post until its time. Returns false, and cancels it, if the event is finished.
+  /// Keeps a later post until its time. If the event is finished, cancels the post instead, and
+  /// returns false.
   func insert(_ item: LaterItem) -> Bool {
     let pendingWork = pendingWork
     return mutex.withLock {

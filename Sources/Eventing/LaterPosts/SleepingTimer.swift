@@ -9,10 +9,11 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let clock: C
   private let origin: C.Instant
   let idleAwareClock: (any IdleAwareClock)?
-  /// The simulation to which the clock belongs; `nil` outside of one. The timer's tasks run in this
-  /// simulation only: another one may end before the timer rings.
+  /// The simulation to which the clock belongs; `nil` outside of simulations. The timer's tasks run
+  /// in this simulation, whichever simulation sets the timer: that one may end before the timer
+  /// rings.
   private let simulation: (any SimulatedScheduling)?
-  /// The task that sleeps. It is cancelled when it is released.
+  /// An object that owns the task that sleeps. Releasing the object cancels the task.
   private let sleeper = Guarded<(any AnyObject & Sendable)?>(nil)
 
   init(_ clock: C, in simulation: (any SimulatedScheduling)?) {

@@ -137,7 +137,8 @@ extension Event {
   @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
 
   private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
-    // In any case: a thread that deactivated a handler may not have noted its change yet.
+    // Even if no handler was locked: this thread may have left out a handler that it found
+    // deactivated, and the thread that deactivated the handler may not have noted that yet.
     defer { core.anchorReference.load()?.noteChange() }
     return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
   }

@@ -21,7 +21,7 @@ extension EventCore {
       let pendingWork = pendingWork
       (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, pendingWork) }
     }
-    // In any case: a thread that deactivated the handler may not have noted its change yet.
+    // Even if the handler has ended: the thread that ended it may not have noted that yet.
     anchor.noteChange()
     record.details?.delays?.end(givingUp: !isHolding)
     return isAlive
@@ -198,7 +198,8 @@ extension EventCore {
       unregisterDead()
     }
     if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
-    unregisterDead()  // a pace may call a once handler at once
+    // A pace that resumes may have called a once handler, which is used up now.
+    unregisterDead()
   }
 
   /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.

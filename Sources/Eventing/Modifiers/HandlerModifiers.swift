@@ -1,7 +1,7 @@
 /// The modifiers of a handler that change when its calls are made, and how.
 ///
-/// Whatever order they were given in, they apply in this one, from the outside in: pace, batch,
-/// key, retry, time limit.
+/// Modifiers apply in one order, in whatever order the user gave them. From the outside in: pace,
+/// batch, key, retry, time limit.
 struct HandlerModifiers: Sendable {
   var pace: Pace?
   var batch: BatchRule?

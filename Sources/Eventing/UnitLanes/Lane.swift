@@ -55,7 +55,8 @@ public final class Lane: Sendable {
       core.enqueue(
         .change(
           {
-            // A handler that has no slot yet has taken nothing.
+            // Through the handler's pace, if the handler has one. A handler without a slot has not
+            // joined the table, or has left it: then no occurrence waits for its pace.
             unsafe (record.index >= 0 ? record.runner?.lane ?? lane : lane).sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)

@@ -20,7 +20,8 @@ enum LaneTurn: Sendable {
 }
 
 extension LaneTurn {
-  /// Returns the turn with all that a serial lane has added to it, and lets the lane add no more.
+  /// Returns the turn as it is when no more is added. For turns of a serial lane, keeps the lane
+  /// from adding further ones, and returns all that it has added.
   func closed() -> LaneTurn {
     guard case .calls(let turns) = self else { return self }
     return .calls(turns.withCount(turns.lane.closeTurns()))

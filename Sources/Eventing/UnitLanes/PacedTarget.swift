@@ -4,7 +4,7 @@ import Synchronization
 /// them later.
 ///
 /// All of it runs inside the core. The timer only asks the core for the next step.
-// Safe: what changes is touched inside the core only, or by the `deinit` of the core.
+// Safe: what changes is touched inside the core; then by the core's `deinit`, and by its block.
 @usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   /// The handler behind the pace.
@@ -203,7 +203,8 @@ import Synchronization
     let owner = box?.object
     if box != nil, owner == nil { record.set(HandlerFlags.removed) }
     attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {
-      // A lock that is seen here ends inside the core, and so after this. Then resume() is called.
+      // A lock that holds occurrences ends inside the core, where this thread is. So a lock that is
+      // seen here ends after this delivery, and its end calls resume().
       switch refusal(isEnding: isEnding) {
       case .retry: continue
       case .pause: return true
@@ -266,7 +267,7 @@ import Synchronization
   }
 
   /// Whether an occurrence waits for an inline handler of an event that is gone. The `deinit` of
-  /// the core has it delivered: the thread that released the event must not run the handler.
+  /// the core starts a block for it: the thread that released the event runs no handler.
   var isLeft: Bool { unsafe lane == nil && anchor.core == nil && !pending.isEmpty }
 
   /// Delivers an occurrence that is left after the event's end: see ``isLeft``.

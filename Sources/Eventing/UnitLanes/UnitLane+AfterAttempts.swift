@@ -8,7 +8,7 @@ extension UnitLane {
   func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
     switch result {
     case .ended(let outcome):
-      // Before the unit ends: nothing that waits for it may find the payload alive.
+      // Before the unit ends, and its barriers complete: by then the payload must be destroyed.
       reportOutcome(unit, outcome)
       return finishEnded(unit, slot)
     case .delayed(let delay): return finishDelayed(unit, delay, slot)
@@ -65,7 +65,7 @@ extension UnitLane {
       unsafe unit.stage = .waiting
       unsafe oldestTurn = min(oldestTurn, unit.turn)
       if unsafe unit.attempts == 0 { unsafe waitingPayloads += unit.count }
-      unsafe swap(&barriers, &unit.barriers)  // a barrier that came after the lock
+      unsafe swap(&barriers, &unit.barriers)  // barriers that came since `refused(_:)` removed the earlier ones
       var back = [unit]
       if let key = unit.key {
         unsafe key.isActive = false
@@ -90,7 +90,8 @@ extension UnitLane {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }
 
-  /// Returns the turn of the next step of a slot, which may spin for one.
+  /// Carries out the next step of a slot: returns the turn to run, and spins for one if the step
+  /// says so. Returns `nil` if there is no turn, or if a sender runs the call as a child task.
   private func turn(_ next: UnitScheduler.Next, _ slot: ExecutionSlot) -> LaneTurn? {
     switch next {
     case .run(let turn): return keys != nil && wasAdopted(turn, slot) ? nil : turn
@@ -118,7 +119,7 @@ extension UnitLane {
   func reportOutcome(_ unit: LaneUnit, _ outcome: HandlerOutcome) {
     let node = unit.node
     var completions = unsafe unit.completions
-    // A batch that did not begin.
+    // The completions of a batch that has not begun are still beside its payloads.
     for i in unsafe 0..<(unit.gathered?.count ?? 0) {
       if let completion = unsafe unit.gathered?[i].completion { completions.append(completion) }
     }
@@ -144,7 +145,7 @@ extension UnitLane {
       return
     }
     while let next = unsafe key.parked.popFirst() {
-      // A unit that was dropped stays until its scheduler finds it.
+      // A dropped unit goes along: the scheduler discards it, and releases it after the mutex.
       scheduler.appendReleased(next)
       if unsafe next.stage == .waiting { return }
     }

@@ -171,7 +171,8 @@ extension UnitLane {
       let unit = start.turn.unit, unsafe unit.completions.first === completion
     else { return run(start) }
     scheduler.register(start)
-    // If the key was free only after the sender had deferred the call, a child would close a cycle.
+    // The sender may have deferred the call while the key was not free. Then the sender must not
+    // wait for a child task.
     let isAdopted = completion.adoptUnlessDeferred(unit.node, priority: priority) {
       await self.scheduler.runAsChild(unit, on: start.slot)
     }
@@ -194,7 +195,8 @@ extension UnitLane {
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = UnitTimer(queue, delaying: [batch, batch.node]) {
-      _ = batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }  // this timer, which has fired
+      // The result is this timer, which has fired and need not be cancelled.
+      _ = batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
       batch.lane.scheduler.startUnits()
     }
     let isNeeded = scheduler.mutex.withLock { () -> Bool in
@@ -262,7 +264,7 @@ extension UnitLane {
       unit.clear()
       unit.arriveBarriers()
     }
-    for timer in effects.timers { timer.cancel() }  // before the batch may run
+    for timer in effects.timers { timer.cancel() }  // before this thread starts the batch
     if let start = effects.start { begin(start, completion) }
     if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)

@@ -27,7 +27,7 @@ extension UnitLane {
     let isEnding = unsafe self.isEnding
     if unsafe unit.attempts == 0 || record.has(HandlerFlags.removed) { return refusal(isEnding: isEnding) }
     if unit.isGivenUp.load(ordering: .acquiring) { return .skip }
-    // A once handler is used up by its first attempt, which does not end the others.
+    // If this is a once handler, its first attempt has used it up. Further attempts still follow.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
     return flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip

@@ -124,7 +124,7 @@ extension UnitLane {
         owner = box.object
         if owner == nil { record.set(HandlerFlags.removed) }
       }
-      // The first attempt has used up a once handler.
+      // No second claim: the first attempt of a once handler has used up the handler.
       let isGivenUp = unit.isGivenUp.load(ordering: .acquiring)
       guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
     }

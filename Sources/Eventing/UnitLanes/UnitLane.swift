@@ -1,9 +1,11 @@
 import Synchronization
 
-/// The lane of a handler that has modifiers, or that runs on a shared ``Lane`` and has a bound or
-/// may run beside other calls.
+/// The lane of a handler that restarts, that has a modifier which needs units (see
+/// ``HandlerModifiers``), or that runs on a shared ``Lane`` and has a modifier or a bound, or may
+/// run beside other calls.
 ///
-/// A plain handler on a shared lane that runs one call at a time has a ``SerialLane``.
+/// A handler without modifiers and bound, on a shared lane that runs one call at a time, has a
+/// ``SerialLane``.
 ///
 /// Each occurrence is a ``LaneUnit``, or part of one. The units wait in the queue of a
 /// ``UnitScheduler``, which other handlers may share. The lane decides what a unit does: how it is
@@ -108,8 +110,9 @@ import Synchronization
   /// Returns the slots that an invocation needs if it waits for this lane: those of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
-  /// Reports a unit that will not run any more: as failed if an attempt failed, otherwise as
-  /// skipped. Releases its payloads. Not under a mutex.
+  /// Reports a unit that a lock held, and that will not run any more: as failed if an attempt
+  /// failed, otherwise as skipped. No sender waits for the unit, because the pause of the lane has
+  /// removed its waiters. Releases its payloads. Not under a mutex.
   private func skip(_ unit: LaneUnit) {
     if let error = unsafe unit.lastError {
       reportOutcome(unit, failure(error, unit))
@@ -134,7 +137,8 @@ import Synchronization
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)
     let count = max(0, calls.load(ordering: .relaxed) - ended)
-    // Calls may begin and end while the oldest one hangs, so the number of ends does not name it.
+    // Calls may begin and end while the oldest call hangs. So the oldest call is named by its turn,
+    // and not by the number of calls that have begun.
     if count == 0 { return RunningCount(count: 0, oldest: 0) }
     let oldest = scheduler.mutex.withLock { unsafe units.first { $0.isInCall }.map { unsafe $0.turn } }
     return RunningCount(count: count, oldest: oldest ?? 0)
@@ -144,7 +148,7 @@ import Synchronization
 
   @usableFromInline override func finish() -> Bool {
     var (ended, skipped): ([LaneUnit], [LaneUnit]) = ([], [])
-    // They refer to the lane.
+    // Each spare unit retains the lane, which retains the unit: this breaks the cycle.
     unsafe spareUnits = []
     var timers: [UnitTimer] = []
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in

@@ -55,7 +55,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
     action()
   }
 
-  /// Cancels the timer. Returns false if the action has run.
+  /// Cancels the timer. Returns false if the action has run or begun, or if the timer was cancelled
+  /// before.
   @discardableResult func cancel() -> Bool {
     guard close() else { return false }
     queue.noteCancelled(self)
@@ -73,7 +74,7 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   private func noteSleep() {
     for node in delayed { queue.idleAwareClock?.sleepBegan(SleepingWork(node: node)) }
     _ = isAsleep.exchange(true, ordering: .sequentiallyConsistent)
-    // If another thread has closed the timer meanwhile, it may have found nothing to end.
+    // A thread that closed the timer before `isAsleep` was set has not ended the sleep.
     if !isOpen.load(ordering: .sequentiallyConsistent) { noteEndOfSleep() }
   }
 
