@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Event {
   /// A source of the occurrences that reached no handler.
   ///
@@ -29,7 +31,13 @@ extension EventCore {
       event.finish()
     }
     let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
-    if unheard === made { change { self.updateMustEnqueue() } }
+    // The thread that made the event may not have closed the fast path yet.
+    if !unheard.isEffective.load(ordering: .acquiring) {
+      change {
+        self.updateMustEnqueue()
+        unheard.isEffective.publish(true)
+      }
+    }
     // Every thread asks with the payload type of this core's event. So the cast succeeds, whichever
     // thread made the `unheard` event.
     return unheard.event as! Event<Occurrence<Payload>>
@@ -56,6 +64,8 @@ extension EventCore {
   let post: Post
   /// Finishes the event.
   let finish: @Sendable () -> Void
+  /// Whether the event of the occurrences has closed its fast path, and so reports them.
+  let isEffective = Atomic<Bool>(false)
 
   init(
     _ name: String?, _ event: any AnyObject & Sendable, _ post: @escaping Post, finish: @escaping @Sendable () -> Void

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of guarantee G12: an event ends when its last reference is released.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LastReferenceTests {
-  @Test func afterAHandlerReleasesTheLastReferenceTheOthersRunAndThenAllIsReleased() {
+  @Test func afterAHandlerReleasesTheLastReferenceTheOthersRunAndThenAllIsReleased() async {
     let box = ConditionLock<Event<Int>?>(Event())
     let closures = LiveCount()
     let seen = Recorder<String>()

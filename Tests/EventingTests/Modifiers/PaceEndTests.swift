@@ -118,5 +118,28 @@ import Testing
       #expect(seen.values == [1, 2])
       #expect(await event.handlers.map(\.skippedCount) == [0])
     }
+
+    /// A barrier on the main queue lets a pace call its handler at once. A lock begins before that
+    /// call is claimed, and so holds the occurrence on the handler's lane.
+    @MainActor @Test func aReportCountsWhatALockHoldsBehindThePaceOfAMainHandler() async {
+      let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
+      let token = event.attach(Handler(on: .main) { seen.record($0) }.debounced(for: .seconds(1), clock: clock))
+      let ticket = event.submit(1)
+      var (isLocked, barrier): (Bool, Task<Void, Never>?) = (false, nil)
+      SyncPoints.watch({ edge in
+        guard edge == .claiming, !isLocked else { return }
+        isLocked = true
+        event.lock(token, holding: .latest)
+      }) {
+        barrier = Task.immediate { await event.quiesce() }
+      }
+      await barrier?.value
+      #expect(isLocked)
+      let report = await ticket.report
+      #expect(report.deferred == 1 && report.delivered == 0 && report.skipped == 0)
+      event.unlock(token)
+      await event.quiesce()
+      #expect(seen.values == [1])
+    }
   }
 #endif

@@ -1,0 +1,29 @@
+import Eventing
+import Testing
+
+#if DEBUG
+  extension SyncPointTests {
+    /// Thread A makes the source of unheard occurrences, and is held before it closes the fast path.
+    /// A handler that another thread adds to the source meanwhile misses nothing.
+    @Test func aSecondUserOfUnheardMissesNothingWhileTheFirstOneStandsStill() async {
+      let (event, seen) = (Event<Int>(), Recorder<Int>())
+      let (inside, gate, hold) = (Gate(), Gate(), Hold(at: .foundBusy))
+      event.once { _ in
+        inside.open()
+        gate.wait()
+      }
+      let poster = startThread { event.post(1) }
+      await inside.opened()
+      let first = startThread { hold.during { _ = event.unheard } }
+      await hold.reached.opened()
+      gate.open()
+      await poster.opened()
+      event.unheard.addHandler { seen.record($0.payload) }
+      event.post(2)
+      await event.quiesce()
+      #expect(seen.values == [2])
+      hold.release()
+      await first.opened()
+    }
+  }
+#endif
