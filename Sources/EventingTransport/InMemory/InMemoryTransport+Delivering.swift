@@ -215,4 +215,6 @@ extension InMemoryTransport {
 extension InMemoryTransport {
   /// The number of messages in the stream.
   package var storedCount: Int { state.withLock { $0.log.count } }
+  /// The number of subscriptions that have not ended.
+  package var subscriptionCount: Int { state.withLock { $0.members.count } }
 }
