@@ -72,4 +72,28 @@ import Testing
       try require(times.values == expected, "\(times.values), expected \(expected)")
     }
   }
+
+  /// A request may have chosen a responder that then drains.
+  @Test func aRequestFindsTheMemberThatStays() async throws {
+    let bus = InMemoryTransport().plain
+    _ = try await bus.respond(to: "double", group: "one", inFlight: 8) { $0 }
+    let isOver = Guarded(false)
+    let draining = Task(executorPreference: EventContext.executor) {
+      while !isOver.withLock({ $0 }) {
+        let other = try await bus.respond(to: "double", group: "one", inFlight: 8) { $0 }
+        await Task.yield()
+        await other.drain(within: .seconds(100))
+      }
+    }
+    let errors = Guarded<[String]>([])
+    for _ in 0..<20_000 {
+      do { _ = try await bus.request(RemoteMessage(), to: "double", within: .seconds(100)) } catch {
+        errors.withLock { $0.append("\(error)") }
+      }
+    }
+    isOver.withLock { $0 = true }
+    try await draining.value
+    let found = errors.withLock { $0 }
+    #expect(found.isEmpty, "\(found.count) errors, the first: \(found.first ?? "")")
+  }
 }
