@@ -17,10 +17,12 @@ do {
   case .help: Print.out(Options.usage)
   case .list:
     let faults = Fault.allCases.map { ("\($0)", $0.summary) }
-    for (title, lines) in [("scenarios", scenarios.map { ($0.name, $0.summary) }), ("faults", faults)] {
+    let lists = [("scenarios", scenarios.map { ($0.name, $0.summary) }), ("faults", faults)]
+    let width = lists.flatMap { $0.1.map(\.0.count) }.max() ?? 0
+    for (title, lines) in lists {
       Print.out("\(title):")
       for (name, summary) in lines {
-        Print.out("  \(name.padding(toLength: 9, withPad: " ", startingAt: 0))  \(summary)")
+        Print.out("  \(name.padding(toLength: width, withPad: " ", startingAt: 0))  \(summary)")
       }
     }
   case .replay(let path):

@@ -10,14 +10,19 @@ struct MessageHandling: BegunMessage {
 
   var knownVerdict: Verdict? {
     guard let outcome = send.knownOutcome, let isLooped = loops.outcome else { return nil }
-    return listener.verdict(on: message, outcome, isLooped: isLooped)
+    // Without a verdict the handling has not ended: an engine then awaits `verdict`.
+    guard let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) else { return nil }
+    listener.end(message, isHandled: verdict == .done)
+    return verdict
   }
 
   var verdict: Verdict {
     get async {
       let outcome = await send.wait()
       let isLooped = await loops.wait()
-      if let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) { return verdict }
+      let verdict = listener.verdict(on: message, outcome, isLooped: isLooped)
+      listener.end(message, isHandled: verdict == .done)
+      if let verdict { return verdict }
       let reason = outcome.failures.first.map { "\($0.error)" } ?? "no handler took it"
       return await listener.giveUp(message, headerValue(reason))
     }
@@ -109,17 +114,20 @@ final class Listener: Sendable {
   }
 
   /// Returns the verdict on a message after its delivery; `nil` if the message must be given up:
-  /// see ``giveUp(_:_:)``. Records the end of the handling for the deduplication.
+  /// see ``giveUp(_:_:)``.
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
     let isHandled =
       outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped
       && (outcome.delivered + outcome.leftOut > 0 || options.acceptsNoHandler)
-    seen?.end(message.identity, isHandled: isHandled)
     if isHandled { return .done }
     if outcome.failures.isEmpty { return .release(after: Listener.pause) }
     if message.attempt >= attempts { return nil }
     return .retry(after: options.retry.delay(after: message.attempt))
   }
+
+  /// Records the end of the handling for the deduplication, once for each handling. A second end
+  /// could belong to a copy that has begun meanwhile.
+  func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(message.identity, isHandled: isHandled) }
 
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.

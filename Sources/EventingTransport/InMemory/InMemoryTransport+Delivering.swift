@@ -109,11 +109,8 @@ extension InMemoryTransport {
   }
 
   func drain(_ subscription: MemorySubscription, within limit: Duration) async {
-    let isOpen = state.withLock { state in
-      defer { state.members[subscription.id]?.isOpen = false }
-      return state.members[subscription.id] != nil
-    }
-    guard isOpen else { return }
+    guard let woken = state.withLock({ $0.closeMember(subscription.id) }) else { return }
+    for other in woken { startPump(other) }
     let timer = Scheduling.cancelledWhenDropped { [weak self, clock] in
       if (try? await clock.sleep(for: limit)) != nil { self?.cancel(subscription) }
     }
@@ -215,4 +212,6 @@ extension InMemoryTransport {
 extension InMemoryTransport {
   /// The number of messages in the stream.
   package var storedCount: Int { state.withLock { $0.log.count } }
+  /// The number of subscriptions that have not ended.
+  package var subscriptionCount: Int { state.withLock { $0.members.count } }
 }

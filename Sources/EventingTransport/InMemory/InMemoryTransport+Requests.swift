@@ -16,11 +16,10 @@ extension InMemoryTransport {
       throw TransportError(
         .timedOut, "expected a reply to \(subject) within \(limit); the engine was away for that time")
     }
-    let (count, asked) = state.withLock { $0.chooseResponders(subject, faults) }
+    let (count, asked) = chooseResponders(subject)
     let nobody = TransportError(.noResponders, "expected a process that responds to \(subject); there is none")
     guard count > 0 else { throw nobody }
     exchange.expect(count)
-    for responder in asked { responder.expect() }
     var request = message
     request.subject = subject
     for responder in asked {
@@ -33,6 +32,23 @@ extension InMemoryTransport {
       }
     }
     return try await exchange.reply()
+  }
+
+  /// Chooses the responders of one request, and counts the request in each of them.
+  ///
+  /// If a chosen responder has ended before it can count the request, chooses again. Such a
+  /// responder has left the engine, so the next choice does not meet it.
+  private func chooseResponders(_ subject: String) -> (count: Int, asked: [MemoryResponder]) {
+    let number = state.withLock { state in
+      state.lastRequest += 1
+      return state.lastRequest
+    }
+    while true {
+      let choice = state.withLock { $0.chooseResponders(subject, request: number, faults) }
+      let counting = choice.asked.filter { $0.expect() }
+      if counting.count == choice.asked.count { return choice }
+      for responder in counting { responder.finish(hasSlot: false) }
+    }
   }
 
   public func respond(
@@ -61,23 +77,25 @@ extension InMemoryTransport {
 }
 
 extension MemoryState {
-  /// Chooses the responders of one request: one of each group, and all without a group.
+  /// Chooses the responders of one request: one of each group, and all without a group. The number
+  /// of the request decides, if the responders are the same.
   ///
   /// - Returns: The number of chosen responders, and the chosen responders whose request no fault
   ///   loses.
-  mutating func chooseResponders(_ subject: String, _ faults: MemoryFaults) -> (count: Int, asked: [MemoryResponder]) {
-    lastRequest += 1
+  func chooseResponders(
+    _ subject: String, request number: UInt64, _ faults: MemoryFaults
+  ) -> (count: Int, asked: [MemoryResponder]) {
     var groups: [String: [MemoryResponder]] = [:]
     var chosen: [MemoryResponder] = []
     for responder in (responders[subject] ?? [:]).values.sorted(by: { $0.id < $1.id }) {
       if let group = responder.group { groups[group, default: []].append(responder) } else { chosen.append(responder) }
     }
     for group in groups.keys.sorted() {
-      var generator = chances.generator(.member, lastRequest, stableHash(group))
+      var generator = chances.generator(.member, number, stableHash(group))
       if let one = groups[group]?.randomElement(using: &generator) { chosen.append(one) }
     }
     let asked = chosen.enumerated().filter { index, _ in
-      var generator = chances.generator(.request, lastRequest, UInt64(index))
+      var generator = chances.generator(.request, number, UInt64(index))
       return !generator.chance(faults.drop)
     }.map(\.element)
     return (chosen.count, asked)

@@ -166,19 +166,20 @@ public final class InMemoryTransport: Transport {
     _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
   ) async throws -> any TransportSubscription {
     try await reach(subject)
-    if state.withLock({ $0.isClosing }) { throw InMemoryTransport.closed(subject) }
     let filter = SubjectFilter(subject)
     if stored != nil {
       try checkStored(subject)
       if let deadLetter = options.deadLetter { try checkStored(deadLetter) }
     }
-    let subscription = state.withLock { state in
+    let subscription = state.withLock { state -> MemorySubscription? in
+      if state.isClosing { return nil }
       let group = stored == nil ? nil : state.group(options, filter)
       let chance = group == nil ? state.newChance(options, filter) : 0
       let subscription = MemorySubscription(state.newID(), filter, options, group: group?.id, self, begin)
       state.add(subscription, to: group, chance: chance)
       return subscription
     }
+    guard let subscription else { throw InMemoryTransport.closed(subject) }
     wake(subscription)
     return subscription
   }

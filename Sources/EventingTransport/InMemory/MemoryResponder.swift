@@ -5,6 +5,9 @@ import Eventing
 /// A request for which the engine has chosen this responder counts in `inHand` until the request
 /// has ended. The request waits while `inFlight` others are being answered. ``cancel()`` refuses
 /// the waiting requests, and no request begins afterwards.
+///
+/// A drain ends the responder when no request is in hand, in one step under the mutex. So a request
+/// that the responder counts is answered, unless the drain's limit comes first.
 final class MemoryResponder: TransportSubscription {
   struct State: Sendable {
     /// The number of requests for which the engine has chosen this responder, and that have not
@@ -39,8 +42,14 @@ final class MemoryResponder: TransportSubscription {
     self.answer = answer
   }
 
-  /// Counts a request for which the engine has chosen this responder.
-  func expect() { state.withLock { $0.inHand += 1 } }
+  /// Counts a request for which the engine has chosen this responder. Returns false if the
+  /// responder has ended.
+  func expect() -> Bool {
+    state.withLock { state in
+      if !state.isEnded { state.inHand += 1 }
+      return !state.isEnded
+    }
+  }
 
   /// Answers a chosen request. Waits until a slot is free.
   ///
@@ -72,13 +81,15 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Counts the end of a request. The next waiting request gets its slot.
-  private func finish(hasSlot: Bool) {
+  /// Counts the end of a request. The next waiting request gets its slot. After the last request, a
+  /// waiting drain ends the responder.
+  func finish(hasSlot: Bool) {
     let (next, drainers) = state.withLock { state in
       state.inHand -= 1
       let next = hasSlot ? state.waiting.popFirst() : nil
       if hasSlot, next == nil { state.running -= 1 }
-      guard state.inHand == 0 else { return (next, [CheckedContinuation<Void, Never>]()) }
+      guard state.inHand == 0, !state.drainers.isEmpty else { return (next, [CheckedContinuation<Void, Never>]()) }
+      state.isEnded = true
       defer { state.drainers = [] }
       return (next, state.drainers)
     }
@@ -96,9 +107,9 @@ final class MemoryResponder: TransportSubscription {
     }
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
-        let isIdle = state.inHand == 0 || state.isEnded
-        if !isIdle { state.drainers.append(continuation) }
-        return isIdle
+        if state.inHand == 0 { state.isEnded = true }
+        if !state.isEnded { state.drainers.append(continuation) }
+        return state.isEnded
       }
       if isIdle { continuation.resume() }
     }

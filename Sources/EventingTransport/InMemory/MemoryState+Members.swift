@@ -32,6 +32,19 @@ extension MemoryState {
     if group == nil { plainMembers.append(member) } else { list(member) }
   }
 
+  /// Closes a subscription, which then takes no message of a group. If the group has messages,
+  /// wakes another member, because this one may have been woken for a message that it now does not
+  /// take. One member is enough, because the members with room are woken in turn.
+  ///
+  /// - Returns: The member whose pump must be started, if any; `nil` if the subscription has ended.
+  func closeMember(_ id: UInt64) -> [MemorySubscription]? {
+    guard let member = members[id] else { return nil }
+    guard member.isOpen else { return [] }
+    member.isOpen = false
+    guard let group = member.group, group.hasWork, let other = wakeOne(group) else { return [] }
+    return [other]
+  }
+
   /// The messages that a subscription without a stream had not handled, and the tasks that wait for
   /// its end.
   struct Gone {

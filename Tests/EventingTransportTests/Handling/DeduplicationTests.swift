@@ -56,4 +56,64 @@ import Testing
       }
     }
   }
+
+  /// Checks copies that come while a message is given up: after its handlers have failed, and
+  /// before its dead letter is published.
+  @Test func copiesOfAMessageThatIsGivenUpDoNotOverlap() throws {
+    try simulate(1...5) { clock in
+      let engine = OpenTransport(base: InMemoryTransport(clock: clock))
+      let event = RemoteEvent<[UInt8]>("numbers", over: engine, codec: .bytes)
+      let running = Guarded((now: 0, most: 0, all: 0))
+      try await event.listen(retry: .immediately(attempts: 1), deadLetter: "dead", deduplicating: .last(10))
+      let begin = try #require(engine.begin.withLock { $0 })
+      let copy = RemoteMessage(id: "a", subject: "numbers", position: 1)
+      let failing = event.addHandler { _ in throw Refused() }
+      let first = begin(copy)
+      try require(first.knownVerdict == nil && event.remove(failing), "a verdict before the dead letter")
+      event.addHandler { _ async throws in
+        running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.all + 1) }
+        defer { running.withLock { $0.now -= 1 } }
+        try await clock.sleep(for: .seconds(10))
+      }
+      let second = begin(copy)
+      guard case .reject = await first.verdict else { throw Unmet(description: "the first copy was not rejected") }
+      let third = begin(copy)
+      for other in [second, third] { _ = await other.verdict }
+      let (_, most, all) = running.withLock { $0 }
+      try require(most == 1 && all == 1, "\(most) of \(all) overlapped")
+    }
+  }
+}
+
+/// An engine that lets a test begin messages.
+private struct OpenTransport: Transport {
+  let base: InMemoryTransport
+  /// The closure of the last subscription.
+  let begin = Guarded<(@Sendable (RemoteMessage) -> any BegunMessage)?>(nil)
+
+  var identity: String { base.identity }
+  var promises: TransportPromises { base.promises }
+  var incidents: any EventSource<TransportIncident> { base.incidents }
+
+  func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt {
+    try await base.publish(message, to: subject)
+  }
+
+  func subscribe(
+    _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
+  ) async throws -> any TransportSubscription {
+    self.begin.withLock { $0 = begin }
+    return try await base.subscribe(subject, options, begin)
+  }
+
+  func request(_ message: RemoteMessage, to subject: String, within limit: Duration) async throws -> RemoteMessage {
+    try await base.request(message, to: subject, within: limit)
+  }
+
+  func respond(
+    to subject: String, group: String?, inFlight: Int,
+    _ answer: @escaping @Sendable (RemoteMessage) async -> RemoteMessage
+  ) async throws -> any TransportSubscription {
+    try await base.respond(to: subject, group: group, inFlight: inFlight, answer)
+  }
 }
