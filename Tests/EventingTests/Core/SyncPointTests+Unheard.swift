@@ -3,8 +3,8 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    /// Thread A makes the source of unheard occurrences, and is held before it closes the fast path.
-    /// A handler that another thread adds to the source meanwhile misses nothing.
+    /// One thread makes the source of unheard occurrences, and is held before it closes the fast
+    /// path. A handler that another thread adds to the source meanwhile misses nothing.
     @Test func aSecondUserOfUnheardMissesNothingWhileTheFirstOneStandsStill() async {
       let (event, seen) = (Event<Int>(), Recorder<Int>())
       let (inside, gate, hold) = (Gate(), Gate(), Hold(at: .foundBusy))
