@@ -10,7 +10,8 @@
   ///     let ticks = nats.plain                                                 // at most once
   ///
   /// After a lost connection, libnats reconnects by itself, without a limit. Meanwhile `publish`
-  /// waits, for at most its time limit.
+  /// waits, for at most its time limit. If a server refuses the credentials twice in a row, libnats
+  /// closes the connection, and it stays closed: connect again.
   ///
   /// Any thread and any handler may call any method. The connection closes when ``close(within:)``
   /// is called. It also closes when the last reference to it, to its transports and to their

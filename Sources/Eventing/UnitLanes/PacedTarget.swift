@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A handler's pace, in front of the handler: it lets through only some of the occurrences, some of
-/// them later.
+/// The pace of a handler: lets through only some of the occurrences, and some of them later.
 ///
 /// All of it runs inside the core. The timer only asks the core for the next step.
 // Safe: what changes is touched inside the core; then by the core's `deinit`, and by its block.
