@@ -113,5 +113,25 @@
         withExtendedLifetime(connection) {}
       }
     }
+
+    /// Ends the subscription. Waits until the callback has received all messages that the server
+    /// had sent, at most until a time.
+    ///
+    /// - Parameter delivered: A closure that is called when the callback has received them, even
+    ///   after that time.
+    func end(
+      waitingUntil end: ContinuousClock.Instant, delivered: @escaping @Sendable () -> Void = {}
+    ) async {
+      let isDelivered = OneShot<Void>()
+      self.end(delivered: {
+        isDelivered.set(())
+        delivered()
+      })
+      let timer = Scheduling.cancelledWhenDropped {
+        if (try? await Task.sleep(until: end)) != nil { isDelivered.set(()) }
+      }
+      await isDelivered.value
+      withExtendedLifetime(timer) {}
+    }
   }
 #endif
