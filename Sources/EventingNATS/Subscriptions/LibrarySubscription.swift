@@ -95,9 +95,11 @@
     ) {
       let (isFirst, due) = ending.withLock { ending in
         if !ending.hasBegun { ending.dropped = lastDropped() }
-        return ending.begin(next, delivered)
+        return ending.begin(next)
       }
       for closure in due { closure() }
+      // Only now, so that the thread of an earlier end does not call `delivered` before `next`.
+      for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.
       Foundation.Thread.detachNewThread { [handle, connection, completed, ending] in
