@@ -36,6 +36,10 @@
     ) -> (token: UInt64, outcome: OneShot<PendingRequests.Outcome>) {
       let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
       var message = message
+      if !endsWhenLost {
+        // Such a request may wait for the connection for longer than its caller does.
+        message.isNeeded = { [pendingRequests] in pendingRequests.isPending(token) }
+      }
       message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"
       message.isSent = { [pendingRequests] reason in
         sent(reason)

@@ -19,6 +19,9 @@
     private struct State: Sendable {
       var isConnected = true
       var isClosed = false
+      /// Whether a close has begun. Afterwards no subscription is added, because none would be
+      /// drained.
+      var isClosing = false
       /// The calls that wait until the server is reachable, with their deadlines.
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
       var subscriptions: [ObjectIdentifier: any EngineSubscription] = [:]
@@ -106,10 +109,11 @@
           state.largestMessage = most
           return Array(state.subscriptions.values)
         }
+        // Before the waiting messages are sent, so that no forgotten request for messages is.
+        for subscription in subscriptions { subscription.reconnected() }
         sendQueue.resume()
         endWaits { _ in true }
         pendingRequests.connectionWasLost()
-        for subscription in subscriptions { subscription.reconnected() }
         incidents.post(TransportIncident(kind: .reconnected, reason: "the connection is there again"))
       case .closed:
         let isNew = markClosed()
@@ -179,13 +183,13 @@
     /// time until the next call; `nil` after the last one.
     private func tick() -> Duration? {
       let now = ContinuousClock.now
-      let (isClosed, isConnected, isWaiting, subscriptions) = state.withLock { state in
-        (state.isClosed, state.isConnected, !state.waiting.isEmpty, Array(state.subscriptions.values))
+      let (isClosed, isWaiting, subscriptions) = state.withLock { state in
+        (state.isClosed, !state.waiting.isEmpty, Array(state.subscriptions.values))
       }
       pendingRequests.expire(now)
       budget.expire(now)
       endWaits { $0 <= now }
-      if isConnected { sendQueue.resume() }  // if the connection breaks during a send, the send queue pauses itself
+      sendQueue.tryAgain()  // if the connection breaks during a send, the send queue pauses itself
       for subscription in subscriptions { subscription.tick(now) }
       if isClosed, subscriptions.isEmpty { return nil }
       return pendingRequests.isEmpty && !isWaiting && !budget.hasWaiters ? .milliseconds(100) : .milliseconds(20)
@@ -211,18 +215,19 @@
       return sendQueue.send(message)
     }
 
-    /// Passes a reply to the thread that sends. An incident reports a failure.
+    /// Passes a reply to the thread that sends. Returns false if the connection was closed. An
+    /// incident reports any other failure.
     ///
     /// - Parameter subject: The subject of the responder.
-    func reply(_ message: Outgoing, from subject: String) {
+    func reply(_ message: Outgoing, from subject: String) -> Bool {
       var message = message
       message.isSent = { [incidents, unsent] reason in
-        guard let reason else { return }
+        guard let reason, reason != SendQueue.wasClosed else { return }
         if reason == SendQueue.closedBefore { return unsent.withLock { $0 += 1 } }
         incidents.post(
           TransportIncident(kind: .refused, subject: subject, reason: "a reply was not sent: \(reason)", dropped: 1))
       }
-      sendQueue.send(message)
+      return sendQueue.send(message)
     }
 
     /// Returns a new subject, for the messages of one subscription.
@@ -236,12 +241,16 @@
 
     // MARK: Subscriptions
 
-    /// Retains a subscription until it is removed. Throws if the engine was closed.
+    /// Retains a subscription until it is removed. Throws if a close has begun.
     func add(_ subscription: any EngineSubscription, _ subject: String) throws {
-      state.withLock { state in
-        if !state.isClosed { state.subscriptions[ObjectIdentifier(subscription)] = subscription }
+      let isOpen = state.withLock { state in
+        guard !state.isClosed, !state.isClosing else { return false }
+        state.subscriptions[ObjectIdentifier(subscription)] = subscription
+        return true
       }
-      try checkOpen("listen to \(subject)")
+      guard isOpen else {
+        throw TransportError(.closed, "expected an open connection to listen to \(subject); it was closed")
+      }
     }
 
     func remove(_ subscription: any EngineSubscription) {
@@ -251,7 +260,10 @@
 
     /// Drains all subscriptions, sends the waiting messages, and closes the connection.
     func close(within limit: Duration) async {
-      let subscriptions = state.withLock { Array($0.subscriptions.values) }
+      let subscriptions = state.withLock { state in
+        state.isClosing = true
+        return Array(state.subscriptions.values)
+      }
       await withDiscardingTaskGroup { group in
         for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
       }

@@ -38,6 +38,9 @@
     /// Whether no message waits for a reply.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
+    /// Returns whether a request has not ended.
+    func isPending(_ token: UInt64) -> Bool { state.withLock { $0.entries[token] != nil } }
+
     /// Begins a request.
     func begin(
       _ subject: String, until deadline: ContinuousClock.Instant, endsWhenLost: Bool

@@ -24,7 +24,10 @@
     private struct State: Sendable {
       var items: [Outgoing] = []
       /// Whether the connection is lost. While it is, all messages wait.
-      var isPaused = false
+      var isLost = false
+      /// Whether the last send has failed. All messages wait for the next try.
+      var hasFailed = false
+      var isPaused: Bool { isLost || hasFailed }
       var isClosed = false
       /// Whether the thread waits for `signal`.
       var isAsleep = false
@@ -79,10 +82,13 @@
     }
 
     /// Stops sending while the connection is lost.
-    func pause() { state.withLock { $0.isPaused = true } }
+    func pause() { state.withLock { $0.isLost = true } }
 
     /// Continues to send.
-    func resume() { change { $0.isPaused = false } }
+    func resume() { change { ($0.isLost, $0.hasFailed) = (false, false) } }
+
+    /// Continues to send after a failure, unless the connection is lost.
+    func tryAgain() { change { $0.hasFailed = false } }
 
     /// Ends the thread, and drops the messages that were not sent.
     func close() { change { $0.isClosed = true } }
@@ -147,7 +153,7 @@
     private func wait(_ messages: some Collection<Outgoing>) {
       state.withLock { state in
         state.items.insert(contentsOf: messages, at: 0)
-        state.isPaused = true
+        state.hasFailed = true
       }
     }
   }

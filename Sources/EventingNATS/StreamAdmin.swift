@@ -77,6 +77,17 @@
       /// The time at which the stream was made; `nil` if the server does not say.
       var created: String?
       var lastPosition: UInt64
+
+      /// The time in ``created``, in whole milliseconds.
+      var creationTime: Date? {
+        // Foundation does not read nanoseconds.
+        guard let match = created?.firstMatch(of: /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z$/) else {
+          return nil
+        }
+        guard let seconds = try? Date("\(match.1)Z", strategy: .iso8601) else { return nil }
+        let digits = match.2.map { "0.\($0)" } ?? "0"
+        return seconds + (Double(digits) ?? 0)
+      }
     }
 
     /// Returns the facts about a stream.

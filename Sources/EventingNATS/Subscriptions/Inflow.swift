@@ -1,6 +1,7 @@
 #if NATS
   import Eventing
   import EventingTransport
+  import Foundation
 
   /// The received messages of one subscription: waiting ones, and begun ones without a verdict.
   final class Inflow: Sendable {
@@ -93,13 +94,20 @@
       }
     }
 
-    /// Removes the subjects for the verdicts of all messages, because their stream was deleted. A
-    /// stream that was made instead has other messages at their positions.
-    func forgetReplies() {
+    /// Removes the subjects for the verdicts of the messages of a stream that was deleted. A stream
+    /// that was made instead has other messages at their positions.
+    ///
+    /// - Parameter time: The time at which the other stream was made. Messages that were stored
+    ///   later belong to it. If the time is `nil`, all subjects are removed.
+    func forgetReplies(before time: Date?) {
+      func isOld(_ item: Item) -> Bool {
+        guard let time else { return true }
+        return item.message.publishedAt < time
+      }
       state.withLock { state in
-        for index in state.waiting.indices { state.waiting[index].reply = nil }
-        for number in state.inHand.keys { state.inHand[number]?.reply = nil }
-        for number in state.settling.keys { state.settling[number]?.reply = nil }
+        for index in state.waiting.indices where isOld(state.waiting[index]) { state.waiting[index].reply = nil }
+        for (number, item) in state.inHand where isOld(item) { state.inHand[number]?.reply = nil }
+        for (number, item) in state.settling where isOld(item) { state.settling[number]?.reply = nil }
       }
     }
 

@@ -95,9 +95,11 @@
     ) {
       let (isFirst, due) = ending.withLock { ending in
         if !ending.hasBegun { ending.dropped = lastDropped() }
-        return ending.begin(next, delivered)
+        return ending.begin(next)
       }
       for closure in due { closure() }
+      // Only now, so that the thread of an earlier end does not call `delivered` before `next`.
+      for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.
       Foundation.Thread.detachNewThread { [handle, connection, completed, ending] in
@@ -112,6 +114,26 @@
         if isComplete { handle.destroy() }
         withExtendedLifetime(connection) {}
       }
+    }
+
+    /// Ends the subscription. Waits until the callback has received all messages that the server
+    /// had sent, at most until a time.
+    ///
+    /// - Parameter delivered: A closure that is called when the callback has received them, even
+    ///   after that time.
+    func end(
+      waitingUntil end: ContinuousClock.Instant, delivered: @escaping @Sendable () -> Void = {}
+    ) async {
+      let isDelivered = OneShot<Void>()
+      self.end(delivered: {
+        isDelivered.set(())
+        delivered()
+      })
+      let timer = Scheduling.cancelledWhenDropped {
+        if (try? await Task.sleep(until: end)) != nil { isDelivered.set(()) }
+      }
+      await isDelivered.value
+      withExtendedLifetime(timer) {}
     }
   }
 #endif

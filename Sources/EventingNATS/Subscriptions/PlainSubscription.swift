@@ -44,13 +44,15 @@
         throw TransportError(.refused, "expected the server to listen to \(subject); it is away")
       }
       let subscription = PlainSubscription(engine, subject, options, begin)
-      let library = try await onOwnThread {
-        try engine.connection.subscribe(subject, group: options.group, limit: max(256, options.inFlight)) { arrival in
-          subscription.receive(arrival)
+      do {
+        let library = try await onOwnThread {
+          try engine.connection.subscribe(subject, group: options.group, limit: max(256, options.inFlight)) { arrival in
+            subscription.receive(arrival)
+          }
         }
-      }
-      subscription.state.withLock { $0.library = library }
-      do { try engine.add(subscription, subject) } catch {
+        subscription.state.withLock { $0.library = library }
+        try engine.add(subscription, subject)
+      } catch {
         subscription.cancel()
         throw error
       }
@@ -110,16 +112,7 @@
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = state.withLock({ $0.library }) {
-        let isDelivered = OneShot<Void>()
-        library.end(delivered: {
-          isDelivered.set(())
-          self.report()
-        })
-        let timer = Scheduling.cancelledWhenDropped {
-          if (try? await Task.sleep(until: end)) != nil { isDelivered.set(()) }
-        }
-        await isDelivered.value
-        withExtendedLifetime(timer) {}
+        await library.end(waitingUntil: end, delivered: { self.report() })
       }
       state.withLock { $0.countsLate = true }
       inflow.close()

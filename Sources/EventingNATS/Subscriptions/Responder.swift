@@ -10,6 +10,8 @@
       var running = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
+      /// The number of replies that came after the connection was closed.
+      var unsent = 0
       /// Whether the responder was cancelled. Later requests are refused.
       var isOver = false
     }
@@ -43,11 +45,13 @@
         throw TransportError(.refused, "expected the server to respond to \(subject); it is away")
       }
       let responder = Responder(engine, subject, inFlight, answer)
-      let library = try await onOwnThread {
-        try engine.connection.subscribe(subject, group: group, limit: nil) { responder.receive($0) }
-      }
-      responder.state.withLock { $0.library = library }
-      do { try engine.add(responder, subject) } catch {
+      do {
+        let library = try await onOwnThread {
+          try engine.connection.subscribe(subject, group: group, limit: nil) { responder.receive($0) }
+        }
+        responder.state.withLock { $0.library = library }
+        try engine.add(responder, subject)
+      } catch {
         responder.cancel()
         throw error
       }
@@ -90,15 +94,21 @@
       var next: Arrival? = first
       while let request = next {
         let reply = checked(await answer(request.message))
-        engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
-        let (following, drainers) = state.withLock { state -> (Arrival?, [OneShot<Void>]) in
-          if !state.waiting.isEmpty { return (state.waiting.removeFirst(), []) }
+        let isTaken = engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
+        let (following, drainers, unsent) = state.withLock { state -> (Arrival?, [OneShot<Void>], Int) in
+          if !isTaken { state.unsent += 1 }
+          if !state.waiting.isEmpty { return (state.waiting.removeFirst(), [], 0) }
           state.running -= 1
-          guard state.running == 0 else { return (nil, []) }
-          defer { state.drainers = [] }
-          return (nil, state.drainers)
+          guard state.running == 0 else { return (nil, [], 0) }
+          defer { (state.drainers, state.unsent) = ([], 0) }
+          return (nil, state.drainers, state.unsent)
         }
         for drainer in drainers { drainer.set(()) }
+        if unsent > 0 {
+          let reason = "expected to send all replies before the connection was closed; some were not sent"
+          engine.incidents.post(
+            TransportIncident(kind: .refused, subject: subject, reason: reason, dropped: unsent))
+        }
         next = following
       }
     }
@@ -135,8 +145,11 @@
     func reconnected() {}
     func readinessChanged() {}
 
+    /// Ends the subscription at the server, and then waits for the replies. The server sends
+    /// requests until it knows of the end. They reach no other responder, so they are answered.
     func drain(within limit: Duration) async {
-      endDelivery()
+      let end = ContinuousClock.now + min(limit, .year)
+      if let library = state.withLock({ $0.library }) { await library.end(waitingUntil: end) }
       let isIdle = OneShot<Void>()
       let mustWait = state.withLock { state in
         if state.running > 0 { state.drainers.append(isIdle) }
@@ -144,7 +157,7 @@
       }
       if mustWait {
         let timer = Scheduling.cancelledWhenDropped {
-          if (try? await Task.sleep(for: min(limit, .year))) != nil { isIdle.set(()) }
+          if (try? await Task.sleep(until: end)) != nil { isIdle.set(()) }
         }
         await isIdle.value
         withExtendedLifetime(timer) {}

@@ -26,6 +26,9 @@
 
     var isEmpty: Bool { pulls.isEmpty }
 
+    /// Returns whether a pull still counts.
+    func isOpen(_ token: UInt64) -> Bool { pulls.contains { $0.token == token } }
+
     /// Begins a pull for the room that the open pulls leave. Returns `nil` if there is none, or if
     /// there is little and other pulls are open.
     mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {

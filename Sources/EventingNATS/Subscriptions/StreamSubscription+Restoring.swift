@@ -1,6 +1,7 @@
 #if NATS
   import Eventing
   import EventingTransport
+  import Foundation
 
   // Makes a consumer again that the server has lost, with a start before which no member's message
   // lacks a verdict.
@@ -20,7 +21,7 @@
         if inflow.isOpen {
           let admin = StreamAdmin(engine)
           let facts = try await admin.facts(of: stream.name)
-          if isOtherStream(facts) { forgetPositions() }
+          if isOtherStream(facts) { forgetPositions(before: facts.creationTime) }
           let config = restartConfig(facts.lastPosition)
           // Behind the end, a new consumer would stay at the server until it is idle for long.
           let consumer = try await admin.makeConsumer(stream.name, config) { [state] in
@@ -63,8 +64,10 @@
 
     /// Forgets the positions of a stream that was deleted. The consumer begins with the first
     /// message of the stream that was made instead.
-    private func forgetPositions() {
-      inflow.forgetReplies()
+    ///
+    /// - Parameter time: The time at which the other stream was made; `nil` if it is not known.
+    private func forgetPositions(before time: Date?) {
+      inflow.forgetReplies(before: time)
       engine.released.removeAll(config.name)
       state.withLock { state in
         (state.nextPosition, state.lastNumber, state.retreated) = (nil, 0, RetreatedPositions())

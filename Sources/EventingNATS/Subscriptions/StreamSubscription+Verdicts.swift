@@ -62,7 +62,11 @@
       let isShared = options.group != nil
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
-        if let restart = try? await StreamAdmin(engine).find(stream.name, config)?.restart { note(restart) }
+        guard let found = try? await StreamAdmin(engine).find(stream.name, config) else { return }
+        // Another member has made the consumer again, perhaps in another stream. The verdicts of
+        // this member would count for the messages that the other stream has at their positions.
+        if state.withLock({ $0.consumerCreated != found.created }) { return beginRestoring() }
+        note(found.restart)
       }
     }
 

@@ -129,10 +129,11 @@
       let item = Inflow.Item(message: message, reply: reply)
       if !inflow.append(item, limit: .max) { giveBack([item]) }
       // After the append: see `restartConfig`.
-      let fallenFrom = state.withLock { state in
+      let (isOtherConsumer, fallenFrom) = state.withLock { state in
         state.pulls.arrived()
-        return state.note(place)
+        return (place.number <= state.lastNumber, state.note(place))
       }
+      if isOtherConsumer { beginRestoring() }  // perhaps in another stream
       if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
       wake()
     }
@@ -192,13 +193,19 @@
         return state.pausedUntil <= now && !state.isRestoring && state.returning == 0
           ? state.pulls.begin(room: options.inFlight - count, of: options.inFlight, now) : nil
       }
-      guard let pull else { return }
+      if let pull { send(pull) }
+    }
+
+    /// Sends a pull.
+    func send(_ pull: (token: UInt64, batch: Int)) {
       var message = Outgoing(
         subject: "$JS.API.CONSUMER.MSG.NEXT.\(stream.name).\(config.name)", reply: "\(inbox).\(pull.token)",
         body: Array("{\"batch\":\(pull.batch),\"expires\":\(StreamPulls.expiry.nanoseconds)}".utf8))
       message.isSent = { [state] reason in
         if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
       }
+      // The pull may have waited for the connection for longer than it counts.
+      message.isNeeded = { [state] in state.withLock { $0.pulls.isOpen(pull.token) } }
       engine.sendQueue.send(message)
     }
 

@@ -15,18 +15,21 @@
 
     /// Begins the end, or joins it.
     ///
-    /// - Parameters:
-    ///   - next: A closure for the time when the end is enqueued for sending.
-    ///   - delivered: A closure for the time when all messages were received.
+    /// - Parameter next: A closure for the time when the end is enqueued for sending.
     /// - Returns: Whether this is the begin, and the closures whose time has come already.
-    mutating func begin(
-      _ next: @escaping @Sendable () -> Void, _ delivered: @escaping @Sendable () -> Void
-    ) -> (isFirst: Bool, due: [@Sendable () -> Void]) {
+    mutating func begin(_ next: @escaping @Sendable () -> Void) -> (isFirst: Bool, due: [@Sendable () -> Void]) {
       defer { hasBegun = true }
       var due: [@Sendable () -> Void] = []
       if isEnqueued { due.append(next) } else { waitingForEnqueued.append(next) }
-      if isDelivered { due.append(delivered) } else { waitingForDelivered.append(delivered) }
       return (!hasBegun, due)
+    }
+
+    /// Adds a closure for the time when all messages were received. Returns the closures whose time
+    /// has come already. Call those of ``begin(_:)`` first.
+    mutating func whenDelivered(_ delivered: @escaping @Sendable () -> Void) -> [@Sendable () -> Void] {
+      if isDelivered { return [delivered] }
+      waitingForDelivered.append(delivered)
+      return []
     }
 
     /// Records that the end is enqueued for sending. Returns the closures that waited for it.

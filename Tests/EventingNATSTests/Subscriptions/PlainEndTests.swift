@@ -24,15 +24,16 @@
       var ending = SubscriptionEnding()
       let steps = Guarded<[String]>([])
       func closure(_ step: String) -> @Sendable () -> Void { { steps.withLock { $0.append(step) } } }
-      let first = ending.begin(closure("next 1"), closure("delivered 1"))
-      let second = ending.begin(closure("next 2"), closure("delivered 2"))
+      let first = ending.begin(closure("next 1"))
+      let second = ending.begin(closure("next 2"))
+      for number in 1...2 { for closure in ending.whenDelivered(closure("delivered \(number)")) { closure() } }
       #expect(first.isFirst && !second.isFirst && first.due.isEmpty && second.due.isEmpty && ending.hasBegun)
       for closure in ending.enqueued() + ending.enqueued() { closure() }
-      let third = ending.begin(closure("next 3"), closure("delivered 3"))
-      for closure in third.due { closure() }
+      let third = ending.begin(closure("next 3"))
+      for closure in third.due + ending.whenDelivered(closure("delivered 3")) { closure() }
       #expect(steps.withLock { $0 } == ["next 1", "next 2", "next 3"])
       for closure in ending.delivered() + ending.delivered() { closure() }
-      for closure in ending.begin(closure("next 4"), closure("delivered 4")).due { closure() }
+      for closure in ending.begin(closure("next 4")).due + ending.whenDelivered(closure("delivered 4")) { closure() }
       #expect(
         steps.withLock { $0.dropFirst(3) } == ["delivered 1", "delivered 2", "delivered 3", "next 4", "delivered 4"])
     }

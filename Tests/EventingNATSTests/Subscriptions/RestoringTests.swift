@@ -102,6 +102,66 @@
       await nats.close()
     }
 
+    /// A member that has no open request does not hear of the deletion. Its verdict would count for
+    /// the message of another member.
+    @Test func aMemberNoticesAStreamThatAnotherMemberHasFoundAgain() async throws {
+      let server = try NATSServer()
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      var options = SubscribeOptions()
+      options.group = "one"
+      options.inFlight = 1
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let made = try await stream.subscribe("test.a", options) { _ in Endless() }
+      let subscription = try #require(made as? StreamSubscription)
+      _ = try await stream.publish(RemoteMessage(), to: "test.a")
+      try await eventually("expected a message in hand") { subscription.inflow.items.first?.reply != nil }
+      try await ask(other, "STREAM.DELETE.TEST")
+      let second = try await other.stream("TEST", subjects: ["test.>"])
+      let otherSubscription = try await second.subscribe("test.a", options) { _ in Endless() }
+      subscription.askForFloor(.now + .seconds(60))
+      try await eventually(within: .seconds(20), "expected that the old message gets no verdict") {
+        subscription.inflow.items.map(\.reply) == [nil]
+      }
+      withExtendedLifetime(otherSubscription) {}
+      await nats.close(within: .zero)
+      await other.close(within: .zero)
+    }
+
+    /// The number of a delivery begins again at 1 with a new consumer.
+    @Test func aSmallerNumberOfADeliveryStartsTheSearchForAnotherStream() async throws {
+      let server = try NATSServer()
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let isReady = Guarded(true)
+      var options = SubscribeOptions()
+      options.group = "one"
+      options.inFlight = 2
+      options.isReady = { isReady.withLock { $0 } }
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let made = try await stream.subscribe("test.a", options) { _ in
+        isReady.withLock { $0 = false }
+        return Endless()
+      }
+      let subscription = try #require(made as? StreamSubscription)
+      _ = try await stream.publish(RemoteMessage(), to: "test.a")
+      try await eventually("expected a message, and no open request") {
+        subscription.inflow.count == 1 && subscription.state.withLock { !$0.isReady && $0.pulls.isEmpty }
+      }
+      try await ask(other, "STREAM.DELETE.TEST")
+      let second = try await other.stream("TEST", subjects: ["test.>"])
+      options.isReady = { false }
+      let otherSubscription = try await second.subscribe("test.a", options) { _ in Endless() }  // makes the consumer
+      _ = try await second.publish(RemoteMessage(), to: "test.a")
+      isReady.withLock { $0 = true }
+      subscription.readinessChanged()
+      try await eventually("expected that only the new message gets a verdict") {
+        let items = subscription.inflow.items.sorted { $0.number < $1.number }
+        return items.count == 2 && items[0].reply == nil && items[1].reply != nil
+      }
+      withExtendedLifetime(otherSubscription) {}
+      await nats.close(within: .zero)
+      await other.close(within: .zero)
+    }
+
     /// A verdict would count for the message that the new stream has at this position.
     @Test func aMessageOfADeletedStreamGetsNoVerdict() throws {
       let inflow = Inflow(2)
@@ -112,7 +172,7 @@
       }
       let (first, second) = (try #require(inflow.take()), try #require(inflow.take()))
       #expect(inflow.settle(first)?.reply == "a" && inflow.firstPosition == 1)
-      inflow.forgetReplies()
+      inflow.forgetReplies(before: nil)
       #expect(inflow.firstPosition == nil && inflow.count == 3)
       let settled = try #require(inflow.settle(second))
       #expect(settled.reply == nil)

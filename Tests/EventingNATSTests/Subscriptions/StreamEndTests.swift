@@ -96,7 +96,7 @@
       let steps = Guarded<[Int]>([])
       func begin(_ number: Int) -> [@Sendable () -> Void] {
         let step: @Sendable () -> Void = { steps.withLock { $0.append(number) } }
-        return areEnqueued ? ending.begin(step, {}).due : ending.begin({}, step).due
+        return areEnqueued ? ending.begin(step).due : ending.whenDelivered(step)
       }
       func take() -> [@Sendable () -> Void] { areEnqueued ? ending.enqueued() : ending.delivered() }
       #expect(begin(1).isEmpty)
