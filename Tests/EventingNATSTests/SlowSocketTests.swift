@@ -68,22 +68,6 @@
       queue.close()
     }
 
-    /// The engine's clock may have seen the connection directly before its loss.
-    @Test func anotherTryDoesNotEndThePauseOfALostConnection() async throws {
-      let queue = SendQueue { _ in .sent }
-      queue.pause()
-      let isSent = Guarded(false)
-      var message = Outgoing(subject: "a")
-      message.isSent = { _ in isSent.withLock { $0 = true } }
-      queue.tryAgain()
-      queue.send(message)
-      queue.tryAgain()
-      #expect(!queue.isEmpty)
-      queue.resume()
-      try await eventually("expected the message") { isSent.withLock { $0 } }
-      queue.close()
-    }
-
     /// One incident tells the number of these messages. Otherwise, there would be one for each. The
     /// server may close the connection before this process knows.
     @Test func aClosedConnectionFailsNoMessageByItself() async throws {
