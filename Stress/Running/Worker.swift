@@ -18,7 +18,8 @@ final class Worker: @unchecked Sendable {
   var handlerLogs: [HandlerLog] = []
   /// The spans of operations that change something: add, remove, lock, release.
   var changes: [Span] = []
-  /// The spans of other operations, beside the sends in `senderLog`.
+  /// The spans of recorded operations that are in neither `senderLog` nor `changes`, such as posts
+  /// of another payload type.
   var actions: [Span] = []
 
   // The figures of all rounds.

@@ -1,6 +1,6 @@
 // The `.task` handlers of a `send`, which its sender runs as child tasks.
 extension Completion {
-  /// Adds a `.task` handler of a `send`, which the sender runs as a child task.
+  /// Adds a call of a `.task` handler for a `send`. The sender runs the call as a child task.
   @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
     if let root { return root.adopt(priority: priority, body) }
     withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }

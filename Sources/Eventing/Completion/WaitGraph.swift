@@ -140,7 +140,8 @@ enum WaitNeeds {
 /// A place where one call runs at a time.
 // Safe: each field says what guards it.
 @usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
-  /// The number of the handler, if the calls of only one handler run here; otherwise 0.
+  /// The number of the handler, on a slot that a lane made for its only handler; 0 on other slots,
+  /// such as those of a ``UnitScheduler``.
   let handler: UInt64
 
   /// The waits of the calls on this slot. Waits of invocations that are over do not count.

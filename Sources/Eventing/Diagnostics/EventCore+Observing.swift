@@ -1,8 +1,8 @@
 import Synchronization
 
-// An event with observers, or with an `unheard` event, has no fast path, like an event with a
-// history. Each occurrence is enqueued, even if the event is idle, and the mailbox is drained at
-// once. Events with neither observers nor an `unheard` event pay nothing.
+// On an event with observers, or with an `unheard` event, `enter()` fails: each occurrence is
+// enqueued, even if the event is idle, and the mailbox is drained at once. An event with a history
+// has the same flag, but delivers a post at once if it is idle. Other events pay nothing.
 
 extension EventCore {
   /// Enqueues an observation. When the drain comes to it, the observer is told of the handlers that

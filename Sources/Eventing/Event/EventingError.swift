@@ -10,7 +10,7 @@ public struct EventingError: Error, Sendable {
     public static var eventEnded: Code { Code(name: "eventEnded") }
     /// No responder answered a question.
     public static var unanswered: Code { Code(name: "unanswered") }
-    /// An event with this key exists, but its payload type is another one.
+    /// The owner already has an event of this name on the bus, but with another payload type.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
   }
 

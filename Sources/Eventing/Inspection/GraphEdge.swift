@@ -89,7 +89,8 @@ package struct GraphEdge: Hashable, Sendable {
 /// A place outside of the events of the process that a handler forwards to.
 @usableFromInline final class Bridge: Sendable {
   let place: String
-  /// The text that distinguishes this route from others to the place; `nil` if there are no others.
+  /// A text that distinguishes forwards to equal places, such as the name of a notification; `nil`
+  /// if the forward gives none.
   let label: String?
 
   init(to place: String, label: String?) { (self.place, self.label) = (place, label) }

@@ -17,7 +17,8 @@
 /// No requirement is called under a mutex, because `==` and `hash(into:)` of the keys are the
 /// user's code. Isolation: core.
 @usableFromInline protocol KeyTableLookup: AnyObject, Sendable {
-  /// Returns the table of a payload's key; `nil` if the key has no handlers.
+  /// Returns the table of a payload's key; for a payload without a key, that of `untargeted`; `nil`
+  /// if there is none.
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
   /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too.
   func isForAny(_ payload: BorrowedPayload) -> Bool

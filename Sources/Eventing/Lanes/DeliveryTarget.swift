@@ -102,8 +102,8 @@ public import Synchronization
 
   /// Reports the error that a call threw, and returns the outcome of the call.
   ///
-  /// - Parameter type: The type of the payload. Behind a view, it is not the payload type of the
-  ///   event.
+  /// - Parameter type: The type of the payload. Behind a view, it may differ from the payload type
+  ///   of the event.
   @usableFromInline @inline(never) final func failure(
     _ error: any Error, _ payload: BorrowedPayload, _ type: PayloadType, attempts: Int = 1
   ) -> HandlerOutcome {

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// The timer of a clock of the standard library: one timer of Dispatch, which is set again and
-/// again.
+/// The timer of a clock of the standard library: one timer of Dispatch, or two for a continuous
+/// clock, which are set again and again.
 ///
 /// It is not a task that sleeps: a cancelled `Task.sleep` stays in the runtime until its deadline.
 /// And to wake up, a task needs a free thread of Swift's pool, where handlers may block.
@@ -28,8 +28,9 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// False: an unused timer rings once at most, and keeps no task asleep. So it stays set when a
-  /// call with a time limit ends, and the next such call seldom has to set it.
+  /// False: an unused timer rings once at most, and keeps no task asleep. So it stays set when the
+  /// last call with a time limit ends. The next such call mostly finds it set to an earlier
+  /// instant, and need not set it: a timer that rings too early is set again.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }

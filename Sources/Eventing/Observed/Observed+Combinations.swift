@@ -43,12 +43,13 @@ extension Observed.Storage {
     }
   }
 
-  /// Adds the value to a combination, and pushes the current value to it. Does nothing if the value
-  /// belongs to the combination already.
+  /// Adds this observed value to the combination of `membership`, and pushes its current value
+  /// there, unless it belongs to that combination already.
   ///
-  /// - Parameter isUsed: Whether to count a use, and to accept any combination with an equal key:
-  ///   if another thread has added one, the value joins no second one.
-  /// - Returns: The combination that the value belongs to now.
+  /// - Parameter isUsed: Whether to count a use. If so, a combination with an equal key, which
+  ///   another thread may have added meanwhile, is used instead of the new one.
+  /// - Returns: The combination that the value belongs to now: that of `membership`, or the one
+  ///   that was found.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
     core.mutex.withLock {
       let made = membership.combination

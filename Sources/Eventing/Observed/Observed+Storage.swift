@@ -80,7 +80,8 @@ extension Observed {
       withExtendedLifetime(old) {}
     }
 
-    /// Sets the value of an idle event on the slow path, and leaves the core. Isolation: core.
+    /// Sets the value after this thread has entered the core and `beginChange(_:)` has refused a
+    /// plain change. Then leaves the core. Isolation: core, until the thread leaves.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil, own)
     }

@@ -117,7 +117,7 @@
   /// Gives a payload to the buffers of a sequence with a bound. Isolation: core.
   ///
   /// - Returns: The number of buffers that took the payload, and the number of iterators that lost
-  ///   this payload or an older one.
+  ///   this payload or an older one. While there is no iterator, the origin counts as one.
   @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }

@@ -1,8 +1,8 @@
 /// A point between two steps where another thread may intervene.
 ///
 /// In a debug build, and where `EVENTING_SYNC_POINTS` is defined, a test can hold a thread there,
-/// or delay all threads at random. A release build contains nothing of it. Each case is one of
-/// the interleavings that the tests force.
+/// or delay all threads at random. Other builds contain nothing of it. Each case is one of the
+/// interleavings that the tests force.
 @usableFromInline package enum SyncPoint: Sendable {
   /// A thread found the event busy and is about to enqueue.
   case foundBusy
@@ -27,7 +27,8 @@
   #endif
 }
 
-/// Passes a point where a test may hold the thread. Empty in a release build.
+/// Passes a point where a test may hold the thread. Does nothing, unless the build is a debug build
+/// or defines `EVENTING_SYNC_POINTS`.
 @inlinable @inline(__always) func syncPoint(_ syncPoint: @autoclosure () -> SyncPoint) {
   #if DEBUG || EVENTING_SYNC_POINTS
     SyncPoint.pass(syncPoint())

@@ -195,7 +195,8 @@ extension UnitLane {
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = UnitTimer(queue, delaying: [batch, batch.node]) {
-      // The result is this timer, which has fired and need not be cancelled.
+      // The result is this timer, or `nil` if the batch was enqueued or ended before. The timer has
+      // fired, so it need not be cancelled.
       _ = batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
       batch.lane.scheduler.startUnits()
     }

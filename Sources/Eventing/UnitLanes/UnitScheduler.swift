@@ -69,7 +69,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe queue.append(.unit(unit))
   }
 
-  /// Appends an entry of a serial lane, which may add turns to it as long as it is the last entry.
+  /// Appends turns of a serial lane, as one entry of the queue. The lane may add further turns to
+  /// the entry while the entry is the last one.
   func append(_ turns: SharedTurns) {
     closeLast()
     turns.lane.openTurns(turns)

@@ -155,8 +155,9 @@ public struct EventReplay: Sendable {
     return deliveries
   }
 
-  /// Returns the causes that were not sent, each with the number of occurrences that are left out
-  /// because of it.
+  /// Returns the numbers of the occurrences that led to others, and whose lines are damaged or
+  /// missing. Each comes with the number of the occurrences that are left out because of it: those
+  /// that it led to, directly or through others.
   ///
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {

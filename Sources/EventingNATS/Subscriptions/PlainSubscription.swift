@@ -6,7 +6,8 @@
   final class PlainSubscription: InflowSubscription {
     private struct State: Sendable {
       var library: LibrarySubscription?
-      /// The number of dropped messages that no incident has reported yet.
+      /// The number of messages that this subscription itself dropped, and that no incident has
+      /// reported yet. libnats counts its own drops.
       var dropped = 0
       /// The number of messages that libnats had dropped at the last check.
       var droppedBefore = 0

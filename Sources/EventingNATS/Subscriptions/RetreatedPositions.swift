@@ -5,7 +5,8 @@
   /// If the server loses the consumer, a new consumer must begin at the smallest of these
   /// positions, or before. If another member of the group has handled a returned message, the
   /// *floor* of the server shows this: the server has verdicts on all messages up to the floor.
-  /// No message above the floor is left out, even if the member that returned it has ended.
+  /// The new consumer of a group begins behind the floor of the lost one, at the latest. So it
+  /// delivers each message above the floor, even if the member that returned it has ended.
   struct RetreatedPositions: Sendable {
     /// The largest number of recorded positions. Later ones are not recorded.
     private static let limit = 65_536

@@ -37,7 +37,8 @@
       /// The configuration with which a new consumer loses no message of any member, as the server
       /// told it last.
       var restart: ConsumerConfig
-      /// Why the consumer could not be made again at the last attempt; `nil` if it could. An
+      /// Why the consumer could not be made again at the last attempt; `nil` if it could, or if
+      /// there was no attempt. An
       /// incident is posted when the reason changes.
       var restoringFailure: String?
       /// The number of the consumer's last delivery.

@@ -102,7 +102,8 @@ extension MemoryState {
   }
 }
 
-/// A request and its result: the first reply, a timeout, or a cancellation.
+/// The wait for the reply to one request. It ends with the first reply, a timeout, a cancellation,
+/// or an error if no responder is left that may reply.
 private final class Exchange: Sendable {
   struct State: Sendable {
     var result: Result<RemoteMessage, any Error>?

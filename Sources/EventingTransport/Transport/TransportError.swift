@@ -21,7 +21,8 @@ public struct TransportError: Error, Sendable {
     /// A header cannot be sent because of its name or value, or its name is reserved for the
     /// library.
     public static var badHeader: Code { Code("badHeader") }
-    /// An option has an invalid value, or an id cannot be sent.
+    /// An option has an invalid value, or the id of a message cannot be sent: it is empty, too
+    /// long, or has characters that are not allowed.
     public static var badOption: Code { Code("badOption") }
     /// The body of a message is larger than the engine allows.
     public static var tooLarge: Code { Code("tooLarge") }

@@ -12,7 +12,9 @@ struct Forwarding: Scenario {
   static let summary =
     "events forward to each other in rings and diamonds, by temporary forwards: every path is taken once"
 
-  /// The objects of one worker: its edges, the targets of its sends, and its guests.
+  /// The state of one worker: the edges that it adds and removes, with their lives and tokens;
+  /// the node to which it sent each of its payloads (`origins`); the payloads whose reports it
+  /// awaited (`sends`); and its guests.
   // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Desk: @unchecked Sendable {
     let edges: [Int]

@@ -8,10 +8,10 @@
     private struct State: Sendable {
       var isCut = false
       var sockets: [LoopbackSocket] = []
-      /// The text of a process that ends the hold; `nil` if nothing is held back.
+      /// The text of a client that ends the hold; `nil` if nothing is held back.
       var releasing: String?
       var held: [(target: LoopbackSocket, bytes: ArraySlice<UInt8>)] = []
-      /// The bytes that the processes have sent since the begin of the hold.
+      /// The bytes that the clients have sent since the begin of the hold.
       var sent: [UInt8] = []
     }
 
@@ -24,21 +24,21 @@
       listener = try LoopbackSocket()
       listen(listener.descriptor, 16)
       Foundation.Thread.detachNewThread { [listener, state] in
-        while let process = listener.accepted() {
+        while let client = listener.accepted() {
           guard let server = try? LoopbackSocket(to: port) else { continue }
           let isOpen = state.withLock { state in
-            if !state.isCut { state.sockets += [process, server] }
+            if !state.isCut { state.sockets += [client, server] }
             return !state.isCut
           }
           guard isOpen else { continue }
-          for (source, target) in [(process, server), (server, process)] {
+          for (source, target) in [(client, server), (server, client)] {
             Foundation.Thread.detachNewThread {
               while true {
                 let bytes = source.receive()
                 guard !bytes.isEmpty else { break }
                 if source === server, state.withLock({ Proxy.isHeld(bytes, target, &$0) }) { continue }
                 guard target.send(bytes) else { break }
-                if source === process { state.withLock { Proxy.note(bytes, &$0) } }
+                if source === client { state.withLock { Proxy.note(bytes, &$0) } }
               }
               for socket in [source, target] { socket.end() }
             }
@@ -49,7 +49,7 @@
 
     deinit { cut() }
 
-    /// Holds back what the server sends, until a process sends a text.
+    /// Holds back what the server sends, until the clients have sent `text`.
     func hold(until text: String) {
       state.withLock { state in
         state.releasing = text
@@ -57,7 +57,7 @@
       }
     }
 
-    /// The text that the processes have sent since the begin of the hold.
+    /// The text that the clients have sent since the begin of the hold.
     var sent: String { state.withLock { String(decoding: $0.sent, as: UTF8.self) } }
 
     /// The text that is held back.
@@ -69,7 +69,7 @@
       return true
     }
 
-    /// Records what a process has sent, and ends the hold if the text has come.
+    /// Records what a client has sent, and ends the hold if the text has come.
     private static func note(_ bytes: ArraySlice<UInt8>, _ state: inout State) {
       guard let text = state.releasing else { return }
       state.sent += bytes

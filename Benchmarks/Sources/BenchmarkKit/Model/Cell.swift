@@ -1,14 +1,17 @@
 public import CMeasure
 
-/// The memory that one handler writes to. The body of every handler is exactly `cell.hit(payload)`.
+/// The words that one handler writes to, one for each sender. The body of a handler is
+/// `cell.hit(payload)` and nothing else; or `cell.hitAtomically(payload)`, where a library may run
+/// a handler concurrently with itself. Handlers in other languages do the same by `address` and
+/// `shift`.
 ///
-/// `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the `CellBlock`,
-/// so handlers that run at once for different senders never share a cache line.
+/// The function `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the
+/// `CellBlock`, so handlers that run at once for different senders never share a cache line.
 ///
 /// The type is public, like `Batch`. With package access each handler call takes 4 more
 /// instructions (callgrind, x86_64).
-// Safe: each word has one writer at a time. The harness reads a word after its writers have ended,
-// or by a volatile load.
+// Safe: each word has one writer at a time, or is written atomically. The harness reads a word
+// after its writers have ended, or by a volatile load.
 public struct Cell: @unchecked Sendable {
   /// The address of the cell's word in the block's first row.
   @usableFromInline let base: UnsafeMutablePointer<Int>

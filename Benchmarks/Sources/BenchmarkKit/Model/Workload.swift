@@ -82,7 +82,7 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Returns the workloads with that name or id, or that measure that row of the budget.
+  /// Returns the workloads whose name or id is `word`, or that measure the budget's row `word`.
   package static func matching(_ word: String) -> [Workload] {
     allCases.filter {
       $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased())

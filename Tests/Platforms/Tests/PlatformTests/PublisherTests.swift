@@ -3,7 +3,7 @@ import CombineBridge
 import Eventing
 import Testing
 
-/// Tests of the publisher of an event. OpenCombine replaces Combine.
+/// Tests of the publisher of an event. The module `Combine` is OpenCombine here.
 @Suite(.timeLimit(.minutes(5))) struct PublisherTests {
   @Test func oneSubscriptionIsOneHandlerWhichCancellingRemoves() {
     let event = Event<Int>()
