@@ -103,6 +103,7 @@
         }
         if isOpen { incidents.post(TransportIncident(kind: .lost, reason: "the connection was lost")) }
       case .reconnected:
+        pendingRequests.connectionWasLost()  // before new requests begin
         let most = connection.largestMessage
         let subscriptions = state.withLock { state in
           state.isConnected = true
@@ -113,7 +114,6 @@
         for subscription in subscriptions { subscription.reconnected() }
         sendQueue.resume()
         endWaits { _ in true }
-        pendingRequests.connectionWasLost()
         incidents.post(TransportIncident(kind: .reconnected, reason: "the connection is there again"))
       case .closed:
         let isNew = markClosed()
@@ -121,9 +121,9 @@
           incidents.post(
             TransportIncident(kind: .refused, reason: "the server refuses this connection for ever: it was closed"))
         }
-      case .failed(let text):
-        pendingRequests.fail(text)
-        incidents.post(TransportIncident(kind: .refused, reason: withoutCredentials(text)))
+      case .failed(let text, let shown):
+        pendingRequests.fail(text, shown: shown)
+        incidents.post(TransportIncident(kind: .refused, reason: shown))
       }
     }
 

@@ -69,9 +69,22 @@
     /// Ends the requests whose wait does not outlive a lost connection.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
-    /// Ends the requests whose subject an error text of the server names.
-    func fail(_ text: String) {
-      end(.refused(text)) { entry in text.contains("for Publish to \"\(entry.subject)\"") }
+    /// Ends the requests whose subject an error text of the server names. If libnats has cut the
+    /// text, so that it may name several of these subjects, ends none.
+    ///
+    /// - Parameter shown: The text without secrets. The subject may be hidden in it.
+    func fail(_ text: String, shown: String) {
+      guard text.contains("for Publish to") else { return }
+      var (whole, cut): (Set<String>, Set<String>) = ([], [])
+      for subject in state.withLock({ Set($0.entries.values.map(\.subject)) }) {
+        switch RefusedSubject(subject, for: .publish).match(in: text) {
+        case .whole: whole.insert(subject)
+        case .cut: cut.insert(subject)
+        case nil: break
+        }
+      }
+      let named = whole.isEmpty && cut.count == 1 ? cut : whole
+      if !named.isEmpty { end(.refused(shown)) { entry in named.contains(entry.subject) } }
     }
 
     /// Ends all requests. Later ones end at once.

@@ -133,6 +133,26 @@
       await nats.close()
     }
 
+    /// The server escapes some characters, libnats cuts long texts, and errors hide what looks like
+    /// a login or is a password.
+    @Test(arguments: ["q\"", "b\\", "anna@p", "secret", String(repeating: "a", count: 240)])
+    func anUnusualSubjectWithoutPermissionIsRefused(word: String) async throws {
+      let server = try NATSServer(
+        """
+        authorization { users: [{ user: anna, password: secret, permissions: {
+          publish: { deny: ["test.no.>"] }, subscribe: { deny: ["test.no.>"] } } }] }
+        """)
+      let nats = try await server.connect(credentials: .user("anna", password: "secret"))
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let published = await transportError { _ = try await stream.publish(RemoteMessage(), to: "test.no.\(word)") }
+      #expect(published?.code == .refused)
+      let listened = await transportError {
+        try await RemoteEvent<Int>("test.no.\(word)", over: nats.plain).listen()
+      }
+      #expect(listened?.code == .refused)
+      await nats.close()
+    }
+
     private struct Handled: BegunMessage {
       var knownVerdict: Verdict? { .done }
       var verdict: Verdict { get async { .done } }

@@ -8,7 +8,8 @@
       case lost
       case reconnected
       case closed
-      case failed(String)
+      /// The server reported an error: its text, and the text without secrets.
+      case failed(String, shown: String)
     }
 
     private struct State: Sendable {
@@ -53,7 +54,7 @@
     /// Reports an error text of the server.
     func fail(_ text: String) {
       for watch in state.withLock({ $0.watches.values.map(\.self) }) { watch.add(text) }
-      tell(.failed(secrets.hide(in: text)))
+      tell(.failed(text, shown: secrets.hide(in: text)))
     }
 
     /// Begins to collect the error texts of the server.

@@ -26,11 +26,11 @@
     ///   - last: The last error of the connection.
     ///   - lastBefore: The last error of the connection at the begin of this watch.
     func refusal(of subject: String, last: String, before lastBefore: String) -> String? {
-      let mark = "for Subscription to \"\(subject)\""
-      let mustWait = !last.isEmpty && (last != lastBefore || last.contains(mark))
+      let subject = RefusedSubject(subject, for: .subscribe)
+      let mustWait = !last.isEmpty && (last != lastBefore || subject.match(in: last) != nil)
       let end = DispatchTime.now() + 1
       while mustWait, !texts.contains(last), arrival.wait(timeout: end) == .success {}
-      return texts.first { $0.contains(mark) }
+      return texts.first { subject.match(in: $0) != nil }
     }
   }
 #endif

@@ -1,0 +1,32 @@
+#if NATS
+  /// A subject that a server may name in an error text, to refuse it.
+  struct RefusedSubject {
+    enum Verb: String { case publish = "Publish", subscribe = "Subscription" }
+
+    /// How an error text names the subject.
+    enum Match { case whole, cut }
+
+    /// The length from which libnats may have cut a text. It keeps 255 bytes at most.
+    private static let cutLength = 240
+
+    /// The words that name the subject, with the escapes of the server.
+    private let words: String
+    private let begin: String
+
+    init(_ subject: String, for verb: Verb) {
+      begin = "for \(verb.rawValue) to \""
+      let escaped = subject.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
+      words = "\(begin)\(escaped)\""
+    }
+
+    /// Returns how an error text names the subject; `nil` if it does not. A text that was cut may
+    /// stand for several subjects.
+    func match(in text: String) -> Match? {
+      if text.contains(words) { return .whole }
+      guard text.utf8.count >= Self.cutLength, let start = text.firstRange(of: begin)?.lowerBound else { return nil }
+      var rest = text[start...]
+      if rest.last == "\u{FFFD}" { rest.removeLast() }  // half a character
+      return words.utf8.starts(with: rest.utf8) ? .cut : nil
+    }
+  }
+#endif
