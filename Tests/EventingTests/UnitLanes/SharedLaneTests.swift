@@ -131,6 +131,7 @@ import Testing
     await lane.quiesce()
     #expect(seen.values == [10, 11])
     one.unlock(token)
+    await one.quiesce()
     await lane.quiesce()
     #expect(seen.values == [10, 11, 1, 2])
   }
