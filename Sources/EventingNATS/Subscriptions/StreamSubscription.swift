@@ -38,8 +38,7 @@
       /// told it last.
       var restart: ConsumerConfig
       /// Why the consumer could not be made again at the last attempt; `nil` if it could, or if
-      /// there was no attempt. An
-      /// incident is posted when the reason changes.
+      /// there was no attempt. An incident is posted when the reason changes.
       var restoringFailure: String?
       /// The number of the consumer's last delivery.
       var lastNumber: UInt64 = 0
