@@ -32,7 +32,7 @@
 
   @usableFromInline deinit {
     if isFilled { unsafe layout.destroy(address) }
-    unsafe address.deallocate()
+    unsafe PayloadLayout.deallocate(address)
   }
 
   /// Destroys the payload if there is one, and keeps the memory for the next one.

@@ -48,7 +48,7 @@ struct PayloadAlone: PayloadHeader {}
     for i in head..<tail where unsafe headers[i].hasPayload { unsafe layout.destroy(place(i)) }
     unsafe (headers + head).deinitialize(count: count)
     unsafe headers.deallocate()
-    unsafe payloads?.deallocate()
+    if let payloads = unsafe payloads { unsafe PayloadLayout.deallocate(payloads) }
   }
 
   @inline(__always) var count: Int { tail &- head }
@@ -128,7 +128,7 @@ struct PayloadAlone: PayloadHeader {}
       }
       unsafe (newHeaders + first).moveInitialize(from: headers + head, count: count)
       unsafe headers.deallocate()
-      unsafe payloads?.deallocate()
+      if let payloads = unsafe payloads { unsafe PayloadLayout.deallocate(payloads) }
     }
     unsafe headers = unsafe newHeaders
     unsafe payloads = unsafe newPayloads
@@ -174,7 +174,7 @@ struct PayloadAlone: PayloadHeader {}
 
   @inline(never) private mutating func giveBackRoom() {
     unsafe headers?.deallocate()
-    unsafe payloads?.deallocate()
+    if let payloads = unsafe payloads { unsafe PayloadLayout.deallocate(payloads) }
     unsafe (headers, payloads) = (nil, nil)
     capacity = 0
   }

@@ -48,7 +48,7 @@ import Synchronization
 
   deinit {
     if unsafe hasLatest { unsafe layout.destroy(latest) }
-    unsafe memory.deallocate()
+    unsafe PayloadLayout.deallocate(memory)
   }
 
   /// The payload that was sent last, if there is one. Guarded by: core.mutex.
